@@ -1,0 +1,59 @@
+"""Every error whose message is written for the person at the keyboard.
+
+A message is one sentence or several faults, one a line: where it happened, what was found, what to do next.
+"""
+
+import importlib
+from collections.abc import Sequence
+from types import ModuleType
+
+
+class EvalmarkError(Exception):
+    """Something evalmark can explain; its text is shown as it is, without a traceback."""
+
+
+class ConfigError(EvalmarkError):
+    """A flag, a suite, a dataset or a scorer is wrong; nothing has been started (exit code 2)."""
+
+    @classmethod
+    def of(cls, faults: Sequence[str]) -> "ConfigError":
+        """One error for all faults, so that the user mends them in one go."""
+        return cls("\n".join(faults))
+
+
+class DataError(ConfigError):
+    """A row or a field of a file cannot be used; the message starts with `file:line`."""
+
+
+class MissingExtraError(ConfigError):
+    """An optional dependency is not installed."""
+
+
+class ModelError(EvalmarkError):
+    """A model's weights, its runtime or its answer cannot be used."""
+
+
+class StoreError(EvalmarkError):
+    """The store cannot be opened, read or written."""
+
+
+class StoreFullError(StoreError):
+    """The disk or the store's own limit is full; what was acknowledged is kept."""
+
+
+class StoreBusyError(StoreError):
+    """Another process holds what this one needs."""
+
+
+def need(module: str, extra: str) -> ModuleType:
+    """Import an optional module, or say how to install it.
+
+    Raises:
+        MissingExtraError: the module is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.split(".")[0] != module.split(".")[0]:
+            raise
+        raise MissingExtraError(f"{module} is not installed. Run: pip install 'evalmark[{extra}]'") from missing

@@ -1,0 +1,1 @@
+"""A run as text: terminal, JSON, JSONL, CSV, Markdown, JUnit and HTML."""

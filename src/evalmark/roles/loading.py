@@ -1,0 +1,46 @@
+"""Objects that a user names as `package.module:attribute`."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from evalmark.errors import ConfigError
+
+
+def is_named_object(text: str) -> bool:
+    r"""Whether a text has the form `package.module:attribute`.
+
+    >>> is_named_object("my_app.bot:answer"), is_named_object("equals"), is_named_object("C:\\\\x.json")
+    (True, False, False)
+    """
+    module, colon, attribute = text.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *attribute.split(".")))
+
+
+def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object") -> Any:
+    """Import what `package.module:attribute` names; the module may lie in one of `folders`.
+
+    The folders stay on the import path, since the module may import its neighbours later.
+
+    Raises:
+        ConfigError: the name has another form, or the module or the attribute is missing or broken.
+    """
+    if not is_named_object(name):
+        raise ConfigError(f"{what} {name!r} is not of the form 'package.module:attribute'.")
+    module, _, attribute = name.partition(":")
+    for folder in map(str, folders):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    try:
+        return reduce(getattr, attribute.split("."), importlib.import_module(module))
+    except ModuleNotFoundError as missing:
+        where = ", ".join(map(str, folders)) or "the import path"
+        raise ConfigError(f"{what} {name!r}: there is no module {missing.name!r} (looked in {where}).") from missing
+    except AttributeError as missing:
+        raise ConfigError(f"{what} {name!r}: {missing}.") from missing
+    except Exception as broken:  # the user's module runs here
+        raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}.") from broken

@@ -1,0 +1,64 @@
+"""What the rooms ask of each other and of users' objects: small protocols, no code."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vectors = npt.NDArray[np.float32]
+
+from evalmark.values import Case, Output, Result, Score, Trial
+
+
+class Target(Protocol):
+    """What is under test. May raise: the engine makes an error of it."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def __call__(self, case: Case) -> Output: ...
+
+
+class Scorer(Protocol):
+    """A scorer as the engine meets it, already bound to its name and threshold. May raise."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def __call__(self, case: Case, output: Output) -> Sequence[Score]: ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors, one row a text, in order."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the vectors would: weights, pooling, mode."""
+        ...
+
+    async def __call__(self, texts: Sequence[str]) -> "Vectors": ...
+
+
+class EmbeddingCache(Protocol):
+    """Keeps vectors by model and text. What is not known is simply missing from the answer."""
+
+    async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
+        """The known ones of `texts`, each a 1-D float32 vector."""
+        ...
+
+    async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None: ...
+
+
+class Sink(Protocol):
+    """Where results go. When `write` returns they are durable."""
+
+    async def write(self, results: Sequence[Result]) -> None: ...
+
+
+class Recorded(Protocol):
+    """Which trials need not run again."""
+
+    def __call__(self, trial: Trial) -> bool: ...

@@ -1,0 +1,1 @@
+"""Runs and vectors on disk: one SQLite file, one writer, durable before a result counts."""

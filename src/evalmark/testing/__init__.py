@@ -1,0 +1,1 @@
+"""Fakes that keep their protocol's promise, for evalmark's tests and for yours."""

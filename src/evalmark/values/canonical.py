@@ -1,0 +1,80 @@
+"""Plain data, its one canonical text, and fingerprints made from it."""
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MAX_DEPTH = 100
+"""Data nested deeper than this is cut off by `plain` and refused by the readers."""
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """The value as JSON data: what the store and every report keep of it.
+
+    Objects become their fields or their text, sets become sorted lists, a number that JSON
+    has no word for becomes its name, and what is nested deeper than `MAX_DEPTH` (a cycle,
+    most likely) becomes the text "...".
+
+    >>> plain({"a": (1, float("nan")), 2: {"b"}})
+    {'a': [1, 'nan'], '2': ['b']}
+    """
+    if value is None or isinstance(value, (str, bool, int)):
+        return value if type(value) in _EXACT else _unwrapped(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else repr(float(value))
+    if depth >= MAX_DEPTH:
+        return "..."
+    return _nested(value, depth + 1)
+
+
+_EXACT = (type(None), str, bool, int)
+
+
+def _unwrapped(value: Any) -> Any:
+    """A subclass of str or int (an enum member, say) as the bare value."""
+    return str.__str__(value) if isinstance(value, str) else int(value)
+
+
+def _nested(value: Any, depth: int) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, depth) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain(item, depth) for item in value), key=canonical)
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode("utf-8", errors="replace")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name), depth) for f in dataclasses.fields(value)}
+    for method in ("model_dump", "tolist"):  # pydantic models; numpy arrays and scalars
+        if callable(found := getattr(value, method, None)) and not isinstance(value, type):
+            return plain(found(), depth)
+    if isinstance(value, Iterable) and not hasattr(value, "__next__"):
+        return [plain(item, depth) for item in value]
+    return str(value)
+
+
+def canonical(value: Any) -> str:
+    r"""The one JSON text of a value: sorted keys, no spaces, pure ASCII.
+
+    Lone surrogates come out escaped, so the text can always be encoded and hashed.
+
+    >>> canonical({"b": 1, "a": "é"})
+    '{"a":"\\u00e9","b":1}'
+    """
+    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def fingerprint(*parts: Any) -> str:
+    """32 hex digits that differ whenever any part differs (SHA-256, each part length-prefixed).
+
+    >>> fingerprint("ab", "c") == fingerprint("a", "bc")
+    False
+    """
+    digest = hashlib.sha256(b"evalmark-1")
+    for part in parts:
+        text = canonical(part).encode("ascii")
+        digest.update(len(text).to_bytes(8, "big"))
+        digest.update(text)
+    return digest.hexdigest()[:32]

@@ -1,0 +1,97 @@
+"""What goes in: a case, its examples, and what a target gave for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .canonical import fingerprint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """An answer that somebody liked or disliked."""
+
+    value: Any
+    liked: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message of a conversation."""
+
+    role: str
+    """`user`, `assistant`, `system` or `tool`."""
+    content: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One tool a target called, and what came back."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    result: Any = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What the target gave for a case, or why it gave nothing."""
+
+    value: Any = None
+    error: str | None = None
+    """One line: the type and the text of what the target raised; None when it answered."""
+    seconds: float | None = None
+    """Wall time of the answer; None when nothing was called (a given answer)."""
+    contexts: tuple[str, ...] | None = None
+    """What the target retrieved; None when it said nothing about it."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One row: an input, and what is known about good and bad answers to it."""
+
+    id: str
+    input: Any = None
+    expected: Any = None
+    """The reference answer; None when there is none."""
+    examples: tuple[Example, ...] = ()
+    """Further answers, liked and disliked."""
+    contexts: tuple[str, ...] | None = None
+    """The passages an answer should rest on; None when the row says nothing about them."""
+    history: tuple[Turn, ...] = ()
+    given: Output | None = None
+    """An answer that the row brings along; scored as it is when there is no target."""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+    """`file:line` of the row; not part of the fingerprint."""
+
+    @property
+    def liked(self) -> tuple[Any, ...]:
+        """The expected answer, if there is one, and all liked examples."""
+        first = () if self.expected is None else (self.expected,)
+        return first + tuple(e.value for e in self.examples if e.liked)
+
+    @property
+    def disliked(self) -> tuple[Any, ...]:
+        """All disliked examples."""
+        return tuple(e.value for e in self.examples if not e.liked)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever anything a target or a scorer can see changes."""
+        given = None if self.given is None else (self.given.value, self.given.contexts, self.given.tool_calls)
+        return fingerprint(
+            self.id,
+            self.input,
+            self.expected,
+            self.examples,
+            self.contexts,
+            self.history,
+            given,
+            self.tags,
+            self.metadata,
+        )

@@ -1,0 +1,75 @@
+"""Everything one evaluation found, and the rule that judges it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .score import Direction, Result
+
+RunStatus = Literal["running", "complete", "interrupted", "stopped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """The rule that turns a run into pass, fail or cannot tell.
+
+    Without any rule set, a run passes when every score that can pass does.
+    """
+
+    min_pass_rate: float | None = None
+    """Share of trials (0 to 1) whose every score passes; None: every one of them must."""
+    max_unscored: int = 0
+    max_errors: int = 0
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    """Per metric, the mean it has to reach: at least this, or at most this where lower is better."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """What a report must know of a scorer to print its numbers the right way round."""
+
+    name: str
+    direction: Direction = "higher"
+    threshold: float | None = None
+    """Per case, on `Score.value`; None when the scorer decides for itself or cannot pass."""
+    unit: str = ""
+    """Of the raw value, e.g. `cosine`, `edits`, `1..5`; empty when raw and value are the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetInfo:
+    """A dataset as a run met it."""
+
+    name: str
+    path: str = ""
+    """As the user wrote it; empty for cases handed over in Python."""
+    rows: int | None = None
+    """How many rows were read; None until all of them were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Everything one evaluation found; the only thing a report reads."""
+
+    id: str
+    name: str
+    created: str
+    """ISO 8601 in UTC, to the second."""
+    finished: str | None = None
+    status: RunStatus = "complete"
+    target: str = ""
+    datasets: tuple[DatasetInfo, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    repeat: int = 1
+    gate: Gate | None = None
+    suite: str = ""
+    """The suite file as the user wrote it; empty for runs from Python."""
+    plan: str = ""
+    """Fingerprint of what was asked (target, scorers and their settings); runs with the same one can be resumed."""
+    embedder: str = ""
+    """Fingerprint of the embedding model, mode included; empty when none was used."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """Things a reader should know, one sentence each (truncated texts, rows left out, a dataset edited on the way)."""
+    results: Collection[Result] = ()
+    """In the order dataset, position, repeat. May be read from disk while iterated: iterate, do not index."""

@@ -1,0 +1,62 @@
+"""What comes out: a score, and all that was found for one trial."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .case import Case, Output
+
+Status = Literal["scored", "unscored", "error", "skipped"]
+Direction = Literal["higher", "lower"]
+Verdict = Literal["pass", "fail", "error", "unscored", "ungated"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One scorer's word on one output."""
+
+    name: str
+    status: Status = "scored"
+    """`unscored`: nothing to judge or no usable judgement; `error`: the scorer broke; `skipped`: not asked."""
+    raw: Any = None
+    """What the scorer said in its own unit (a cosine, a number of edits, 1 to 5, a truth value)."""
+    value: float | None = None
+    """The same from 0 to 1, or None where it cannot be said; never NaN."""
+    direction: Direction = "higher"
+    """Which way is better, for `raw` and `value` alike."""
+    passed: bool | None = None
+    """None when this score cannot pass or fail: it has no threshold, or it is unscored."""
+    reason: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A case, on a target, for the n-th time."""
+
+    case: Case
+    dataset: str = ""
+    target: str = ""
+    position: int = 0
+    """Where the case stands in its dataset, counted from 0; orders every report."""
+    repeat: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """All that was found for one trial."""
+
+    trial: Trial
+    output: Output
+    scores: tuple[Score, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """`error` before `fail` before `unscored` before `pass`; `ungated` when no score can pass."""
+        if self.output.error is not None or any(s.status == "error" for s in self.scores):
+            return "error"
+        if any(s.passed is False for s in self.scores):
+            return "fail"
+        if any(s.status == "unscored" for s in self.scores):
+            return "unscored"
+        return "pass" if any(s.passed for s in self.scores) else "ungated"

@@ -1,0 +1,47 @@
+"""What all tests share: the folder of golden vectors, a quiet network, a clean world."""
+
+import ipaddress
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def _refuse_the_outside(event: str, args: tuple) -> None:
+    """Only loopback may be reached from the test process: evalmark sends nothing anywhere by itself."""
+    if event != "socket.connect":
+        return
+    address = args[1]
+    if isinstance(address, tuple) and not _is_loopback(str(address[0])):
+        raise PermissionError(f"a test tried to reach {address!r}")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+sys.addaudithook(_refuse_the_outside)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The golden vectors and real data that lie beside a development checkout."""
+    folder = ROOT.parent / "shared"
+    if not (folder / "data").is_dir():
+        pytest.skip("the folder ../shared with golden vectors is not here")
+    return folder
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, and no EVALMARK_* variable but what the test sets."""
+    for name in [n for n in os.environ if n.startswith("EVALMARK_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
