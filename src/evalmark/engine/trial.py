@@ -1,0 +1,100 @@
+"""One trial: ask the target, ask the scorers; what goes wrong is part of the result."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Sequence
+
+from evalmark.roles import Scorer, Target
+from evalmark.values import Case, Output, Score
+
+LONGEST_REASON = 2_000
+"""Characters kept of what an exception says."""
+
+
+async def answer(target: Target, case: Case, within: float | None = None) -> Output:
+    """What the target gives for a case; whatever it raises becomes an Output with an error.
+
+    `within` is in seconds; None waits as long as it takes.
+    """
+    started = time.perf_counter()
+    try:
+        async with _limit(within):
+            output = await target(case)
+    except TimeLimitError as late:
+        return Output(error=f"no answer within {late}", seconds=time.perf_counter() - started)
+    except asyncio.CancelledError as cancelled:
+        if _is_cancelled_from_outside():
+            raise
+        return Output(error=describe(cancelled), seconds=time.perf_counter() - started)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: the target
+        return Output(error=describe(error), seconds=time.perf_counter() - started)
+    return output
+
+
+async def judge(
+    scorers: Sequence[Scorer], case: Case, output: Output, within: float | None = None
+) -> tuple[Score, ...]:
+    """What every scorer says of an output, in the order of the scorers.
+
+    An output with an error is not judged: its scores are `skipped`.
+    """
+    if output.error is not None:
+        return tuple(Score(name=s.name, status="skipped", reason="the target gave no answer") for s in scorers)
+    if len(scorers) == 1:
+        return tuple(await _ask(scorers[0], case, output, within))
+    asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers))
+    return tuple(score for scores in asked for score in scores)
+
+
+async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
+    try:
+        async with _limit(within):
+            return await scorer(case, output)
+    except TimeLimitError as late:
+        reason = f"no score within {late}"
+    except asyncio.CancelledError as cancelled:
+        if _is_cancelled_from_outside():
+            raise
+        reason = describe(cancelled)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: the scorer
+        reason = describe(error)
+    return (Score(name=scorer.name, status="error", reason=reason),)
+
+
+class TimeLimitError(Exception):
+    """Our own time limit, told apart from a TimeoutError that foreign code raised."""
+
+
+@contextlib.asynccontextmanager
+async def _limit(seconds: float | None) -> AsyncIterator[None]:
+    if seconds is None:
+        yield
+        return
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            yield
+    except TimeoutError as late:
+        if limit.expired():
+            raise TimeLimitError(f"{seconds:g} s") from late
+        raise
+
+
+def _is_cancelled_from_outside() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def describe(error: BaseException) -> str:
+    """An exception as one line: its type and its text, cut where it is very long.
+
+    >>> describe(ValueError("no such city"))
+    'ValueError: no such city'
+    """
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001  foreign code: an exception whose text cannot be made
+        text = "(its text cannot be shown)"
+    if len(text) > LONGEST_REASON:
+        text = f"{text[:LONGEST_REASON]}… ({len(text):,} characters)"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

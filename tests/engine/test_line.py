@@ -1,0 +1,234 @@
+"""The line from trials to durable results, driven with lists and small functions."""
+
+import asyncio
+import itertools
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from evalmark.engine import Limits, Outcome, Work, run_trials
+from evalmark.errors import StoreFullError
+from evalmark.testing.sinks import MemorySink
+from evalmark.values import Case, Output, Result, Score, Trial
+
+
+@dataclass(frozen=True)
+class Upper:
+    """Answers in capitals, after a while; raises for the inputs it is told to raise for."""
+
+    seconds: float = 0.0
+    bad: dict = None
+    name: str = "upper"
+
+    async def __call__(self, case):
+        if self.bad and case.input in self.bad:
+            raise self.bad[case.input]
+        if self.seconds:
+            await asyncio.sleep(self.seconds)
+        return Output(value=str(case.input).upper())
+
+
+@dataclass(frozen=True)
+class Shouts:
+    name: str = "shouts"
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+    async def __call__(self, case, output):
+        await asyncio.sleep(self.seconds)
+        if self.error:
+            raise self.error
+        return [Score(name=self.name, value=1.0, passed=output.value.isupper())]
+
+
+def trials(count):
+    return [Trial(case=Case(id=str(n), input=f"x{n}"), position=n) for n in range(count)]
+
+
+UPPER, SHOUTS, LIMITS = Upper(), Shouts(), Limits()
+
+
+def run(source, target=UPPER, scorers=(SHOUTS,), sink=None, limits=LIMITS, **more):
+    sink = sink or MemorySink()
+    work = Work(trials=source, target=target, scorers=scorers, sink=sink)
+    outcome = asyncio.run(run_trials(work, limits, **more))
+    return outcome, sorted(sink.results, key=lambda r: r.trial.position)
+
+
+def test_every_trial_is_answered_judged_and_recorded_once():
+    outcome, results = run(trials(500))
+    assert (outcome.recorded, outcome.stopped) == (500, False)
+    assert [r.trial.position for r in results] == list(range(500))
+    assert {r.verdict for r in results} == {"pass"}
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        pytest.param(ValueError("no such city"), "ValueError: no such city", id="a target that raises"),
+        pytest.param(SystemExit(3), "SystemExit: 3", id="a target that calls sys.exit"),
+        pytest.param(TimeoutError("upstream"), "TimeoutError: upstream", id="a time-out that is the target's own"),
+        pytest.param(asyncio.CancelledError(), "CancelledError", id="a target that cancels itself"),
+        pytest.param(KeyError("a\nb"), "KeyError: 'a\\nb'", id="a message of two lines"),
+        pytest.param(ValueError("x" * 10_000_000), "… (10,000,000 characters)", id="a message of 10 MB"),
+    ],
+)
+def test_a_failing_target_is_a_result_and_the_others_finish(error, says):
+    outcome, results = run(trials(20), Upper(bad={"x7": error}))
+    assert outcome.recorded == 20
+    assert results[7].output.error.endswith(says)
+    assert len(results[7].output.error) < 2_100
+    assert results[7].verdict == "error"
+    assert results[7].scores[0].status == "skipped"
+    assert {r.verdict for r in results if r.trial.position != 7} == {"pass"}
+
+
+class UnprintableError(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        pytest.param(ZeroDivisionError("division by zero"), "ZeroDivisionError: division by zero", id="it raises"),
+        pytest.param(SystemExit("bye"), "SystemExit: bye", id="it exits"),
+        pytest.param(UnprintableError(), "UnprintableError: (its text cannot be shown)", id="its error has no text"),
+    ],
+)
+def test_a_failing_scorer_is_an_error_score_and_the_other_scorers_count(error, reason):
+    _, results = run(trials(3), scorers=(Shouts(), Shouts(name="broken", error=error)))
+    assert [s.status for s in results[0].scores] == ["scored", "error"]
+    assert results[0].scores[1].reason == reason
+
+
+def test_a_target_that_hangs_is_cut_off_at_the_time_limit():
+    _, results = run(trials(4), Upper(seconds=60), limits=Limits(timeout=0.05))
+    assert {r.output.error for r in results} == {"no answer within 0.05 s"}
+    assert all(r.output.seconds >= 0.05 for r in results)
+
+
+def test_a_scorer_that_hangs_is_cut_off_at_the_time_limit():
+    _, results = run(trials(2), scorers=(Shouts(seconds=60),), limits=Limits(timeout=0.05))
+    assert {r.scores[0].reason for r in results} == {"no score within 0.05 s"}
+
+
+def test_a_result_among_the_trials_is_recorded_as_it_is():
+    broken = Result(trial=Trial(case=Case(id="row 3"), position=3), output=Output(error="cases.csv:4: too few cells"))
+    outcome, results = run([*trials(3), broken])
+    assert outcome.recorded == 4
+    assert results[3] == broken
+
+
+def test_no_more_than_jobs_answers_at_once():
+    running, most = 0, 0
+
+    @dataclass(frozen=True)
+    class Counting:
+        name: str = "counting"
+
+        async def __call__(self, case):
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.001)
+            running -= 1
+            return Output(value="A")
+
+    run(trials(60), Counting(), limits=Limits(jobs=7))
+    assert most == 7
+
+
+def test_trials_in_judging_stay_within_the_window_and_are_read_as_needed():
+    read = 0
+    judged = 0
+    furthest = 0
+
+    def source():
+        nonlocal read
+        for trial in trials(400):
+            read += 1
+            yield trial
+
+    @dataclass(frozen=True)
+    class Slow:
+        name: str = "slow"
+
+        async def __call__(self, case, output):
+            nonlocal judged, furthest
+            furthest = max(furthest, read - judged)
+            await asyncio.sleep(0.001)
+            judged += 1
+            return []
+
+    run(source(), scorers=(Slow(),), limits=Limits(jobs=3, window=20))
+    assert judged == 400
+    assert furthest <= 20 + 3
+
+
+def test_a_full_disk_ends_the_run_and_keeps_what_was_acknowledged():
+    heard = []
+    sink = MemorySink(full_after=30)
+    with pytest.raises(StoreFullError):
+        run(
+            (Trial(case=Case(id=str(n), input="x"), position=n) for n in itertools.count()),
+            sink=sink,
+            limits=Limits(batch=10),
+            watch=lambda results: heard.extend(results),
+        )
+    assert heard == sink.results
+    assert len(heard) <= 30
+
+
+def stop_after(count):
+    """A `watch` that asks for a stop once `count` results are durable, and its event."""
+    stop, seen = asyncio.Event(), []
+
+    def watch(results):
+        seen.extend(results)
+        if len(seen) >= count:
+            stop.set()
+
+    return {"stop": stop, "watch": watch}
+
+
+def test_a_stop_starts_nothing_new_and_finishes_what_is_under_way():
+    outcome, results = run(trials(1_000), Upper(seconds=0.002), **stop_after(50))
+    assert outcome.stopped
+    assert 50 <= len(results) < 1_000
+    assert outcome.recorded == len(results)
+
+
+def test_after_the_grace_trials_under_way_are_given_up():
+    stop = asyncio.Event()
+
+    @dataclass(frozen=True)
+    class Endless:
+        name: str = "endless"
+
+        async def __call__(self, case):
+            stop.set()
+            await asyncio.sleep(600)
+
+    outcome, results = run(trials(3), Endless(), limits=Limits(grace=0.05), stop=stop)
+    assert outcome.stopped
+    assert results == []
+
+
+def test_a_target_that_blocks_the_loop_is_noticed():
+    @dataclass(frozen=True)
+    class Blocking:
+        name: str = "blocking"
+
+        async def __call__(self, case):
+            time.sleep(1.2)  # noqa: ASYNC251  this is the fault under test
+            await asyncio.sleep(0)
+            return Output(value="A")
+
+    outcome, _ = run(trials(1), Blocking())
+    assert outcome.longest_block > 0.5
+
+
+def test_nothing_to_do_is_no_fault():
+    assert run([]) == (Outcome(recorded=0, stopped=False, longest_block=0.0), [])
