@@ -57,4 +57,4 @@ def _takes_first(parameter: inspect.Parameter, offered: Collection[str]) -> bool
         parameter.POSITIONAL_OR_KEYWORD,
         parameter.VAR_POSITIONAL,
     )
-    return positional and parameter.name not in offered
+    return positional and (parameter.name not in offered or parameter.kind is parameter.POSITIONAL_ONLY)

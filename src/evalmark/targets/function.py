@@ -1,0 +1,127 @@
+"""Python targets: anything that can be called, brought to the one protocol of a target."""
+
+import copy
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evalmark.errors import ConfigError
+from evalmark.roles import Binding, Target, bind, load_object
+from evalmark.values import Case, Output
+
+from .given import Given
+from .identity import identity, name_of
+from .output import as_output, gathered, joined
+from .threads import Threads
+
+OFFERS: Mapping[str, Callable[[Case], Any]] = {
+    "input": lambda case: case.input,
+    "question": lambda case: case.input,
+    "query": lambda case: case.input,
+    "case": lambda case: case,
+    "history": lambda case: case.history,
+    "contexts": lambda case: case.contexts,
+    "metadata": lambda case: case.metadata,
+}
+"""What a target's parameters can be called, and what they get."""
+_IMMUTABLE = (str, int, float, bool, bytes, type(None))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionTarget:
+    """A function under test: async ones run on the event loop, all others in threads.
+
+    The function gets copies of what it could change, so that the scorers see the case as it was.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    binding: Binding
+    fingerprint: str
+    threads: Threads = field(default_factory=Threads, repr=False, compare=False)
+
+    async def __call__(self, case: Case) -> Output:
+        """What the function gives for a case; what it raises goes to the caller."""
+        first = () if self.binding.first is None else (self.binding.first,)
+        offers = {name: _own(OFFERS[name](case)) for name in (*first, *self.binding.names)}
+        args, named = self.binding.arguments(offers)
+        started = time.perf_counter()
+        if _is_async(self.function):
+            returned = self.function(*args, **named)
+        else:
+            returned = await self.threads.run(lambda: _called(self.function, args, named))
+        if inspect.isawaitable(returned):
+            returned = await returned
+        if inspect.isasyncgen(returned):
+            returned = await gathered(returned)
+        return as_output(returned, time.perf_counter() - started)
+
+
+def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
+    """The thing as a target: a function, a callable, a runnable, or the `package.module:attribute` of one.
+
+    Nothing is called yet. The module may lie in one of `folders`.
+
+    Raises:
+        ConfigError: it is nothing that can be called, or one of its parameters cannot be filled.
+    """
+    name = thing if isinstance(thing, str) else name_of(thing)
+    if isinstance(thing, str):
+        thing = load_object(thing, folders, what="target")
+    if isinstance(thing, (FunctionTarget, Given)):
+        return thing
+    function = _function(thing, name)
+    return FunctionTarget(
+        name=name,
+        function=function,
+        binding=bind(function, OFFERS, what=f"target {name!r}", first="input"),
+        fingerprint=identity(thing, name),
+    )
+
+
+def _function(thing: Any, name: str) -> Callable[..., Any]:
+    """What is to be called: the thing itself, or its `invoke`."""
+    if inspect.isclass(thing):
+        raise ConfigError(f"target {name!r} is a class. Name an instance of it, or a function.")
+    if inspect.isfunction(thing) and next(iter(inspect.signature(thing).parameters), "") == "self":
+        raise ConfigError(f"target {name!r} is a method without its object. Name an instance's method, or a function.")
+    for method in ("invoke", "__call__", "ainvoke"):
+        # Asked of the class, since mocks and proxies say yes to any attribute.
+        if callable(getattr(type(thing), method, None)):
+            found: Callable[..., Any] = thing if method == "__call__" else getattr(thing, method)
+            return found
+    raise ConfigError(
+        f"target {name!r} is a value of type {type(thing).__name__}, which cannot be called. "
+        "Name a function, an object that can be called, or one with a method `invoke`."
+    )
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return any(
+        inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found)
+        for found in (function, type(function).__call__)
+    )
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """Call the function; a generator is run to its end while we are still in the thread."""
+    returned = function(*args, **named)
+    return joined(returned) if inspect.isgenerator(returned) else returned
+
+
+def _own(value: Any) -> Any:
+    """A copy of what could be changed; the value itself where its type cannot be copied."""
+    if isinstance(value, _IMMUTABLE) or (isinstance(value, Case) and _is_immutable(value)):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001  foreign code: objects that a user put into a case copy themselves
+        return value
+
+
+def _is_immutable(case: Case) -> bool:
+    simple = isinstance(case.input, _IMMUTABLE) and isinstance(case.expected, _IMMUTABLE)
+    return simple and not (case.metadata or case.examples or case.history or case.given)
