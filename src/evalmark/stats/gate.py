@@ -1,0 +1,145 @@
+"""The verdict on a run: pass, fail or cannot tell."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from evalmark.values import Gate
+
+from .summary import MetricSummary, Summary, Tally
+
+Outcome = Literal["pass", "fail", "cannot tell"]
+EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
+SLACK = 1e-9
+"""A mean that misses its threshold by rounding alone reaches it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateVerdict:
+    """What the gate says of a run, and why: one sentence a reason."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    outcome: Outcome
+    reason: str
+
+
+def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
+    """Fail only what no missing row could save; cannot tell while too much is missing; else pass.
+
+    What is missing within `max_errors` and `max_unscored` is left out of every rate and mean.
+    """
+    gate = gate or Gate()
+    findings = [*_nothing(summary), *_trials(summary, gate), *_means(summary, gate), *_gaps(summary, gate)]
+    for outcome in ("fail", "cannot tell", "pass"):
+        reasons = tuple(f.reason for f in findings if f.outcome == outcome)
+        if reasons:
+            break
+    return GateVerdict(outcome=outcome, reasons=reasons)
+
+
+def _nothing(summary: Summary) -> Iterable[_Finding]:
+    metrics = [metric for group in summary.groups for metric in group.metrics]
+    if not summary.total.trials:
+        yield _Finding("cannot tell", "No cases ran.")
+    elif metrics and all(m.skipped and not m.scored + m.missing for m in metrics):
+        yield _Finding("cannot tell", "Every score was skipped.")
+
+
+def _gaps(summary: Summary, gate: Gate) -> Iterable[_Finding]:
+    total = summary.total
+    if total.errors > gate.max_errors:
+        yield _Finding("cannot tell", f"{_count(total.errors, 'error')}, and {gate.max_errors} allowed.")
+    if total.unscored > gate.max_unscored:
+        yield _Finding("cannot tell", f"{_count(total.unscored, 'unscored trial')}, and {gate.max_unscored} allowed.")
+    if summary.status != "complete":
+        known = "" if summary.missing is None else f": {_count(summary.missing, 'trial')} did not run"
+        yield _Finding("cannot tell", f"The run is not complete{known}.")
+
+
+def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
+    total = summary.total
+    if gate.min_pass_rate is None:
+        yield from _every_trial(total)
+        return
+    judged, needed = total.passed + total.failed, gate.min_pass_rate
+    missing = _missing(summary)
+    if not judged:
+        if total.trials:
+            yield _Finding("cannot tell", f"A pass rate of {needed:g} is asked for, but no trial passed or failed.")
+        return
+    rate = total.passed / judged
+    said = f"{total.passed} of {_count(judged, 'judged trial')} passed ({rate:.4g})"
+    if rate >= needed:
+        yield _Finding("pass", f"{said}, at least {needed:g}.")
+    elif missing is not None and (total.passed + missing) / (judged + missing) < needed:
+        yield _Finding("fail", f"{said}, less than {needed:g}.")
+    else:
+        rest = "those missing" if missing is None else f"the {missing} missing"
+        yield _Finding("cannot tell", f"{said}, less than {needed:g}; {rest} could still lift it there.")
+
+
+def _every_trial(total: Tally) -> Iterable[_Finding]:
+    judged = total.passed + total.failed
+    if total.failed:
+        yield _Finding("fail", f"{total.failed} of {_count(judged, 'judged trial')} failed.")
+    elif total.passed:
+        yield _Finding("pass", f"{_count(judged, 'judged trial')}: every one passed.")
+    elif total.ungated:
+        yield _Finding("pass", "No score can pass or fail, so nothing was gated.")
+    elif total.trials:
+        yield _Finding("cannot tell", "No trial was judged.")
+
+
+def _missing(summary: Summary) -> int | None:
+    total = summary.total
+    return None if summary.missing is None else total.errors + total.unscored + summary.missing
+
+
+def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
+    for name, needed in gate.thresholds.items():
+        found: dict[str, list[MetricSummary]] = {}
+        for group in summary.groups:
+            found.setdefault(group.target, []).extend(m for m in group.metrics if m.name == name)
+        for target, parts in found.items():
+            yield _mean(f"{name} on {target}" if len(found) > 1 else name, needed, parts, summary.missing)
+
+
+def _mean(name: str, needed: float, parts: list[MetricSummary], not_run: int | None) -> _Finding:
+    scored = [(m, m.mean) for m in parts if m.mean is not None]
+    n = sum(m.n for m, _ in scored)
+    if not n:
+        return _Finding("cannot tell", f"{name} has a threshold of {needed:g}, but no score.")
+    if len({m.scale for m, _ in scored}) > 1:
+        return _Finding("cannot tell", f"{name} has values in one dataset and only raw numbers in another.")
+    total = math.fsum(average * m.n for m, average in scored)
+    lower = scored[0][0].direction == "lower"
+    limit, said = ("at most", "more than") if lower else ("at least", "less than")
+    text = f"The mean of {name} is {total / n:.4g} over {_count(n, 'score')}"
+    if _reaches(total / n, needed, lower=lower):
+        return _Finding("pass", f"{text}, {limit} {needed:g}.")
+    missing = None if not_run is None else not_run + sum(m.missing for m in parts)
+    if missing == 0:
+        return _Finding("fail", f"{text}, {said} {needed:g}.")
+    best = None if missing is None or scored[0][0].scale == "raw" else total + (0 if lower else missing)
+    if best is not None and missing is not None and not _reaches(best / (n + missing), needed, lower=lower):
+        return _Finding("fail", f"{text}, {said} {needed:g}.")
+    rest = "those missing" if missing is None else f"the {missing} missing"
+    return _Finding("cannot tell", f"{text}, {said} {needed:g}; {rest} could still change that.")
+
+
+def _reaches(value: float, needed: float, *, lower: bool) -> bool:
+    return value <= needed + SLACK if lower else value >= needed - SLACK
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
