@@ -1,0 +1,209 @@
+"""JSON read piece by piece: a list of any length needs memory for its longest item only."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from .faults import PlacedError
+from .strict_json import RefusedError, decode_at, refused_fault, spot, syntax_fault
+from .text import CHUNK, MAX_ROW, near
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_LENIENT = json.JSONDecoder(parse_int=len)  # finds the end of a refused value; long numbers do not stop it
+_TAIL = 16
+"""An error closer to the end of what was read than this may only mean that more must be read."""
+
+
+class Item(NamedTuple):
+    """One item of a list, or what is wrong with it."""
+
+    line: int
+    column: int
+    """0 when the item is the first on its line."""
+    value: Any
+    """The data, or a `PlacedError`."""
+
+
+class JsonStream:
+    """A window that moves over the text of one JSON file."""
+
+    def __init__(self, chunks: Iterator[str], place: str) -> None:
+        self._chunks = chunks
+        self._place = place
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self._column = 0
+        self._counted = 0
+        self._marked = 0
+
+    def peek(self) -> str:
+        """The next character that is not white space; empty at the end of the file."""
+        while True:
+            self._at = _SPACE.match(self._text, self._at).end()  # type: ignore[union-attr]
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._fill():
+                return ""
+
+    def items(self) -> Iterator[Item]:
+        """The items of the list that starts here, one by one; a refused item comes as a `PlacedError`.
+
+        Raises:
+            DataError: the text is no JSON, so that nothing after it can be read.
+        """
+        self._expect("[", "a list")
+        if self.peek() == "]":
+            self._at += 1
+            return
+        while True:
+            self.peek()
+            line, column = self._mark()
+            yield Item(line, column, self.value())
+            if self._next("]"):
+                return
+
+    def keys(self) -> Iterator[str]:
+        """The keys of the object that starts here; the caller reads each value before the next key.
+
+        Raises:
+            DataError: the text is no JSON, or a key stands twice.
+        """
+        self._expect("{", "an object")
+        seen: set[str] = set()
+        if self.peek() == "}":
+            self._at += 1
+            return
+        while True:
+            if self.peek() != '"':
+                raise self._fault("a key in double quotes was expected")
+            start = self._spot()
+            key = str(self.value())
+            if key in seen:
+                raise PlacedError(start, f"the key {key!r} stands here a second time.")
+            seen.add(key)
+            self._expect(":", "a colon")
+            self.peek()
+            yield key
+            if self._next("}"):
+                return
+
+    def finish(self) -> None:
+        """Make sure that nothing follows.
+
+        Raises:
+            DataError: something does.
+        """
+        if self.peek():
+            raise self._fault("more text after the end of the JSON value")
+
+    def value(self) -> Any:
+        """The value that starts here, or a `PlacedError` where it is JSON but refused.
+
+        Raises:
+            DataError: no JSON stands here.
+        """
+        more = False
+        while True:
+            try:
+                value, end = decode_at(self._text, self._at)
+            except json.JSONDecodeError as error:
+                if self._may_be_cut(error.pos) and self._fill():
+                    continue
+                raise self._syntax(error) from None
+            except RefusedError:
+                if not more and self._fill():
+                    more = True
+                    continue
+                return self._refused()
+            if end == len(self._text) and self._fill():
+                continue  # the digits of a number may go on
+            self._at = end
+            return value
+
+    def _may_be_cut(self, at: int) -> bool:
+        return at >= len(self._text) - _TAIL or self._text[at] == '"'
+
+    def _syntax(self, error: json.JSONDecodeError) -> PlacedError:
+        line, column = self._here()
+        text = self._text[self._at :]
+        return syntax_fault(
+            text, json.JSONDecodeError(error.msg, text, error.pos - self._at), self._place, line, column
+        )
+
+    def _refused(self) -> PlacedError:
+        """The fault of the value here; moves behind it, or ends the stream where its end cannot be found."""
+        while True:
+            try:
+                _, end = _LENIENT.raw_decode(self._text, self._at)
+                break
+            except RecursionError:
+                line, column = self._here()
+                raise refused_fault(self._text[self._at :], 0, self._place, line, column) from None
+            except json.JSONDecodeError as error:
+                if self._may_be_cut(error.pos) and self._fill():
+                    continue
+                raise self._syntax(error) from None
+        line, column = self._here()
+        fault = refused_fault(self._text[self._at : end], 0, self._place, line, column)
+        self._at = end
+        return fault
+
+    def _fill(self) -> bool:
+        """Read on until the window has doubled; False at the end of the file."""
+        self._count()
+        kept = self._text[self._at :]
+        if len(kept) > MAX_ROW:
+            raise PlacedError(self._spot(), f"one value is larger than {MAX_ROW >> 20} MiB; split it.")
+        pieces, size = [kept], len(kept)
+        wanted = max(2 * size, size + CHUNK // 2)
+        while size < wanted and (chunk := next(self._chunks, "")):
+            pieces.append(chunk)
+            size += len(chunk)
+        self._text, self._at, self._counted = "".join(pieces), 0, 0
+        return size > len(kept)
+
+    def _count(self) -> None:
+        """Bring line and column up to where the window starts reading."""
+        above = self._text.count("\n", self._counted, self._at)
+        if above:
+            self._line += above
+            self._column = self._at - self._text.rfind("\n", self._counted, self._at) - 1
+        else:
+            self._column += self._at - self._counted
+        self._counted = self._at
+
+    def _here(self) -> tuple[int, int]:
+        self._count()
+        return self._line, self._column
+
+    def _mark(self) -> tuple[int, int]:
+        """Where an item starts: its line, and its column if it is not the first item there."""
+        line, column = self._here()
+        again = line == self._marked
+        self._marked = line
+        return line, column + 1 if again else 0
+
+    def _spot(self) -> str:
+        line, column = self._here()
+        return spot("", 0, self._place, line, column)
+
+    def _fault(self, finding: str) -> PlacedError:
+        where = "; the text ends too early" if self._at >= len(self._text) else near(self._text, self._at)
+        return PlacedError(self._spot(), f"not valid JSON: {finding}{where}.")
+
+    def _expect(self, letter: str, what: str) -> None:
+        if self.peek() != letter:
+            raise self._fault(f"{what} was expected")
+        self._at += 1
+
+    def _next(self, closing: str) -> bool:
+        """Step over the comma (False) or the closing bracket (True)."""
+        found = self.peek()
+        if found not in (",", closing) or not found:
+            raise self._fault(f"a comma or {closing!r} was expected")
+        self._at += 1
+        if found == "," and self.peek() == closing:
+            raise self._fault(f"a comma stands before {closing!r}")
+        return found == closing

@@ -1,0 +1,113 @@
+"""What a plain YAML word means: typed where all readers agree, else the text as it stands."""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+")
+_BROKEN = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")
+_NEWER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+")
+_ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?")
+_MAY_BE_MORE = frozenset("0123456789-+.~tTfFnNyYoO")
+_MAX_WORD = 400
+"""No number or date is longer; a longer word is text without a look."""
+
+
+class ScalarError(ValueError):
+    """A word that stands for something evalmark refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A word that YAML 1.1 or 1.2 reads as something other than text."""
+
+    text: str
+    older: Any
+    newer: Any
+
+
+def meaning(text: str, as_text: bool) -> Any:
+    """The value of a plain word, or a `Doubt` when its text should be kept and the user told.
+
+    With `as_text` a word is typed only if nothing of it gets lost: `42` is a number, `042` and `1.10` are texts.
+
+    >>> meaning("12", False), meaning("no", True), meaning("1.10", True), meaning("1.10", False)
+    (12, 'no', '1.10', 1.1)
+
+    Raises:
+        ScalarError: an infinite or far too large number.
+    """
+    if text[:1] not in _MAY_BE_MORE or (len(text) > _MAX_WORD and not _WHOLE.fullmatch(text)):
+        return None if text == "" else text
+    if text in _NULL:
+        return None
+    if as_text:
+        return _lossless(text)
+    value = _agreed(text)
+    return value if value is not _UNSURE else _doubt(text)
+
+
+_UNSURE = object()
+
+
+def _lossless(text: str) -> Any:
+    """A number or truth value whose JSON text is this very text, else the text."""
+    if text not in ("true", "false") and not (len(text) < 20 and _DECIMAL.fullmatch(text)):
+        return text
+    value = json.loads(text)
+    return value if json.dumps(value) == text else text
+
+
+def _agreed(text: str) -> Any:
+    """The value that YAML 1.1, YAML 1.2 and common sense all give, else `_UNSURE`."""
+    if text in _TRUTH:
+        return _TRUTH[text]
+    if _WHOLE.fullmatch(text):
+        return _whole(text)
+    if _BROKEN.fullmatch(text):
+        number = float(text)
+        if math.isinf(number):
+            raise ScalarError(f"{text} is too large for a number; put it in quotes")
+        return number
+    if _ENDLESS.fullmatch(text):
+        raise ScalarError(f"{text} is no number that can be kept; write null for an unknown one, or put it in quotes")
+    return _UNSURE
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text, 16) if text.startswith("0x") else int(text)
+    except ValueError:
+        raise ScalarError(f"a number of {len(text)} digits is too large; put it in quotes") from None
+
+
+def _doubt(text: str) -> Any:
+    older, newer = _older(text), _newer(text)
+    return text if older == text and newer == text else Doubt(text, older, newer)
+
+
+def _older(text: str) -> Any:
+    """What YAML 1.1 makes of a word, as PyYAML knows it."""
+    rules = yaml.resolver.Resolver.yaml_implicit_resolvers.get(text[:1], [])
+    if not any(rule.match(text) for _, rule in rules):
+        return text
+    try:
+        return yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        return "a date"
+
+
+def _newer(text: str) -> Any:
+    """What YAML 1.2 makes of a word."""
+    if len(text) > _MAX_WORD or not _NEWER.fullmatch(text):
+        return text
+    if text.startswith("0o"):
+        return int(text, 8)
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
