@@ -1,0 +1,82 @@
+"""What SQLite and the file system report, as one sentence for the person at the keyboard."""
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+
+from evalmark.errors import StoreBusyError, StoreError, StoreFullError
+
+ELSEWHERE = "name another file with --store"
+
+
+@contextlib.contextmanager
+def explained(path: Path, *, needed: int = 0, what: str = "what was to be saved") -> Iterator[None]:
+    """Turn any error of SQLite or the file system into a StoreError that says what to do next.
+
+    `needed` is the number of bytes that `what` takes, for the message of a full disk.
+
+    Raises:
+        StoreError: in place of the error that was met.
+    """
+    try:
+        yield
+    except (apsw.FullError, apsw.IOError) as error:
+        if isinstance(error, apsw.FullError) or _free(path) < max(needed, 1 << 16):
+            raise StoreFullError(_full(path, needed, what)) from error
+        raise StoreError(f"{path}: the disk reports an error ({error}); what was saved before is kept.") from error
+    except apsw.BusyError as error:
+        raise StoreBusyError(
+            f"{path}: another process has been writing for too long; wait for it to end, or {ELSEWHERE}."
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreError(damaged(path, error)) from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
+        raise StoreError(
+            f"{path}: cannot be opened or written here ({error}); check the rights on the file and its folder, "
+            f"or {ELSEWHERE}."
+        ) from error
+    except apsw.Error as error:
+        raise StoreError(
+            f"{path}: the store failed ({type(error).__name__}: {error}); nothing saved is lost."
+        ) from error
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.") from error
+
+
+def damaged(path: Path, detail: object) -> str:
+    """The advice for a store that cannot be read any more."""
+    return (
+        f"{path}: the file is damaged or is no store ({detail}). Nothing was changed or deleted: copy it aside together "
+        f"with its -wal file, then save the runs that can be read with evalmark.store.salvage({str(path)!r}, 'NEW_FILE'), "
+        f"or {ELSEWHERE}."
+    )
+
+
+def _full(path: Path, needed: int, what: str) -> str:
+    room = f"needs about {size(needed)}" if needed else "needs more room"
+    return (
+        f"{path}: the disk is full: {what} {room}, and {size(_free(path))} are free. Everything acknowledged before is "
+        "kept: make room, then resume the run."
+    )
+
+
+def _free(path: Path) -> int:
+    try:
+        return shutil.disk_usage(path.parent).free
+    except OSError:
+        return 0
+
+
+def size(count: int) -> str:
+    """Bytes for people.
+
+    >>> size(0), size(2_048), size(5_300_000)
+    ('0 B', '2 kB', '5.3 MB')
+    """
+    for unit, scale in (("GB", 10**9), ("MB", 10**6)):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count // 1000} kB" if count >= 1000 else f"{count} B"

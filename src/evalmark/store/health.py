@@ -1,0 +1,82 @@
+"""What `doctor` says of a store."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+from apsw import Connection
+
+from evalmark.errors import StoreError
+
+from .faults import explained
+from .opening import Notes, reading
+from .schema import STEPS
+
+_SAFE_SQLITE = (3, 51, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The state of a store."""
+
+    path: str
+    problems: tuple[str, ...] = ()
+    """What is damaged; empty when the store is sound."""
+    warnings: tuple[str, ...] = ()
+    """What may go wrong some day."""
+    version: int = 0
+    """Of the tables; counts the steps the store has behind it."""
+    sqlite: str = ""
+    journal: str = ""
+    """`wal`, or another word where the file system allows no write-ahead log."""
+    size: int = 0
+    """Bytes on disk, the write-ahead log included."""
+    runs: int = 0
+    results: int = 0
+    vectors: int = 0
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is damaged."""
+        return not self.problems
+
+
+def examine(path: Path, notes: Notes) -> Health:
+    """Read the whole store and say what was found; damage is a finding, not an error."""
+    version = apsw.sqlite_lib_version()
+    try:
+        with explained(path), closing(reading(path, notes)) as db:
+            return _examined(path, db, version)
+    except StoreError as damage:
+        return Health(path=str(path), problems=(str(damage),), sqlite=version, warnings=old_sqlite(version))
+
+
+def _examined(path: Path, db: Connection, version: str) -> Health:
+    found = [str(row[0]) for row in db.execute("pragma integrity_check")]
+    found += [f"{row[0]} {row[1]} belongs to no run" for row in db.execute("pragma foreign_key_check")]
+    return Health(
+        path=str(path),
+        problems=tuple(text for text in found if text != "ok"),
+        warnings=old_sqlite(version),
+        version=len(STEPS),
+        sqlite=version,
+        journal=str(db.pragma("journal_mode")),
+        size=sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists()),
+        runs=db.execute("select count(*) from run").get,
+        results=db.execute("select count(*) from result where pass > 0").get,
+        vectors=db.execute("select count(*) from vector").get,
+    )
+
+
+def old_sqlite(version: str) -> tuple[str, ...]:
+    """A warning where SQLite is older than its mend of a rare corruption.
+
+    >>> old_sqlite("3.51.3"), old_sqlite("3.54.1")
+    ((), ())
+    """
+    if tuple(map(int, version.split("."))) >= _SAFE_SQLITE:
+        return ()
+    return (
+        f"SQLite {version} can, rarely, damage a store that several processes write at once; update the package apsw.",
+    )

@@ -1,0 +1,125 @@
+"""Reading: headers of runs, and results one at a time, straight from the file."""
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from apsw import Connection
+
+from evalmark.errors import StoreError
+from evalmark.values import Result, Run
+
+from .faults import explained
+from .holder import Holder, from_text, is_gone, started
+from .names import back_from_last, near
+from .opening import reading
+from .rows import Row, decode_result, decode_run
+
+_PAGE = 500
+_RESULT = f"select {', '.join(Row._fields)} from result where number = ?"  # noqa: S608  columns, not data
+_HEADER = "select number, status, holder, header from run"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResults(Collection[Result]):
+    """The results of a run in the order dataset, position, repeat; one at a time in memory.
+
+    Each iteration opens the file for itself, so it works in any thread and process, and after
+    the store was closed.
+    """
+
+    path: Path
+    number: int
+
+    def __iter__(self) -> Iterator[Result]:
+        with explained(self.path), closing(reading(self.path)) as db:
+            for key in _keys(db, self.number):
+                row = db.execute(_RESULT, (key,)).fetchone()
+                if row is not None:
+                    yield self._decoded(db, Row._make(row))
+
+    def __len__(self) -> int:
+        with explained(self.path), closing(reading(self.path)) as db:
+            return int(db.execute("select count(*) from result where run = ? and pass > 0", (self.number,)).get)
+
+    def __contains__(self, wanted: object) -> bool:
+        return any(wanted == result for result in self)
+
+    def _decoded(self, db: Connection, row: Row) -> Result:
+        try:
+            return decode_result(row)
+        except ValueError as error:
+            run = db.execute("select id from run where number = ?", (self.number,)).get
+            raise StoreError(
+                f"{self.path}: run {run}: the stored result of case {row.case_id!r} of {row.dataset!r} is damaged "
+                f"({error}). Save all others with evalmark.store.salvage({str(self.path)!r}, 'NEW_FILE')."
+            ) from error
+
+
+def _keys(db: Connection, number: int) -> Iterator[int]:
+    """The results of a run in order, as row numbers, a page at a time: no read lock is held in between."""
+    last: tuple[Any, ...] = (-1, "", 0, 0, "", 0)
+    page = """
+        select source, dataset, position, repeat, target, number from result
+        where run = ? and pass > 0 and (source, dataset, position, repeat, target, number) > (?, ?, ?, ?, ?, ?)
+        order by source, dataset, position, repeat, target, number limit ?
+    """
+    while rows := db.execute(page, (number, *last, _PAGE)).fetchall():
+        for row in rows:
+            yield int(row[-1])  # type: ignore[arg-type]
+        last = rows[-1]
+
+
+def all_runs(db: Connection, path: Path, here: Holder, limit: int | None = None) -> list[Run]:
+    """The newest runs first, in the order in which they were started."""
+    rows: Iterable[Any] = db.execute(f"{_HEADER} order by number desc limit ?", (-1 if limit is None else limit,))
+    return [_run(path, here, *row) for row in rows]
+
+
+def find_run(db: Connection, path: Path, here: Holder, reference: str) -> Run:
+    """The run with an id, with the only id that starts so, or so many before the `last` one.
+
+    Raises:
+        StoreError: there is no such run, or there are several.
+    """
+    back = back_from_last(reference)
+    if back is not None:
+        rows = db.execute(f"{_HEADER} order by number desc limit 1 offset ?", (back,)).fetchall()
+    else:
+        rows = db.execute(f"{_HEADER} where id = ?", (reference,)).fetchall()
+        rows = rows or db.execute(f"{_HEADER} where substr(id, 1, ?) = ?", (len(reference), reference)).fetchall()
+    if len(rows) != 1 or not reference:
+        raise StoreError(_not_found(db, path, reference, len(rows)))
+    return _run(path, here, *rows[0])
+
+
+def _not_found(db: Connection, path: Path, reference: str, found: int) -> str:
+    ids = [row[0] for row in db.execute("select id from run order by number desc limit 1000")]
+    if not ids:
+        return f"{path}: there are no runs in this store yet."
+    if found > 1 and reference:
+        several = [name for name in ids if name.startswith(reference)][:5]
+        return f"{path}: {found} runs start with {reference!r}: {', '.join(several)}; type more of the one you mean."
+    if back_from_last(reference) is not None:
+        return f"{path}: there is no run {reference!r}; the store has {len(ids)}."
+    return f"{path}: there is no run {reference!r}; near it: {near(reference, ids)}. `last` is the newest one."
+
+
+def unfinished_run(db: Connection, path: Path, here: Holder, plan: str | bytes, suite: str | bytes) -> Run | None:
+    """The newest run of the same plan and suite that is not complete."""
+    same = "where plan = ? and suite = ? and status <> 'complete' order by number desc limit 1"
+    row = db.execute(f"{_HEADER} {same}", (plan, suite)).fetchone()
+    return None if row is None else _run(path, here, *row)
+
+
+def _run(path: Path, here: Holder, number: int, status: str, holder: str | None, header: str) -> Run:
+    """A run as a reader should see it: one whose process is gone was interrupted."""
+    try:
+        run, writer = decode_run(header), from_text(holder)
+    except ValueError as error:
+        raise StoreError(f"{path}: the header of run number {number} is damaged ({error}).") from error
+    if status == "running" and (writer is None or is_gone(writer, here, started)):
+        status = "interrupted"
+    return replace(run, status=status, results=StoredResults(path, number))  # type: ignore[arg-type]

@@ -1,0 +1,107 @@
+"""A result as one row of the store, and back; the same for the header of a run."""
+
+import json
+from typing import Any, NamedTuple
+
+from evalmark.values import Case, Output, Result, Run, Score, Trial
+
+from .fields import CASE, OUTPUT, RUN, SCORE, a_list, a_text, a_whole_number, an_object, filled, read, sql_real, to_json
+
+
+class Row(NamedTuple):
+    """The columns of a result: what is searched or sorted first, the large texts last."""
+
+    dataset: str | bytes
+    position: int
+    repeat: int
+    target: str | bytes
+    case_id: str | bytes
+    fingerprint: str
+    verdict: str
+    seconds: float | None
+    place: str | bytes
+    scores: str
+    output: str
+    content: str
+    """The fields of the case, without its id and place."""
+
+
+def encode_result(result: Result) -> Row:
+    """The row of a result, whatever a target or a scorer has put into it."""
+    trial, case = result.trial, result.trial.case
+    content = filled(case, CASE)
+    del content["id"]
+    return Row(
+        dataset=sql_text(trial.dataset),
+        position=trial.position,
+        repeat=trial.repeat,
+        target=sql_text(trial.target),
+        case_id=sql_text(case.id),
+        fingerprint=case.fingerprint,
+        verdict=result.verdict,
+        seconds=sql_real(result.output.seconds),
+        place=sql_text(case.place),
+        scores=to_json([filled(score, SCORE) for score in result.scores]),
+        output=to_json(filled(result.output, OUTPUT)),
+        content=to_json(content),
+    )
+
+
+def decode_result(row: Row) -> Result:
+    """The result of a row.
+
+    Raises:
+        ValueError: the row does not hold what `encode_result` writes.
+    """
+    case = _case(json.loads(row.content), from_sql(row.case_id), from_sql(row.place))
+    trial = Trial(
+        case=case,
+        dataset=from_sql(row.dataset),
+        target=from_sql(row.target),
+        position=a_whole_number(row.position),
+        repeat=a_whole_number(row.repeat),
+    )
+    scores = tuple(read(Score, SCORE, item) for item in a_list(json.loads(row.scores)))
+    return Result(trial=trial, output=read(Output, OUTPUT, json.loads(row.output)), scores=scores)
+
+
+def _case(content: Any, case_id: str, place: str) -> Case:
+    def made(**fields: Any) -> Case:
+        return Case(**{**fields, "id": case_id, "place": place})
+
+    case: Case = read(made, CASE, an_object(content))
+    return case
+
+
+def encode_run(run: Run) -> str:
+    """The header of a run as JSON; its results are rows of their own."""
+    return to_json(filled(run, RUN))
+
+
+def decode_run(text: str) -> Run:
+    """The header of a run, without results.
+
+    Raises:
+        ValueError: the text is not what `encode_run` writes.
+    """
+    run: Run = read(Run, RUN, json.loads(text))
+    return run
+
+
+def sql_text(text: str) -> str | bytes:
+    r"""A text as SQLite can keep it: as it is, or as bytes where it holds lone surrogates.
+
+    >>> sql_text("a\x00b"), sql_text("\ud800")
+    ('a\x00b', b'\xed\xa0\x80')
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
+    return text
+
+
+def from_sql(value: object) -> str:
+    """The text that `sql_text` was given."""
+    text: str = value.decode(errors="surrogatepass") if isinstance(value, bytes) else a_text(value)
+    return text

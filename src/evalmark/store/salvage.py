@@ -1,0 +1,142 @@
+"""Saving what can still be read of a damaged store."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+from apsw import Connection
+
+from evalmark.errors import StoreError
+from evalmark.values import Run
+
+from .faults import explained
+from .fields import a_whole_number
+from .opening import writing
+from .rows import Row, decode_result, decode_run, encode_result, encode_run, sql_text
+from .schema import transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Salvaged:
+    """What could be saved."""
+
+    runs: int
+    results: int
+    lost: int
+    """Rows that are there and cannot be read; what the damage hides completely is not counted."""
+
+
+def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvaged:
+    """Copy all runs and results that can be read to a new store; the damaged file stays as it is.
+
+    A result whose run cannot be read gets a run that says so. Vectors are left out: they can
+    be computed again.
+
+    Raises:
+        StoreError: `to` exists already, or nothing in `path` can be read.
+    """
+    source, target = Path(os.path.abspath(path)), Path(os.path.abspath(to))  # noqa: PTH100
+    if target.exists():
+        raise StoreError(f"{target}: there is a file with this name already; name a new one.")
+    with explained(source):
+        damaged = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+        damaged.execute("select count(*) from sqlite_schema").fetchall()  # without this page nothing can be read
+    with closing(damaged), explained(target, what="what was saved"), closing(writing(target, lambda _: None)) as db:
+        rescue = _Rescue(damaged, db)
+        with transaction(db):
+            rescue.runs()
+            rescue.results()
+    return Salvaged(runs=len(rescue.known), results=rescue.saved, lost=rescue.lost)
+
+
+class _Rescue:
+    """Carries rows from a damaged store to a sound one, and counts."""
+
+    def __init__(self, damaged: Connection, db: Connection) -> None:
+        self.damaged, self.db = damaged, db
+        self.known: set[int] = set()
+        self.saved = self.lost = 0
+
+    def runs(self) -> None:
+        """Every run whose header can be read."""
+        for number, status, pass_, header in self._rows("run", "status, pass, header"):
+            try:
+                run = decode_run(header)
+            except (ValueError, TypeError):
+                self.lost += 1
+                continue
+            self._insert_run(number, run, str(status), pass_ if isinstance(pass_, int) else 1)
+
+    def results(self) -> None:
+        """Every result that can be read, with a stand-in for a run that cannot."""
+        for _, run, pass_, source, *columns in self._rows("result", f"run, pass, source, {', '.join(Row._fields)}"):
+            try:
+                row = encode_result(decode_result(Row._make(columns)))
+                head = a_whole_number(run), a_whole_number(pass_), a_whole_number(source)
+            except (ValueError, TypeError):
+                self.lost += 1
+                continue
+            if run not in self.known:
+                self._insert_run(run, _stand_in(run), "interrupted", pass_)
+            self.db.execute(_INSERT_RESULT, (*head, *row))
+            self.saved += 1
+
+    def _insert_run(self, number: int, run: Run, status: str, pass_: int) -> None:
+        status = "complete" if status == "complete" else "interrupted"
+        self.db.execute(
+            "insert into run (number, id, plan, suite, status, pass, header) values (?, ?, ?, ?, ?, ?, ?)",
+            (number, run.id, sql_text(run.plan), sql_text(run.suite), status, pass_, encode_run(run)),
+        )
+        self.known.add(number)
+
+    def _rows(self, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
+        """All rows of a table that can be read, each asked for by its number: damage hides only itself."""
+        query = f"select number, {columns} from {table} where number = ?"  # noqa: S608  columns, not data
+        for number in range(1, self._last(table) + 1):
+            try:
+                row = self.damaged.execute(query, (number,)).fetchone()
+            except apsw.Error:
+                self.lost += 1
+                continue
+            if row is not None:
+                yield row
+
+    def _last(self, table: str) -> int:
+        """The largest row number that the table or any of its indices shows."""
+        last = 0
+        for query in _NUMBERS[table]:
+            with contextlib.suppress(apsw.Error):  # what was seen before the damage counts
+                for (number,) in self.damaged.execute(query):
+                    last = max(last, number or 0)
+        return last
+
+
+_NUMBERS = {
+    "run": ("select max(number) from run", "select number from run order by number", "select seq from sqlite_sequence"),
+    "result": (
+        "select max(number) from result",
+        "select number from result not indexed order by number",
+        "select number from result indexed by result_order",
+        "select number from result indexed by result_once",
+    ),
+}
+_INSERT_RESULT = f"""
+    insert or ignore into result (run, pass, source, {", ".join(Row._fields)})
+    values ({", ".join("?" * (3 + len(Row._fields)))})
+"""  # noqa: S608  columns, not data
+
+
+def _stand_in(number: int) -> Run:
+    return Run(
+        id=f"salvaged-{number}",
+        name=f"salvaged run {number}",
+        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        status="interrupted",
+        notes=("The header of this run could not be read when its store was salvaged.",),
+    )

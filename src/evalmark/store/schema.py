@@ -1,0 +1,119 @@
+"""The tables, as numbered steps that are appended and never edited."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from apsw import Connection
+
+from evalmark.errors import StoreError
+
+APPLICATION = 0x65766D6B
+"""`application_id` of every store: "evmk"."""
+
+Step = Callable[[Connection], None]
+
+
+def s1_runs_results_vectors(db: Connection) -> None:
+    """Runs, their results, and the vectors of texts."""
+    db.execute("""
+        create table run (
+            number integer primary key autoincrement,  -- orders runs; a clock may jump
+            id text not null unique,
+            plan any not null,
+            suite any not null,
+            status text not null,
+            pass integer not null,                     -- counts start and every resume
+            holder text,                               -- the process that writes it, as JSON
+            header text not null                       -- all other fields, as JSON
+        ) strict;
+        create table result (
+            number integer primary key,
+            run integer not null references run(number) on delete cascade,
+            pass integer not null,                     -- when it was last confirmed; 0: no longer part of the run
+            source integer not null,                   -- which of the run's datasets, from 0
+            dataset any not null,                      -- names are bytes where they hold lone surrogates
+            position integer not null,
+            repeat integer not null,
+            target any not null,
+            case_id any not null,
+            fingerprint text not null,
+            verdict text not null,
+            seconds real,
+            place any not null,
+            scores text not null,                      -- JSON
+            output text not null,                      -- JSON
+            content text not null                      -- the case, as JSON
+        ) strict;
+        create unique index result_once on result(run, dataset, case_id, target, repeat, fingerprint);
+        create index result_order on result(run, source, dataset, position, repeat, target);
+        create index result_verdict on result(run, verdict);
+        create table vector (
+            key blob primary key,                      -- SHA-256 of model and text
+            numbers blob not null                      -- float32, little end first
+        ) strict;
+    """)
+
+
+STEPS: tuple[Step, ...] = (s1_runs_results_vectors,)
+
+
+@contextmanager
+def transaction(db: Connection) -> Iterator[None]:
+    """Everything or nothing; takes the write lock at once, so that it never has to give up later."""
+    db.execute("begin immediate")
+    try:
+        yield
+        db.execute("commit")
+    except BaseException:
+        if db.in_transaction:  # SQLite has already rolled back after some errors
+            db.execute("rollback")
+        raise
+
+
+def version(db: Connection) -> int:
+    """How many steps the file has behind it."""
+    return int(db.pragma("user_version"))
+
+
+def migrate(db: Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+    """Bring a store up to date in one transaction, with a copy of the older one kept beside it.
+
+    Raises:
+        StoreError: a newer evalmark wrote it.
+    """
+    refuse_newer(db, path, steps)
+    if version(db) == len(steps):
+        return
+    with transaction(db):
+        done = version(db)  # another process may have been faster
+        if 0 < done < len(steps):
+            copy(path, path.with_name(f"{path.name}.v{done}.bak"))
+        for step in steps[done:]:
+            step(db)
+        db.pragma("application_id", APPLICATION)
+        db.pragma("user_version", max(done, len(steps)))
+
+
+def refuse_newer(db: Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+    """Raises StoreError when a newer evalmark wrote the file."""
+    if version(db) > len(steps):
+        raise StoreError(
+            f"{path}: a newer evalmark wrote this store (store version {version(db)}, this one knows {len(steps)}); "
+            "update evalmark, or name another file with --store."
+        )
+
+
+def copy(path: Path, to: Path) -> None:
+    """Copy what is committed to another file, whole or not at all."""
+    partial = to.with_name(f"{to.name}.part")
+    partial.unlink(missing_ok=True)
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    with closing(Connection(str(path))) as source, closing(Connection(str(partial))) as target:
+        source.set_busy_timeout(60_000)
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(1_000)
+        target.pragma("journal_mode", "delete")  # one file, complete in itself
+    os.replace(partial, to)  # noqa: PTH105  replaces on every system

@@ -1,0 +1,48 @@
+"""Vectors by model and text, so that no text is embedded twice."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from apsw import Connection
+
+from .schema import transaction
+
+if TYPE_CHECKING:
+    from evalmark.roles.protocols import Vectors
+
+_NUMBERS = np.dtype("<f4")
+
+
+def get(db: Connection, fingerprint: str, texts: Sequence[str]) -> "dict[str, Vectors]":
+    """The known ones of some texts; a damaged vector counts as unknown."""
+    known: dict[str, Vectors] = {}
+    of_model = _model(fingerprint)
+    with db:  # one read transaction: twice as fast as one for each text
+        for text in texts:
+            blob = db.execute("select numbers from vector where key = ?", (_key(of_model, text),)).get
+            if isinstance(blob, bytes) and len(blob) % _NUMBERS.itemsize == 0:
+                known[text] = np.frombuffer(blob, dtype=_NUMBERS)
+    return known
+
+
+def put(db: Connection, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
+    """Keep vectors."""
+    of_model = _model(fingerprint)
+    with transaction(db):
+        db.executemany(
+            "insert into vector (key, numbers) values (?, ?) on conflict (key) do update set numbers = excluded.numbers",
+            ((_key(of_model, text), np.asarray(v, dtype=_NUMBERS).tobytes()) for text, v in vectors.items()),
+        )
+
+
+def _model(fingerprint: str) -> "hashlib._Hash":
+    name = fingerprint.encode(errors="surrogatepass")
+    return hashlib.sha256(len(name).to_bytes(8, "big") + name)
+
+
+def _key(of_model: "hashlib._Hash", text: str) -> bytes:
+    digest = of_model.copy()
+    digest.update(text.encode(errors="surrogatepass"))
+    return digest.digest()

@@ -1,0 +1,193 @@
+"""Everything that changes a run; each function is one transaction in the writer's thread."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+from apsw import Connection
+
+from evalmark.errors import StoreBusyError, StoreError
+from evalmark.values import Run, Trial
+
+from .holder import Holder, from_text, is_gone, started, to_text
+from .rows import Row, decode_run, encode_run, sql_text
+from .schema import transaction
+
+_IDENTITY = ("dataset", "case_id", "target", "repeat", "fingerprint")
+_NAMED = ("run", "pass", "source", *Row._fields)
+_INSERT = f"""
+    insert into result ({", ".join(_NAMED)}) values ({", ".join("?" * len(_NAMED))})
+    on conflict (run, {", ".join(_IDENTITY)}) do update set
+    {", ".join(f"{name} = excluded.{name}" for name in _NAMED if name not in ("run", *_IDENTITY))}
+"""  # noqa: S608  columns, not data
+_REPLACE_EDITED = """
+    update result set pass = 0
+    where run = ? and dataset = ? and case_id = ? and target = ? and repeat = ? and fingerprint <> ? and pass < ?
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """A run that this process holds."""
+
+    run_id: str
+    number: int
+    pass_: int
+    """1 for a new run, one more with every resume; results carry the pass that confirmed them."""
+    sources: tuple[str, ...]
+    """The names of the run's datasets; their order is the order of the results."""
+    holder: Holder
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A stored result that still belongs to the run, and where its case stands now."""
+
+    number: int
+    position: int
+    place: str | bytes
+
+
+def start(db: Connection, path: Path, run: Run, holder: Holder) -> Writing:
+    """Write the header of a new run.
+
+    Raises:
+        StoreError: there is a run with this id.
+    """
+    try:
+        with transaction(db):
+            db.execute(
+                "insert into run (id, plan, suite, status, pass, holder, header) values (?, ?, ?, 'running', 1, ?, ?)",
+                (run.id, sql_text(run.plan), sql_text(run.suite), to_text(holder), encode_run(run)),
+            )
+            number = db.last_insert_rowid()
+    except apsw.ConstraintError as taken:
+        raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.") from taken
+    return Writing(run_id=run.id, number=number, pass_=1, sources=_names(run), holder=holder)
+
+
+def resume(db: Connection, path: Path, run_id: str, holder: Holder, *, force: bool) -> Writing:
+    """Take a run over from a process that is gone, or from any with `force`.
+
+    Raises:
+        StoreBusyError: a living process writes the run.
+        StoreError: there is no such run.
+    """
+    with transaction(db):
+        row = db.execute("select number, pass, holder, header from run where id = ?", (run_id,)).fetchone()
+        if row is None:
+            raise StoreError(f"{path}: there is no run {run_id!r} to resume.")
+        number, passed, held, header = row
+        _refuse_held(run_id, from_text(held), holder, force=force)
+        db.execute(
+            "update run set status = 'running', pass = ?, holder = ? where number = ?",
+            (passed + 1, to_text(holder), number),
+        )
+    return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=_names(decode_run(header)), holder=holder)
+
+
+def _refuse_held(run_id: str, held: Holder | None, here: Holder, *, force: bool) -> None:
+    if held is None or force or is_gone(held, here, started):
+        return
+    where = "" if held.host == here.host else f" on {held.host!r}"
+    raise StoreBusyError(
+        f"run {run_id} is being written by process {held.pid}{where} since {held.since}; wait until it is done, or end it."
+    )
+
+
+def _names(run: Run) -> tuple[str, ...]:
+    return tuple(dataset.name for dataset in run.datasets)
+
+
+def _confirm_held(db: Connection, path: Path, writing: Writing) -> None:
+    """A process that slept while another one took its run over must not write into it."""
+    row = db.execute("select holder, pass from run where number = ?", (writing.number,)).fetchone()
+    if row is None:
+        raise StoreError(f"{path}: run {writing.run_id} has been deleted while it was written.")
+    held = from_text(row[0])
+    if row[1] != writing.pass_ or held is None or not held.same_process(writing.holder):
+        by = f"process {held.pid}" if held else "another process"
+        raise StoreBusyError(f"run {writing.run_id} was taken over by {by}; this one stops writing it.")
+
+
+def write(db: Connection, path: Path, writing: Writing, rows: Sequence[Row], seen: Sequence[Seen]) -> None:
+    """Save results, and what was seen of earlier ones; when this returns, both are on the disk."""
+    order = {sql_text(name): number for number, name in enumerate(writing.sources)}
+    head = (writing.number, writing.pass_)
+    with transaction(db):
+        _confirm_held(db, path, writing)
+        _confirm(db, writing, seen)
+        db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row in rows))
+        if writing.pass_ > 1:
+            db.executemany(
+                _REPLACE_EDITED,
+                (
+                    (writing.number, row.dataset, row.case_id, row.target, row.repeat, row.fingerprint, writing.pass_)
+                    for row in rows
+                ),
+            )
+
+
+def _confirm(db: Connection, writing: Writing, seen: Sequence[Seen]) -> None:
+    """Results that were found again belong to this pass, at the place where their case stands now."""
+    db.executemany("update result set pass = ? where number = ?", ((writing.pass_, found.number) for found in seen))
+    db.executemany(
+        "update result set position = ?, place = ? where number = ? and (position <> ? or place <> ?)",
+        ((found.position, found.place, found.number, found.position, found.place) for found in seen),
+    )
+
+
+def look_up(db: Connection, writing: Writing, trial: Trial) -> int | None:
+    """The row of the result that an earlier pass has stored for a trial, edited cases apart."""
+    row = db.execute(
+        "select number from result where run = ? and dataset = ? and case_id = ? and target = ? and repeat = ? "
+        "and fingerprint = ? and pass < ?",
+        (
+            writing.number,
+            sql_text(trial.dataset),
+            sql_text(trial.case.id),
+            sql_text(trial.target),
+            trial.repeat,
+            trial.case.fingerprint,
+            writing.pass_,
+        ),
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def finish(db: Connection, path: Path, writing: Writing, run: Run, seen: Sequence[Seen]) -> None:
+    """Write the final header and let the run go; a complete run leaves out rows that were not met again."""
+    with transaction(db):
+        _confirm_held(db, path, writing)
+        _confirm(db, writing, seen)
+        if run.status == "complete":
+            db.execute(
+                "update result set pass = 0 where run = ? and pass < ? and pass > 0", (writing.number, writing.pass_)
+            )
+        db.execute(
+            "update run set status = ?, header = ?, holder = null where number = ?",
+            (run.status, encode_run(run), writing.number),
+        )
+
+
+def release(db: Connection, writing: Writing) -> None:
+    """Let a run go that was never finished; it can be resumed."""
+    with transaction(db):
+        db.execute("update run set holder = null where number = ? and pass = ?", (writing.number, writing.pass_))
+
+
+def forget(db: Connection, path: Path, run_id: str, here: Holder) -> None:
+    """Delete a run and its results.
+
+    Raises:
+        StoreBusyError: a living process writes it.
+        StoreError: there is no such run.
+    """
+    with transaction(db):
+        row = db.execute("select number, holder from run where id = ?", (run_id,)).fetchone()
+        if row is None:
+            raise StoreError(f"{path}: there is no run {run_id!r} to delete.")
+        _refuse_held(run_id, from_text(row[1]), here, force=False)
+        db.execute("delete from result where run = ?", (row[0],))
+        db.execute("delete from run where number = ?", (row[0],))
