@@ -1,0 +1,211 @@
+"""Suite files: read strictly, checked as a whole, every fault named at once."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from evalmark.documents import DataPath, Document, allowed_path, document_of, read_text
+from evalmark.errors import ConfigError, DataError
+from evalmark.roles import is_named_object
+from evalmark.values import Gate
+
+from .schema import Finding, dotted, schema_findings, shown
+from .suite import DatasetSpec, MetricKind, MetricSpec, Suite
+
+TEXTS = frozenset(
+    ("name", "description", "target", "baseline", "judge", "embeddings")
+    + ("path", "format", "encoding", "delimiter", "id", "input", "expected", "answer")
+    + ("contexts", "history", "tags", "liked", "disliked")
+)
+"""Keys whose values are texts, whatever a YAML word may look like."""
+FILES = (".json", ".yaml", ".yml", ".prompty")
+"""What the name of a metric file ends in."""
+
+
+def read_suite(path: Path, cwd: Path | None = None) -> Suite:
+    """The suite in a YAML or JSON file; a Tiamat test file is one too.
+
+    Files that it names are looked up beside it, then in the working directory.
+
+    Raises:
+        ConfigError: the file cannot be read or something in it is wrong; all faults are named, one a line.
+    """
+    document = document_of(read_text(path), path, is_text=TEXTS.__contains__)
+    if hint := _other_file(document.data):
+        raise DataError(f"{document.place_of()}: {hint}")
+    findings, sound = schema_findings(_without_blanks(document.data))
+    reading = _Reading(document=document, cwd=cwd or Path.cwd(), notes=list(document.notes), findings=findings)
+    suite = reading.suite(sound)
+    if findings:
+        raise ConfigError.of([f"{document.place_of(at)}: {sentence}" for at, sentence in _in_order(findings, document)])
+    return suite
+
+
+def _in_order(findings: list[Finding], document: Document) -> list[Finding]:
+    """By the line they are about."""
+
+    def line(finding: Finding) -> int:
+        return next((n for end in range(len(finding.at), 0, -1) if (n := document.lines.get(finding.at[:end]))), 1)
+
+    return sorted(findings, key=line)
+
+
+def _without_blanks(data: Any) -> Any:
+    """A key without a value says nothing, at the top and in the gate."""
+    if not isinstance(data, Mapping):
+        return data
+    said = {key: value for key, value in data.items() if value is not None}
+    if isinstance(gate := said.get("gate"), Mapping):
+        said["gate"] = {key: value for key, value in gate.items() if value is not None}
+    return said
+
+
+def _other_file(data: Any) -> str | None:
+    """What to say of a file that is something else than a suite."""
+    if isinstance(data, list):
+        return "this is a list, perhaps a dataset; a suite is a mapping that names it under `datasets`."
+    if not isinstance(data, Mapping):
+        return f"this is {shown(data)}; a suite is a mapping with `datasets` and `metrics`."
+    if "datasets" in data or "metrics" in data:
+        return None
+    if "metric_description" in data:
+        return "this is a metric; name it in a suite, under `metrics`."
+    if isinstance(data.get("data"), list):
+        return "this is a dataset; name it in a suite, under `datasets`."
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """One suite on its way from checked data to a value."""
+
+    document: Document
+    cwd: Path
+    notes: list[str]
+    findings: list[Finding]
+
+    def suite(self, data: Mapping[str, Any]) -> Suite:
+        """The suite; worth something only if nothing has been found wrong."""
+        asked = _listed(data.get("metrics"))
+        metrics = tuple(self._metrics(asked))
+        if asked and all(asked) and all(metric.kind == "name" for metric in metrics):
+            # Objects and files may give scores of other names; who resolves those checks the gate.
+            self._check_thresholds(data, [metric.label for metric in metrics])
+        gate = data.get("gate")
+        return Suite(
+            name=data.get("name") or _stem(self.document.path),
+            path=self.document.path,
+            datasets=tuple(self._datasets(_listed(data.get("datasets")))),
+            metrics=metrics,
+            target=self._target(data.get("target")),
+            repeat=int(data.get("repeat", 1)),
+            gate=None if gate is None else _gate(gate),
+            gate_flags=(gate or {}).get("flags", False),
+            baseline=data.get("baseline"),
+            judge=data.get("judge"),
+            embeddings=data.get("embeddings"),
+            timeout=None if (seconds := data.get("timeout")) is None else float(seconds),
+            notes=tuple(self.notes),
+        )
+
+    def _find(self, at: DataPath, finding: str) -> None:
+        self.findings.append(Finding(at, f"`{dotted(at)}` {finding}"))
+
+    def _file(self, at: DataPath, text: str) -> Path | None:
+        """The file that the suite names, or None and a finding."""
+        folder = self.document.path.parent
+        try:
+            path = allowed_path(text, folder, self.cwd)
+        except DataError as fault:
+            self._find(at, f"names {fault}")
+            return None
+        if path == self.cwd / text and path.absolute() != (folder / text).absolute():
+            place = self.document.place_of(at)
+            self.notes.append(f"{place}: {text} is not beside the suite; the one in the working directory is used.")
+        return path
+
+    def _datasets(self, items: list[Any]) -> Iterator[DatasetSpec]:
+        rows = [{"path": item} if isinstance(item, str) else item or {"path": ""} for item in items]
+        stems = [_stem(Path(row.get("path", ""))) for row in rows]
+        called: dict[str, str] = {}
+        for number, (row, stem) in enumerate(zip(rows, stems, strict=True)):
+            if not (text := row.get("path")):
+                continue
+            at: DataPath = ("datasets", number)
+            name = row.get("name") or (stem if stems.count(stem) == 1 else text)
+            self._check_name(at, name, called)
+            options = {key: value for key, value in row.items() if key not in ("path", "name")}
+            if (path := self._file(at, text)) is not None:
+                yield DatasetSpec(path=path, name=name, options=options, place=self.document.place_of(at))
+
+    def _metrics(self, items: list[Any]) -> Iterator[MetricSpec]:
+        called: dict[str, str] = {}
+        for number, item in enumerate(items):
+            if not item:
+                continue
+            at: DataPath = ("metrics", number)
+            name, given = (item, None) if isinstance(item, str) else next(iter(item.items()))
+            settings = dict(given or {})
+            threshold = settings.pop("threshold", None)
+            metric = MetricSpec(
+                name=name,
+                kind=(kind := _kind(name)),
+                settings=settings,
+                threshold=None if threshold is None else float(threshold),
+                path=self._file(at, name) if kind == "file" else None,
+                place=self.document.place_of(at),
+            )
+            self._check_name(at, metric.label, called)
+            yield metric
+
+    def _check_name(self, at: DataPath, name: str, called: dict[str, str]) -> None:
+        """Names are told apart in every report, so each stands once."""
+        if name in called:
+            self._find(at, f"is called {shown(name)}, and so is {called[name]}; give one of them another `name`.")
+        called.setdefault(name, f"the one at {self.document.place_of(at)}")
+
+    def _target(self, name: str | None) -> str | None:
+        if name is None:
+            return None
+        module, _, attribute = name.partition(":")
+        plain = module.removesuffix(".py").replace("/", ".").strip(".")
+        if not is_named_object(name) or plain != module:
+            better = f"{plain}:{attribute}"
+            advice = f"write {better!r}" if is_named_object(better) else "write it as 'package.module:attribute'"
+            self._find(("target",), f"is {shown(name)}, which names no Python object; {advice}.")
+        return name
+
+    def _check_thresholds(self, data: Mapping[str, Any], known: list[str]) -> None:
+        for name in (data.get("gate") or {}).get("thresholds") or {}:
+            if name not in known:
+                close = get_close_matches(name, known, n=1)
+                advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
+                self._find(("gate", "thresholds", name), f"is no metric of this suite; {advice}")
+
+
+def _gate(said: Mapping[str, Any]) -> Gate:
+    rate = said.get("min_pass_rate")
+    return Gate(
+        min_pass_rate=None if rate is None else float(rate),
+        max_unscored=int(said.get("max_unscored", 0)),
+        max_errors=int(said.get("max_errors", 0)),
+        thresholds={name: float(limit) for name, limit in (said.get("thresholds") or {}).items()},
+    )
+
+
+def _stem(path: Path) -> str:
+    """The name of a file without its endings."""
+    return path.name.split(".")[0] or path.name
+
+
+def _listed(value: Any) -> list[Any]:
+    """One item without a list around it is a list of one."""
+    return [value] if isinstance(value, str) else list(value or ())
+
+
+def _kind(name: str) -> MetricKind:
+    if name.lower().endswith(FILES):
+        return "file"
+    return "object" if is_named_object(name) else "name"

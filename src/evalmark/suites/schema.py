@@ -1,0 +1,136 @@
+"""The published schema of suite files, and what it finds wrong, said in sentences."""
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from jsonschema import Draft202012Validator, ValidationError
+
+from evalmark.documents import DataPath
+
+ALSO_KNOWN_AS = {
+    "assertions": "metrics",
+    "cases": "datasets",
+    "data": "datasets",
+    "epochs": "repeat",
+    "evaluators": "metrics",
+    "limits": "gate",
+    "model": "target",
+    "prompt": "target",
+    "provider": "target",
+    "providers": "target",
+    "runs": "repeat",
+    "scorers": "metrics",
+    "task": "target",
+    "tests": "datasets",
+    "thresholds": "gate",
+    "trials": "repeat",
+}
+"""What other tools call a key of ours."""
+LONGEST = 60
+"""Characters that a message shows of a value."""
+LATER = ("model", "prompt", "http")
+"""Targets that are mappings; this version knows of them and cannot ask them."""
+
+
+def suite_schema() -> dict[str, Any]:
+    """The JSON Schema of suite files (draft 2020-12), as editors use it."""
+    text = files("evalmark.suites").joinpath("suite.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+class Finding(NamedTuple):
+    """Something wrong with a suite: where, and what to do about it."""
+
+    at: DataPath
+    sentence: str
+
+
+def schema_findings(data: Any) -> tuple[list[Finding], Any]:
+    """What the schema finds wrong, and the data without the values that are.
+
+    An item of a list becomes None, so that the others keep their places.
+    """
+    errors = list(Draft202012Validator(suite_schema()).iter_errors(data))
+    several = {tuple(error.absolute_path) for error in errors if error.validator == "maxProperties"}
+    found: list[Finding] = []
+    for error in errors:
+        at: DataPath = tuple(error.absolute_path)
+        # Below a metric that should have been one name, nothing else is worth saying.
+        if not any(at[:n] in several for n in range(len(at))):
+            found += _findings(at, error)
+    return found, _pruned(data, (), {tuple(e.absolute_path) for e in errors if e.validator != "additionalProperties"})
+
+
+def _pruned(data: Any, at: DataPath, faulty: set[DataPath]) -> Any:
+    if at and at in faulty:
+        return None
+    if isinstance(data, list):
+        return [_pruned(item, (*at, number), faulty) for number, item in enumerate(data)]
+    if isinstance(data, Mapping):
+        return {key: _pruned(value, (*at, key), faulty) for key, value in data.items() if (*at, key) not in faulty}
+    return data
+
+
+def _findings(at: DataPath, error: ValidationError) -> Iterator[Finding]:
+    schema: Any = error.schema
+    found: Any = error.instance
+    if error.validator == "additionalProperties":
+        for key in found:
+            if key not in schema["properties"]:
+                yield Finding((*at, key), _unknown(key, at, schema["properties"]))
+    elif error.validator == "required":
+        for key in schema["required"]:
+            if key not in found:
+                yield Finding(at, f"{_named(at)} has no `{key}`; it takes {schema['properties'][key]['title']}.")
+    elif at == ("target",) and isinstance(found, Mapping):
+        yield Finding(at, _later(found))
+    else:
+        yield Finding(at, f"{_named(at)} is {shown(found)}; it takes {schema['title']}.")
+
+
+def _unknown(key: str, at: DataPath, known: Mapping[str, Any]) -> str:
+    close = get_close_matches(key.lower(), known, n=1)
+    other = ALSO_KNOWN_AS.get(key.lower())
+    if not close and other in known:
+        close = [str(other)]
+    keys = ", ".join(name for name in known if not name.startswith("$"))
+    advice = f"did you mean `{close[0]}`?" if close else f"it knows {keys}."
+    return f"{_named(at)} has no key {shown(key)}; {advice}"
+
+
+def _later(target: Mapping[str, Any]) -> str:
+    kind = next((key for key in LATER if key in target), None)
+    if kind is None:
+        return f"`target` is {shown(target)}; it takes a Python function as 'package.module:attribute'."
+    return (
+        f"targets of kind {kind!r} are not supported by this version; "
+        "name a Python function that asks it, as 'package.module:attribute'."
+    )
+
+
+def _named(at: DataPath) -> str:
+    return f"`{dotted(at)}`" if at else "the suite"
+
+
+def dotted(at: DataPath) -> str:
+    """A path as people write it.
+
+    >>> dotted(("metrics", 2, "similarity", "threshold"))
+    'metrics[2].similarity.threshold'
+    """
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{_word(part)}" for part in at)
+    return text.removeprefix(".")
+
+
+def _word(key: str) -> str:
+    return key if key.isprintable() and len(key) <= LONGEST else shown(key)
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: as JSON, on one line, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,0 +1,64 @@
+"""A suite as a value: what a suite file says once it has been checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from evalmark.values import Gate
+
+MetricKind = Literal["name", "object", "file"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetSpec:
+    """A file of cases, and how to read it."""
+
+    path: Path
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What else stands beside `path` and `name`: an encoding, which column is the input."""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSpec:
+    """A metric as the suite asks for it, not yet looked up."""
+
+    name: str
+    """A built-in's or a plug-in's name, `package.module:attribute`, or a file as the suite writes it."""
+    kind: MetricKind = "name"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """As written, without the threshold. `name` among them is what reports call the metric."""
+    threshold: float | None = None
+    """The least value of a case that passes (the most, where lower is better); None: the metric's own."""
+    path: Path | None = None
+    """Where a metric of kind `file` lies."""
+    place: str = ""
+
+    @property
+    def label(self) -> str:
+        """What reports call the metric."""
+        return str(self.settings.get("name") or self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Everything a suite file says; paths are resolved, defaults are filled in."""
+
+    name: str
+    path: Path
+    datasets: tuple[DatasetSpec, ...]
+    metrics: tuple[MetricSpec, ...]
+    target: str | None = None
+    """`package.module:attribute`; None: the answers that rows bring along are judged."""
+    repeat: int = 1
+    gate: Gate | None = None
+    gate_flags: bool = False
+    """Whether the interpretation limits of the RAG metrics in use are gate thresholds too."""
+    baseline: str | None = None
+    judge: str | None = None
+    embeddings: str | None = None
+    timeout: float | None = None
+    notes: tuple[str, ...] = ()
+    """What a reader should know, one sentence each."""
