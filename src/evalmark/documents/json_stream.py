@@ -64,7 +64,7 @@ class JsonStream:
             if self._next("]"):
                 return
 
-    def keys(self) -> Iterator[str]:
+    def members(self) -> Iterator[str]:
         """The keys of the object that starts here; the caller reads each value before the next key.
 
         Raises:
@@ -151,18 +151,20 @@ class JsonStream:
         return fault
 
     def _fill(self) -> bool:
-        """Read on until the window has doubled; False at the end of the file."""
-        self._count()
-        kept = self._text[self._at :]
-        if len(kept) > MAX_ROW:
+        """Read on until the window has doubled; False, and nothing moved, at the end of the file."""
+        size = len(self._text) - self._at
+        if size > MAX_ROW:
             raise PlacedError(self._spot(), f"one value is larger than {MAX_ROW >> 20} MiB; split it.")
-        pieces, size = [kept], len(kept)
-        wanted = max(2 * size, size + CHUNK // 2)
-        while size < wanted and (chunk := next(self._chunks, "")):
+        wanted = max(size, CHUNK // 2)
+        pieces: list[str] = []
+        while wanted > 0 and (chunk := next(self._chunks, "")):
             pieces.append(chunk)
-            size += len(chunk)
-        self._text, self._at, self._counted = "".join(pieces), 0, 0
-        return size > len(kept)
+            wanted -= len(chunk)
+        if not pieces:
+            return False
+        self._count()
+        self._text, self._at, self._counted = "".join((self._text[self._at :], *pieces)), 0, 0
+        return True
 
     def _count(self) -> None:
         """Bring line and column up to where the window starts reading."""

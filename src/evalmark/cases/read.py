@@ -1,0 +1,168 @@
+"""Files and Python values into cases."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from evalmark.documents import PlacedError, known_encoding, regular_file
+from evalmark.errors import DataError
+from evalmark.values import Case
+
+from .csv_rows import csv_rows, tsv_rows
+from .json_rows import json_rows, jsonl_rows
+from .maker import Maker, RowError
+from .options import BadRow, ReadOptions
+from .parquet_rows import parquet_rows
+from .rows import Reading, RowReader
+from .yaml_rows import yaml_rows
+
+READERS: Mapping[str, RowReader] = {
+    "json": json_rows,
+    "jsonl": jsonl_rows,
+    "csv": csv_rows,
+    "tsv": tsv_rows,
+    "yaml": yaml_rows,
+    "parquet": parquet_rows,
+}
+_ENDINGS = {f".{name}": name for name in READERS} | {".ndjson": "jsonl", ".yml": "yaml"}
+AS_IT_IS = ReadOptions()
+MOST_FAULTS = 50
+"""Faults of one file that are named; the rest is counted."""
+
+
+def _silent(note: str) -> None:
+    return None
+
+
+def read_cases(
+    path: Path, *, options: ReadOptions = AS_IT_IS, notes: Callable[[str], None] | None = None
+) -> Iterator[Case | BadRow]:
+    """The cases of a file, one by one, in memory for one row at a time.
+
+    A row that cannot be a case comes as a `BadRow` in its place. `notes` is told, in one sentence
+    each, what a reader should know: how a column or a word was understood.
+
+    Raises:
+        DataError: nothing of the file can be read: it is missing, no regular file, of an unknown
+            format, not in its encoding, or broken in its header or before its first row.
+    """
+    path = Path(path)
+    reader = READERS[_format(path, options)]
+    known_encoding(options.encoding, str(path))
+    regular_file(path)
+    return _cases(Reading(path=path, options=options, notes=_once(notes or _silent)), reader)
+
+
+def _format(path: Path, options: ReadOptions) -> str:
+    if options.format is not None:
+        if options.format not in READERS:
+            raise PlacedError(str(path), f"there is no format {options.format!r}; it is one of {', '.join(READERS)}.")
+        return options.format
+    ending, packed = _ending(path)
+    if ending not in _ENDINGS:
+        known = " ".join(_ENDINGS)
+        raise PlacedError(str(path), f"the ending {ending!r} says no format; known are {known}, each also with .gz.")
+    if packed and ending == ".parquet":
+        raise PlacedError(str(path), "Parquet is compressed in itself; unpack the .gz first.")
+    return _ENDINGS[ending]
+
+
+def _ending(path: Path) -> tuple[str, bool]:
+    packed = path.suffix.lower() == ".gz"
+    return (path.with_suffix("") if packed else path).suffix.lower(), packed
+
+
+def dataset_name(path: Path) -> str:
+    """What a dataset in a file is called: the file's name without its endings.
+
+    >>> dataset_name(Path("data/questions.v2.jsonl.gz"))
+    'questions.v2'
+    """
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return plain.stem
+
+
+def _once(notes: Callable[[str], None]) -> Callable[[str], None]:
+    said: set[str] = set()
+
+    def note(sentence: str) -> None:
+        if sentence not in said:
+            said.add(sentence)
+            notes(sentence)
+
+    return note
+
+
+def _cases(reading: Reading, reader: RowReader) -> Iterator[Case | BadRow]:
+    """Before the first row a fault is raised; after it, it is the last thing that comes."""
+    started = False
+    maker: Maker | None = None
+    try:
+        for line, column, value in reader(reading):
+            if maker is None:
+                maker = Maker(
+                    reading.place, reading.options, reading.notes, cells=reading.cells, wrapped=reading.wrapped
+                )
+            started = True
+            if isinstance(value, PlacedError):
+                yield BadRow(place=value.place, message=value.message)
+                continue
+            try:
+                case = maker.make(value, line, column)
+            except RowError as fault:
+                yield BadRow(place=reading.place(line, column), message=str(fault))
+                continue
+            yield case
+    except PlacedError as fault:
+        if not started:
+            raise
+        yield BadRow(place=fault.place, message=f"{fault.message} Nothing after this could be read.", last=True)
+
+
+def check_cases(path: Path, options: ReadOptions = AS_IT_IS, limit: int | None = None) -> list[str]:
+    """Every fault of a file, or of its first `limit` rows, each with its place; at most 50 and a count."""
+    faults: list[str] = []
+    more = 0
+    try:
+        for row in islice(read_cases(path, options=options), limit):
+            if isinstance(row, BadRow):
+                if len(faults) < MOST_FAULTS:
+                    faults.append(str(row))
+                else:
+                    more += 1
+    except DataError as fault:
+        faults.append(str(fault))
+    return [*faults, f"… and {more} more faults in {path}."] if more else faults
+
+
+def as_cases(items: Iterable[Case | Mapping[str, Any] | str]) -> list[Case]:
+    """Cases out of Python values: cases as they are, mappings with any usual field names, texts as inputs.
+
+    >>> as_cases(["ping", {"question": "2 + 2?", "reference": "4"}])[1].expected
+    '4'
+
+    Raises:
+        DataError: some of them cannot be cases; the message names all of these.
+    """
+    if isinstance(items, (str, Mapping, Case)):
+        raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")
+    maker = Maker(_item_place, ReadOptions(), _silent)
+    cases: list[Case] = []
+    faults: list[str] = []
+    more = 0
+    for number, item in enumerate(items, start=1):
+        try:
+            cases.append(maker.make(item, number))
+        except RowError as fault:
+            if len(faults) < MOST_FAULTS:
+                faults.append(f"{_item_place(number)}: {fault}")
+            else:
+                more += 1
+    if faults:
+        raise DataError("\n".join([*faults, f"… and {more} more faults."] if more else faults))
+    return cases
+
+
+def _item_place(number: int, column: int = 0) -> str:
+    return f"item {number}"

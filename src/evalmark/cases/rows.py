@@ -1,0 +1,46 @@
+"""What every format gives: rows with their places."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .options import ReadOptions
+
+
+class Row(NamedTuple):
+    """One row of a file, not yet a case."""
+
+    line: int
+    column: int
+    """0 unless several rows share the line."""
+    value: Any
+    """The data, or a `PlacedError`."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """One file on its way to rows; a format may learn something about it before the first row."""
+
+    path: Path
+    options: ReadOptions
+    notes: Callable[[str], None]
+    cells: bool = False
+    """Rows come from a table of texts, where lists are JSON in a cell."""
+    wrapped: bool = False
+    """The rows lie in an object with a `config`: there, `output` is the expected answer."""
+    unit: str = ""
+    """What the number after the colon counts, where it is not lines: `row `."""
+    header: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The file as the user wrote it."""
+        return str(self.path)
+
+    def place(self, line: int, column: int = 0) -> str:
+        """`file:line`, with the column where rows share the line."""
+        return f"{self.name}:{self.unit}{line}" + (f":{column}" if column else "")
+
+
+RowReader = Callable[[Reading], Iterator[Row]]
