@@ -24,7 +24,7 @@ def explained(path: Path, *, needed: int = 0, what: str = "what was to be saved"
     try:
         yield
     except (apsw.FullError, apsw.IOError) as error:
-        if isinstance(error, apsw.FullError) or _free(path) < max(needed, 1 << 16):
+        if _is_full(error, path, needed):
             raise StoreFullError(_full(path, needed, what)) from error
         raise StoreError(f"{path}: the disk reports an error ({error}); what was saved before is kept.") from error
     except apsw.BusyError as error:
@@ -44,6 +44,12 @@ def explained(path: Path, *, needed: int = 0, what: str = "what was to be saved"
         ) from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.") from error
+
+
+def _is_full(error: apsw.Error, path: Path, needed: int) -> bool:
+    """SQLite calls a full disk full, but not when it makes room for shared memory."""
+    no_shared_memory = error.extendedresult in (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
+    return isinstance(error, apsw.FullError) or no_shared_memory or _free(path) < max(needed, 1 << 16)
 
 
 def damaged(path: Path, detail: object) -> str:

@@ -12,7 +12,7 @@ def new_run_id(now: datetime | None = None, random: Random | None = None) -> str
     """An id that sorts by time and can be read aloud.
 
     >>> new_run_id(datetime(2026, 11, 21, 14, 32, 5, tzinfo=UTC), Random(1))
-    '20261121-143205-c3dm'
+    '20261121-143205-6mwu'
     """
     moment = (now or datetime.now(UTC)).astimezone(UTC)
     choose = (random or secrets.SystemRandom()).choice

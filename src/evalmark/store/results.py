@@ -85,6 +85,7 @@ def find_run(db: Connection, path: Path, here: Holder, reference: str) -> Run:
         StoreError: there is no such run, or there are several.
     """
     back = back_from_last(reference)
+    rows: list[Any]
     if back is not None:
         rows = db.execute(f"{_HEADER} order by number desc limit 1 offset ?", (back,)).fetchall()
     else:

@@ -1,0 +1,111 @@
+"""A disk that fails on cue: kills its process at the n-th write of a store, or is full from there on.
+
+Where a store must survive, a test should not wait for luck. `Disk` counts every change that
+SQLite makes to a file (and every file that Python makes, renames or removes in one folder) and
+fails at the one that was asked for. Run it in a child process: a kill is a real `SIGKILL`.
+"""
+
+import ctypes
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import apsw
+
+How = Literal["before", "torn", "after", "full"]
+"""Killed before the change, with half of it made, or right after it; or no room from here on."""
+
+_FD, _BUFFER, _SIZE, _OFFSET = ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64
+_CALLS: dict[str, tuple[Any, ...]] = {
+    "write": (ctypes.c_ssize_t, _FD, _BUFFER, _SIZE),
+    "pwrite": (ctypes.c_ssize_t, _FD, _BUFFER, _SIZE, _OFFSET),
+    "pwrite64": (ctypes.c_ssize_t, _FD, _BUFFER, _SIZE, _OFFSET),
+    "ftruncate": (ctypes.c_int, _FD, _OFFSET),
+    "unlink": (ctypes.c_int, ctypes.c_char_p),
+}
+"""SQLite's system calls that change files, as its Unix file layer declares them. A sync changes none."""
+_EVENTS = frozenset({"os.link", "os.rename", "os.remove", "os.mkdir"})
+
+
+class Disk:
+    """Stands between this process and its files, from `with` to the end of the block.
+
+    >>> with Disk() as disk:
+    ...     db = apsw.Connection("")  # a database without a file
+    >>> disk.changes
+    0
+    """
+
+    def __init__(self, folder: Path | None = None, *, at: int | None = None, how: How = "before") -> None:
+        self.folder = None if folder is None else str(folder)
+        self.at, self.how = at, how
+        self.changes = 0
+        """How many changes were asked for so far."""
+        self._layer = apsw.VFS("evalmark-disk", base="")
+        self._originals: dict[str, int] = {}
+        self._callbacks: list[Any] = []  # SQLite keeps their addresses, so they must live
+        self._watching = False
+
+    def __enter__(self) -> "Disk":
+        for name, signature in _CALLS.items():
+            if address := self._layer.xGetSystemCall(name):
+                self._originals[name] = address
+                self._replace(name, ctypes.CFUNCTYPE(*signature, use_errno=True), address)
+        self._watching = True
+        if self.folder is not None:
+            sys.addaudithook(self._hear)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watching = False
+        for name, address in self._originals.items():
+            self._layer.xSetSystemCall(name, address)
+
+    def _replace(self, name: str, kind: Any, address: int) -> None:
+        original = kind(address)
+
+        def instead(*arguments: Any) -> int:
+            return self._change(original, arguments)
+
+        callback = kind(instead)
+        self._callbacks.append(callback)
+        self._layer.xSetSystemCall(name, ctypes.cast(callback, ctypes.c_void_p).value)
+
+    def _change(self, original: Callable[..., int], arguments: tuple[Any, ...]) -> int:
+        self.changes += 1
+        if self.at is None or self.changes < self.at:
+            return original(*arguments)
+        if self.how == "full":
+            return self._refuse(original, arguments)
+        if self.how == "torn" and len(arguments) > 2:
+            original(arguments[0], arguments[1], arguments[2] // 2, *arguments[3:])
+        elif self.how == "after":
+            original(*arguments)
+        return self._die()
+
+    def _refuse(self, original: Callable[..., int], arguments: tuple[Any, ...]) -> int:
+        """A full disk takes no data, but lets files shrink and go."""
+        if len(arguments) <= 2:
+            return original(*arguments)
+        ctypes.set_errno(errno.ENOSPC)
+        return -1
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Python's own changes; heard before they happen."""
+        if not self._watching or not arguments or not str(arguments[0]).startswith(str(self.folder)):
+            return
+        if event in _EVENTS or (event == "open" and isinstance(arguments[2], int) and arguments[2] & os.O_CREAT):
+            self.changes += 1
+            if self.changes == self.at and self.how != "full":
+                self._die()
+
+    def _die(self) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return -1
