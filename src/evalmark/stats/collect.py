@@ -13,8 +13,8 @@ from typing import Literal
 
 from evalmark.values import Metric, Result, Run, Score
 
-from .interval import LEVEL
-from .mean import mean, mean_interval, share_interval
+from .intervals import LEVEL
+from .means import mean, mean_interval, share_interval
 from .summary import Group, MetricSummary, Share, Summary, Tally
 
 BINS = 10

@@ -48,7 +48,7 @@ def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
 
 
 def _nothing(summary: Summary) -> Iterable[_Finding]:
-    metrics = [metric for group in summary.groups for metric in group.metrics]
+    metrics = summary.metrics
     if not summary.total.trials:
         yield _Finding("cannot tell", "No cases ran.")
     elif metrics and all(m.skipped and not m.scored + m.missing for m in metrics):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from evalmark.values import Direction, Result, RunStatus
 
-from .interval import Interval
+from .intervals import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +95,11 @@ class Summary:
     """The trials to look at first; none that passed."""
 
     @property
+    def metrics(self) -> tuple[MetricSummary, ...]:
+        """The metrics of all groups, one after the other."""
+        return tuple(metric for group in self.groups for metric in group.metrics)
+
+    @property
     def metric_names(self) -> Collection[str]:
         """Every metric that any trial has a score of, in the order of the run."""
-        return dict.fromkeys(metric.name for group in self.groups for metric in group.metrics).keys()
+        return dict.fromkeys(metric.name for metric in self.metrics).keys()

@@ -1,0 +1,54 @@
+"""Text from models, datasets and targets, made safe to show."""
+
+import json
+import re
+from typing import Any
+
+from evalmark.values import plain
+
+_STRINGS = "\x90\x98\x9d\x9e\x9f"  # what opens a control string in one character: DCS, SOS, OSC, PM, APC
+_SEQUENCE = re.compile(
+    rf"(?:\x1b[\]PX^_]|[{_STRINGS}])[^\x07\x1b\x9c{_STRINGS}]*(?:\x07|\x1b\\|\x9c)"  # titles, links, clipboard
+    r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor
+    r"|\x1b[ -/]*[0-~]"  # all two-character ones
+)
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    r"""The text without anything that a terminal, a browser or an XML reader would act on.
+
+    Escape sequences, control characters and marks that reorder the line are taken out, every kind
+    of line end becomes a newline, half surrogate pairs become the replacement character.
+
+    >>> clean("\x1b[31mred\x1b[0m\x07 and \x1b]8;;http://x\x1b\\a link")
+    'red and a link'
+    """
+    if not _ODD.search(text):
+        return text
+    text = _LINE_ENDS.sub("\n", _SEQUENCE.sub("", text))
+    return _ODD.sub("", _SURROGATE.sub("\ufffd", text))
+
+
+def shown(value: Any) -> str:
+    """Any value as clean text: text as it is, None as nothing, the rest as JSON."""
+    if value is None:
+        return ""
+    return clean(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False))
+
+
+def one_line(value: Any, width: int | None = None) -> str:
+    """Any value as one clean line, cut to the width with an ellipsis."""
+    text = shown(value)
+    if width is not None:
+        text = text[: width * 4 + 100]  # more than any line needs, however many blanks fold up
+    return cut(" ".join(text.split()), width)
+
+
+def cut(text: str, width: int | None) -> str:
+    """At most so many characters."""
+    if width is None or len(text) <= width:
+        return text
+    return text[: max(0, width - 1)].rstrip() + "…"

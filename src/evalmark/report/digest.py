@@ -1,0 +1,92 @@
+"""A run as Markdown, for a pull request comment or a CI step summary."""
+
+import re
+from collections.abc import Iterator, Mapping
+from html import escape
+
+from evalmark.stats import Group, Summary
+from evalmark.values import Result, Run
+
+from . import wording
+from .cleaning import cut, one_line, shown
+from .options import PLAIN, Options, known
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~:@$-])")
+_LONGEST = 2_000
+"""Of a text inside a failing case, in characters: a GitHub step summary holds 1 MB in all."""
+_SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔"}
+
+
+def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """Verdict, a table a dataset, and the worst cases folded away."""
+    summary, verdict = known(run, summary)
+    yield f"## {_SIGNS[verdict.outcome]} {_safe(run.name)}: {wording.OUTCOMES[verdict.outcome]}\n\n"
+    yield " ".join(_safe(reason) for reason in verdict.reasons) + "\n\n"
+    for group in summary.groups:
+        yield from _group(group, summary)
+    if summary.worst:
+        yield "### Worst cases\n\n"
+    limits = wording.thresholds(run)
+    for result in summary.worst:
+        yield from _case(result, limits)
+    yield from (f"> {_safe(note)}\n\n" for note in run.notes)
+    yield f"<sub>{' · '.join(_facts(run, summary, options))}</sub>\n"
+
+
+def _facts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
+    if options.times:
+        yield from map(_safe, (*wording.facts(run, summary), f"run {run.id}", run.created))
+    else:
+        yield _safe(wording.count(summary.total.trials, "trial"))
+
+
+def _group(group: Group, summary: Summary) -> Iterator[str]:
+    yield f"### {_safe(wording.title(group, summary))}\n\n"
+    if endings := wording.endings(group):
+        yield f"{_safe(endings)}\n\n"
+    if not group.metrics:
+        return
+    yield "| metric | n | mean | 95 % interval | method | passed | unscored | errors |\n"
+    yield "|:--|--:|--:|--:|:--|--:|--:|--:|\n"
+    for metric in group.metrics:
+        name = _safe(metric.name) + (" ↓" if metric.direction == "lower" else "")
+        cells = [
+            f"{name} {_safe(metric.unit)}".strip(),
+            f"{metric.n:,}",
+            f"**{wording.figure(metric.mean, metric.unit)}**",
+            wording.interval(metric.interval, metric.unit),
+            metric.interval.method,
+            wording.share(metric.pass_rate),
+            f"{metric.unscored:,}",
+            f"{metric.missing - metric.unscored:,}",
+        ]
+        yield f"| {' | '.join(cells)} |\n"
+    yield "\n"
+    if any(metric.direction == "lower" for metric in group.metrics):
+        yield "↓ lower is better\n\n"
+
+
+def _case(result: Result, limits: Mapping[str, float | None]) -> Iterator[str]:
+    yield f"<details><summary>{_html(wording.name_of(result))} ({result.verdict})</summary>\n\n"
+    case, output = result.trial.case, result.output
+    rows = (("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error))
+    for label, value in rows:
+        if value is not None:
+            yield f"{label}\n<pre>{_html(cut(shown(value), _LONGEST))}</pre>\n\n"
+    for score in wording.telling(result):
+        yield (
+            f"- {_safe(score.name)}: {_safe(wording.standing(score, limits))} {_safe(cut(score.reason, _LONGEST))}".rstrip()
+            + "\n"
+        )
+        yield from (f"  - unsupported: {_safe(cut(sentence, _LONGEST))}\n" for sentence in wording.unsupported(score))
+    yield "\n</details>\n\n"
+
+
+def _safe(text: str) -> str:
+    """One line of text without any meaning to Markdown."""
+    return _SPECIAL.sub(r"\\\1", escape(one_line(text), quote=False))
+
+
+def _html(text: str) -> str:
+    """Text inside an HTML element of a Markdown page."""
+    return escape(text, quote=False)

@@ -1,0 +1,191 @@
+"""A run as JSON, whole or a line a result: version 1 of the format, described by the files in `schemas`."""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalmark.stats import GateVerdict, Interval, MetricSummary, Share, Summary, Tally
+from evalmark.values import Case, Output, Result, Run, Score, plain
+
+from .options import PLAIN, Options, known
+
+FORMAT = {"format": "evalmark-run", "version": 1}
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
+
+
+def as_json(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """The whole run as one JSON document, one result a line inside it."""
+    summary, verdict = known(run, summary)
+    head = FORMAT | {"run": _head(run, options), "summary": _summary(summary, options), "gate": _gate(verdict)}
+    yield _text(head)[:-1] + ',"results":['
+    for index, result in enumerate(run.results):
+        yield (",\n" if index else "\n") + _text(_result(result, options))
+    yield "\n]}\n"
+
+
+def as_jsonl(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """A line for the run, one for each result, and one for the summary."""
+    yield _text(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
+    for result in run.results:
+        yield _text({"kind": "result"} | _result(result, options)) + "\n"
+    summary, verdict = known(run, summary)
+    yield _text({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
+
+
+def _text(value: Any) -> str:
+    r"""JSON with every language readable and every control character escaped; half surrogates survive as \udxxx."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _head(run: Run, options: Options) -> dict[str, Any]:
+    times = {"id": run.id, "created": run.created, "finished": run.finished} if options.times else {}
+    return times | {
+        "name": run.name,
+        "status": run.status,
+        "target": run.target,
+        "suite": run.suite,
+        "plan": run.plan,
+        "embedder": run.embedder,
+        "repeat": run.repeat,
+        "datasets": plain(run.datasets),
+        "metrics": plain(run.metrics),
+        "gate": plain(run.gate),
+        "versions": plain(run.versions),
+        "notes": list(run.notes),
+    }
+
+
+def _result(result: Result, options: Options) -> dict[str, Any]:
+    trial = result.trial
+    return {
+        "dataset": trial.dataset,
+        "target": trial.target,
+        "position": trial.position,
+        "repeat": trial.repeat,
+        "verdict": result.verdict,
+        "case": _case(trial.case),
+        "output": _output(result.output, options),
+        "scores": [_score(score) for score in result.scores],
+    }
+
+
+def _case(case: Case) -> dict[str, Any]:
+    given = None if case.given is None else _output(case.given, PLAIN)
+    more = {
+        "examples": plain(case.examples),
+        "history": plain(case.history),
+        "given": given,
+        "tags": plain(case.tags),
+        "metadata": plain(case.metadata),
+        "place": case.place,
+    }
+    return {
+        "id": plain(case.id),
+        "input": plain(case.input),
+        "expected": plain(case.expected),
+        "contexts": plain(case.contexts),
+    } | _present(more)
+
+
+def _output(output: Output, options: Options) -> dict[str, Any]:
+    times = {"seconds": finite(output.seconds)} if options.times else {}
+    more = {"tool_calls": plain(output.tool_calls), "metadata": plain(output.metadata)}
+    found = {"value": plain(output.value), "error": output.error, "contexts": plain(output.contexts)}
+    return found | times | _present(more)
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {
+        "name": score.name,
+        "status": score.status,
+        "raw": plain(score.raw),
+        "value": finite(score.value),
+        "direction": score.direction,
+        "passed": score.passed,
+        "reason": score.reason,
+    } | _present({"detail": plain(score.detail)})
+
+
+def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is empty."""
+    return {name: value for name, value in fields.items() if value not in (None, [], {}, "")}
+
+
+def finite(number: float | None) -> float | None:
+    """The number, or None where it is none that JSON knows."""
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _summary(summary: Summary, options: Options) -> dict[str, Any]:
+    return {
+        "status": summary.status,
+        "missing": summary.missing,
+        "total": _tally(summary.total, options),
+        "groups": [
+            {
+                "dataset": group.dataset,
+                "target": group.target,
+                "tally": _tally(group.tally, options),
+                "metrics": [_metric(metric) for metric in group.metrics],
+            }
+            for group in summary.groups
+        ],
+        "worst": [
+            {"dataset": t.dataset, "target": t.target, "case": t.case.id, "repeat": t.repeat}
+            for t in (result.trial for result in summary.worst)
+        ],
+    }
+
+
+def _tally(tally: Tally, options: Options) -> dict[str, Any]:
+    times = {"seconds_median": tally.seconds_median, "seconds_p95": tally.seconds_p95} if options.times else {}
+    return {
+        "trials": tally.trials,
+        "cases": tally.cases,
+        "passed": tally.passed,
+        "failed": tally.failed,
+        "errors": tally.errors,
+        "unscored": tally.unscored,
+        "ungated": tally.ungated,
+        "pass_rate": _share(tally.pass_rate),
+        "flips": tally.flips,
+    } | times
+
+
+def _metric(metric: MetricSummary) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "direction": metric.direction,
+        "threshold": metric.threshold,
+        "scored": metric.scored,
+        "unscored": metric.unscored,
+        "errors": metric.errors,
+        "skipped": metric.skipped,
+        "missing": metric.missing,
+        "scale": metric.scale,
+        "unit": metric.unit,
+        "n": metric.n,
+        "mean": metric.mean,
+        "interval": _interval(metric.interval),
+        "raw_mean": metric.raw_mean,
+        "raw_unit": metric.raw_unit,
+        "bins": list(metric.bins),
+        "low": metric.low,
+        "high": metric.high,
+        "pass_rate": _share(metric.pass_rate),
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {"passed": share.passed, "n": share.n, "value": share.value, "interval": _interval(share.interval)}
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    return {"low": interval.low, "high": interval.high, "level": interval.level, "method": interval.method}
+
+
+def _gate(verdict: GateVerdict) -> dict[str, Any]:
+    return {"outcome": verdict.outcome, "reasons": list(verdict.reasons), "exit_code": verdict.exit_code}

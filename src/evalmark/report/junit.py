@@ -1,0 +1,125 @@
+"""A run as JUnit XML, as CI servers read it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from xml.sax.saxutils import escape, quoteattr
+
+from evalmark.stats import GateVerdict, Summary
+from evalmark.values import Result, Run
+
+from . import wording
+from .cleaning import clean, cut, one_line, shown
+from .document import finite
+from .options import PLAIN, Options, known
+
+_LONGEST = 64_000
+"""Of a text inside an element, in characters; CI servers hold the whole file in memory."""
+
+
+def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """One test suite a dataset, one test case a trial, and one last test case for the gate."""
+    summary, verdict = known(run, summary)
+    gate = _gate_counts(verdict)
+    counts = {"tests": summary.total.trials, "failures": summary.total.failed, "errors": summary.total.errors}
+    counts["skipped"] = summary.total.unscored
+    whole = {name: number + gate[name] for name, number in counts.items()}
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes({'name': one_line(run.name), **whole})}>\n"
+    for dataset, results in groupby(run.results, key=lambda result: result.trial.dataset):
+        yield from _suite(dataset, results, run, summary, options)
+    yield f"  <testsuite{_attributes({'name': 'gate', **gate})}>\n"
+    yield from _gate_case(verdict)
+    yield "  </testsuite>\n</testsuites>\n"
+
+
+def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, options: Options) -> Iterator[str]:
+    tallies = [group.tally for group in summary.groups if group.dataset == dataset]
+    attributes = {
+        "name": one_line(dataset) or "cases",
+        "tests": sum(tally.trials for tally in tallies),
+        "failures": sum(tally.failed for tally in tallies),
+        "errors": sum(tally.errors for tally in tallies),
+        "skipped": sum(tally.unscored for tally in tallies),
+    }
+    if options.times and len(run.created) >= len("2026-11-21T10:15:00"):
+        attributes["timestamp"] = run.created[:19]
+    yield f"  <testsuite{_attributes(attributes)}>\n"
+    limits = wording.thresholds(run)
+    for result in results:
+        yield _case(result, limits, options)
+    yield "  </testsuite>\n"
+
+
+def _case(result: Result, limits: dict[str, float | None], options: Options) -> str:
+    trial, seconds = result.trial, finite(result.output.seconds)
+    attributes = {"classname": ".".join(filter(None, map(one_line, (trial.dataset or "cases", trial.target))))}
+    attributes["name"] = wording.name_of(result)
+    if options.times and seconds is not None:
+        attributes["time"] = f"{seconds:.3f}"
+    inner = [_properties(result), _ending(result, limits)]
+    if result.verdict != "pass":
+        inner.append(_element("system-out", _told(result)))
+    return f"    <testcase{_attributes(attributes)}>\n{''.join(inner)}    </testcase>\n"
+
+
+def _properties(result: Result) -> str:
+    lines = []
+    for score in result.scores:
+        value = finite(score.value)
+        said = score.status if score.status != "scored" else one_line(score.raw if value is None else value, 200)
+        lines.append(f"        <property{_attributes({'name': f'score.{one_line(score.name)}', 'value': said})}/>\n")
+    return f"      <properties>\n{''.join(lines)}      </properties>\n" if lines else ""
+
+
+def _ending(result: Result, limits: dict[str, float | None]) -> str:
+    verdict = result.verdict
+    if verdict in ("pass", "ungated"):
+        return ""
+    scores = wording.telling(result)
+    said = [f"{one_line(s.name)}: {wording.standing(s, limits)}. {clean(s.reason)}".strip() for s in scores]
+    if result.output.error is not None:
+        said.insert(0, clean(result.output.error))
+    message = one_line("; ".join(said), 500)
+    if verdict == "unscored":
+        return f"      <skipped{_attributes({'message': message})}/>\n"
+    tag = {"fail": "failure", "error": "error"}[verdict]
+    attributes = {"message": message, "type": "score" if verdict == "fail" else "error"}
+    return f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(said))}</{tag}>\n"
+
+
+def _told(result: Result) -> str:
+    case = result.trial.case
+    rows = (("asked", case.input), ("expected", case.expected), ("answered", result.output.value))
+    return "\n".join(f"{name}: {cut(shown(value), _LONGEST)}" for name, value in rows if value is not None)
+
+
+def _gate_counts(verdict: GateVerdict) -> dict[str, int]:
+    return {
+        "tests": 1,
+        "failures": int(verdict.outcome == "fail"),
+        "errors": int(verdict.outcome == "cannot tell"),
+        "skipped": 0,
+    }
+
+
+def _gate_case(verdict: GateVerdict) -> Iterator[str]:
+    if verdict.outcome == "pass":
+        yield '    <testcase classname="evalmark" name="gate"/>\n'
+        return
+    tag = "failure" if verdict.outcome == "fail" else "error"
+    attributes = {"message": one_line(" ".join(verdict.reasons), 500), "type": "gate"}
+    yield '    <testcase classname="evalmark" name="gate">\n'
+    yield f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(verdict.reasons))}</{tag}>\n"
+    yield "    </testcase>\n"
+
+
+def _element(tag: str, text: str) -> str:
+    return f"      <{tag}>{_body(text)}</{tag}>\n"
+
+
+def _body(text: str) -> str:
+    return escape(clean(cut(text, _LONGEST)))
+
+
+def _attributes(values: Mapping[str, object]) -> str:
+    return "".join(f" {name}={quoteattr(str(value))}" for name, value in values.items())

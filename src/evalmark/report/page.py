@@ -1,0 +1,193 @@
+"""A run as one HTML page: no script, nothing remote, everything escaped."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from html import escape
+from importlib.resources import files
+from itertools import islice
+
+from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Summary
+from evalmark.values import Result, Run, Score
+
+from . import wording
+from .cleaning import clean, one_line, shown
+from .options import PLAIN, Options, known
+
+LONGEST = 64_000
+"""Of one text on the page, in characters; longer ones are cut, and the page says so."""
+_MARKED = 200
+_CLASSES = {"pass": "pass", "fail": "fail", "cannot tell": "unscored"}
+
+
+def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """A page that opens from disk: verdict, figures, the worst cases, then every case."""
+    summary, verdict = known(run, summary)
+    limits = wording.thresholds(run)
+    yield _head(run)
+    yield _opening(run, summary, verdict, options)
+    for group in summary.groups:
+        yield _group(group, summary)
+    if summary.worst:
+        yield "<h2>Worst cases</h2>\n"
+        yield from (_case(result, limits, options, unfold=index < 3) for index, result in enumerate(summary.worst))
+    yield f"<h2>All {wording.count(summary.total.trials, 'trial')}</h2>\n"
+    yield from (_case(result, limits, options) for result in islice(run.results, options.cases))
+    if summary.total.trials > options.cases:
+        yield f"<p class=quiet>The first {options.cases:,} are listed here; a .jsonl or .csv report has them all.</p>\n"
+    yield "</main>\n</html>\n"
+
+
+def _head(run: Run) -> str:
+    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f"<title>{_safe(one_line(run.name, 200))}</title>\n<style>{style}</style>\n<main>\n"
+    )
+
+
+def _opening(run: Run, summary: Summary, verdict: GateVerdict, options: Options) -> str:
+    word = wording.OUTCOMES[verdict.outcome]
+    trials = wording.count(summary.total.trials, "trial")
+    facts = [*wording.facts(run, summary), f"run {run.id}", run.created] if options.times else [trials]
+    if run.status != "complete":
+        facts.append(run.status)
+    lines = [
+        f"<header><h1>{_safe(one_line(run.name))}</h1><strong class={_CLASSES[verdict.outcome]}>{word}</strong></header>"
+    ]
+    lines += [f"<p>{_safe(reason)}</p>" for reason in verdict.reasons]
+    lines.append(f"<p class=quiet>{_safe(' · '.join(map(one_line, facts)))}</p>")
+    lines += [f"<p class=quiet>{_safe(note)}</p>" for note in run.notes]
+    return "\n".join(lines) + "\n"
+
+
+def _group(group: Group, summary: Summary) -> str:
+    lines = [f"<h2>{_safe(wording.title(group, summary))}</h2>", f"<p>{_safe(wording.endings(group))}</p>"]
+    if group.metrics:
+        lines.append(
+            "<div class=wide><table><thead><tr><th>metric<th>n<th>mean<th>95 % interval<th><th>passed<th>unscored<th>errors<th>spread"
+        )
+        lines += [_metric(metric) for metric in group.metrics]
+        lines.append("</table></div>")
+    if any(metric.direction == "lower" for metric in group.metrics):
+        lines.append("<p class=quiet>↓ lower is better</p>")
+    return "\n".join(lines) + "\n"
+
+
+def _metric(metric: MetricSummary) -> str:
+    rate = metric.pass_rate
+    passed = f"{wording.share(rate)}<small>{wording.share_interval(rate.interval)}</small>" if rate.n else wording.GAP
+    name = _safe(one_line(metric.name)) + (" <span class=quiet>↓</span>" if metric.direction == "lower" else "")
+    cells = [
+        f"<tr><th>{name}<small>{_safe(metric.unit)}</small>",
+        f"{metric.n:,}",
+        f"<b>{wording.figure(metric.mean, metric.unit)}</b>",
+        f"{wording.interval(metric.interval, metric.unit)}<small>{_safe(metric.interval.method)}</small>",
+        _plot(metric.mean, metric.interval) if metric.scale == "value" else "",
+        passed,
+        _gap(metric.unscored, "unscored"),
+        _gap(metric.missing - metric.unscored, "error"),
+        _spread(metric),
+    ]
+    return "<td>".join(cells)
+
+
+def _gap(n: int, kind: str) -> str:
+    return f"<span class={kind if n else 'quiet'}>{n:,}</span>"
+
+
+def _plot(mean: float | None, interval: Interval) -> str:
+    """The mean on a line from 0 to 1, and its interval as a band."""
+    if mean is None:
+        return ""
+    band = ""
+    if interval.low is not None and interval.high is not None:
+        width = max(1.0, 120 * (interval.high - interval.low))
+        band = f'<rect class=band x="{4 + 120 * interval.low:.1f}" y="4" width="{width:.1f}" height="8" rx="2"/>'
+    dot = f'<circle class=dot cx="{4 + 120 * mean:.1f}" cy="8" r="3"/>'
+    return f'<svg viewBox="0 0 128 16" width="128" height="16"><path class=axis d="M4 8H124"/>{band}{dot}</svg>'
+
+
+def _spread(metric: MetricSummary) -> str:
+    top = max(metric.bins, default=0)
+    bars = [
+        f'<rect class=bar x="{9 * index}" y="{18 - height:.1f}" width="8" height="{height:.1f}"/>'
+        for index, n in enumerate(metric.bins)
+        if (height := max(1.5, 18 * n / top) if n else 0)
+    ]
+    ends = f"{wording.figure(metric.low, metric.unit)} to {wording.figure(metric.high, metric.unit)}"
+    axis = '<path class=axis d="M0 18.5H89"/>'
+    return (
+        f'<svg viewBox="0 0 90 20" width="90" height="20"><title>{ends}</title>{axis}{"".join(bars)}</svg>'
+        if top
+        else ""
+    )
+
+
+def _case(result: Result, limits: Mapping[str, float | None], options: Options, *, unfold: bool = False) -> str:
+    trial, output, verdict = result.trial, result.output, result.verdict
+    deciding = " · ".join(f"{one_line(s.name, 40)} {wording.standing(s, limits)}" for s in wording.telling(result))
+    asked = one_line(trial.case.input, 160)
+    contexts = output.contexts if output.contexts is not None else trial.case.contexts
+    unsupported = [sentence for score in result.scores for sentence in wording.unsupported(score)]
+    rows = [("asked", _text(trial.case.input)), ("expected", _text(trial.case.expected))]
+    rows.append(("answered", _marked(output.value, unsupported)))
+    rows.append(("error", _text(output.error)))
+    rows += [("context", _text(context)) for context in contexts or ()]
+    if options.times and output.seconds is not None:
+        rows.append(("time", wording.duration(output.seconds)))
+    shown_rows = "".join(f"<dt>{name}<dd>{text}" for name, text in rows if text)
+    return (
+        f"<details{' open' if unfold else ''}><summary><i class={verdict}>{verdict}</i> <b>{_safe(wording.name_of(result))}</b> "
+        f"<span>{_safe(asked)}</span> <small>{_safe(deciding)}</small></summary>\n"
+        f"<dl>{shown_rows}</dl>\n{_scores(result, limits)}</details>\n"
+    )
+
+
+def _scores(result: Result, limits: Mapping[str, float | None]) -> str:
+    rows = [
+        f"<tr><th>{_safe(one_line(score.name))}<td class={_kind(score)}>{_safe(wording.standing(score, limits))}<td>{_text(score.reason)}"
+        for score in result.scores
+    ]
+    return f"<table class=scores>{''.join(rows)}</table>\n" if rows else ""
+
+
+def _kind(score: Score) -> str:
+    if score.status != "scored":
+        return score.status
+    return {True: "pass", False: "fail", None: "ungated"}[score.passed]
+
+
+def _text(value: object) -> str:
+    """Any value as escaped text, cut where it is too long for a page."""
+    text = value if isinstance(value, str) else shown(value)
+    kept = _safe(text[:LONGEST])
+    if len(text) > LONGEST:
+        kept += f" <em>cut here: {LONGEST:,} of {len(text):,} characters are shown</em>"
+    return kept
+
+
+def _marked(answer: object, sentences: list[str]) -> str:
+    """An answer with its unsupported sentences marked; those that do not stand in it follow it."""
+    whole = _text(answer)
+    missing = []
+    wanted = sorted(
+        {_safe(sentence) for sentence in sentences[:_MARKED] if len(sentence) < LONGEST}, key=len, reverse=True
+    )
+    for sentence in wanted:
+        if sentence not in whole:
+            missing.append(sentence)
+    if found := [re.escape(sentence) for sentence in wanted if sentence not in missing]:
+        whole = re.sub("|".join(found), lambda match: f"<mark>{match[0]}</mark>", whole)
+    note = " <em>marked: no context supports this</em>" if wanted else ""
+    return whole + "".join(f"<br><mark>{sentence}</mark>" for sentence in missing) + note
+
+
+def _safe(text: str) -> str:
+    return escape(clean(text))

@@ -1,0 +1,220 @@
+"""The report for a terminal."""
+
+from collections.abc import Iterable, Mapping
+from io import StringIO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.stats import GateVerdict, MetricSummary, Summary
+from evalmark.stats import Group as Part
+from evalmark.values import Result, Run, Score
+
+from . import wording
+from .cleaning import clean, cut, one_line, shown
+from .options import Look, known
+
+_COLORS = {"pass": "green", "fail": "red", "error": "magenta", "unscored": "yellow", "cannot tell": "yellow"}
+_MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "cannot tell": "?"}
+_RAISED = "¹²³⁴⁵⁶⁷⁸⁹"
+_ASCII = str.maketrans(
+    {
+        "✓": "+",
+        "✗": "x",
+        "·": "-",
+        "↓": "v",
+        wording.DASH: "-",
+        "…": "...",
+        "≥": ">=",
+        "≤": "<=",
+        "\u201c": '"',
+        "\u201d": '"',
+    }
+    | dict(zip(wording.BLOCKS, wording.ASCII_BLOCKS, strict=True))
+    | dict(zip(_RAISED, "123456789", strict=True))
+)
+_LINES = 400
+"""How much of a field a case shown in full may fill, in characters a column."""
+_WIDE = 110
+"""From so many columns on, the table has room for the interval of each metric's pass rate."""
+DEFAULT = Look()
+
+
+def terminal(
+    run: Run, look: Look = DEFAULT, *, summary: Summary | None = None, verdict: GateVerdict | None = None
+) -> str:
+    """A run for a person at a terminal: figures, worst cases, verdict, and how to look again."""
+    summary, judged = known(run, summary)
+    verdict = verdict or judged
+    parts: list[RenderableType] = [_header(run, summary, verdict)]
+    for part in summary.groups:
+        parts += [Text(""), *_part(part, summary, look)]
+    parts += _worst(run, summary, look)
+    parts += [Text(""), *_verdict(verdict), *(Text(f"note: {clean(note)}", style="dim") for note in run.notes)]
+    parts += _where(run, look)
+    return _drawn(parts, look)
+
+
+def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) -> str:
+    """One trial in full: what was asked and answered, and what every score says."""
+    limits = wording.thresholds(run) if run else {}
+    case, output = result.trial.case, result.output
+    contexts = output.contexts if output.contexts is not None else case.contexts
+    rows = [("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error)]
+    rows += [("context", context) for context in contexts or ()]
+    fields = _fields()
+    for label, value in rows:
+        if value is not None:
+            fields.add_row(label, Text(cut(shown(value), look.width * _LINES)))
+    for score in result.scores:
+        _add_score(fields, score, limits, None)
+    return _drawn([_named(result), Padding(fields, (0, 0, 0, 2))], look)
+
+
+def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
+    line = Table.grid(expand=True)
+    line.add_column(ratio=1)
+    line.add_column(justify="right", no_wrap=True)
+    ended = f"{_MARKS[verdict.outcome]} {wording.OUTCOMES[verdict.outcome]}"
+    line.add_row(Text(one_line(run.name), style="bold"), Text(ended, style=f"bold {_COLORS[verdict.outcome]}"))
+    when = clean(run.created.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"))
+    about = [f"run {one_line(run.id)}", when, "" if run.status == "complete" else run.status]
+    return Group(
+        line,
+        Text(" · ".join(wording.facts(run, summary)), style="dim"),
+        Text(" · ".join(filter(None, about)), style="dim"),
+    )
+
+
+def _part(part: Part, summary: Summary, look: Look) -> Iterable[RenderableType]:
+    heading = Text(wording.title(part, summary), style="bold")
+    heading.append(f"   {wording.endings(part)}", style="not bold")
+    yield heading
+    if not part.metrics:
+        return
+    methods = wording.methods(part.metrics)
+    marks = {method: _RAISED[index % len(_RAISED)] if len(methods) > 1 else "" for index, method in enumerate(methods)}
+    yield Text("")
+    yield _table(part.metrics, marks, look)
+    notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
+    explained = f"95 % intervals: {'; '.join(notes)}."
+    if any(metric.direction == "lower" for metric in part.metrics):
+        explained += "  ↓ lower is better."
+    yield Text(explained, style="dim")
+
+
+def _table(metrics: Iterable[MetricSummary], marks: Mapping[str, str], look: Look) -> Table:
+    table = Table(
+        box=None, padding=(0, 2, 0, 0) if look.width >= 90 else (0, 1, 0, 0), pad_edge=False, header_style="dim"
+    )
+    table.add_column("metric", overflow="fold", min_width=12)
+    wide = look.width >= _WIDE
+    for heading in ("n", "mean", "95 % interval", "passed", *(["95 % interval"] if wide else []), "unsc.", "err."):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("low   high", no_wrap=True)
+    for metric in metrics:
+        name = Text(one_line(metric.name, 60))
+        name.append(" ↓" if metric.direction == "lower" else "", style="dim")
+        if metric.unit:
+            name.append(f" {one_line(metric.unit, 16)}", style="dim")
+        found = wording.interval(metric.interval, metric.unit) + marks[metric.interval.method]
+        table.add_row(
+            name,
+            f"{metric.n:,}",
+            Text(wording.figure(metric.mean, metric.unit), style="bold"),
+            found,
+            wording.share(metric.pass_rate),
+            *([wording.share_interval(metric.pass_rate.interval)] if wide else []),
+            _gap(metric.unscored, "yellow"),
+            _gap(metric.missing - metric.unscored, "magenta"),
+            Text(wording.bars(metric.bins), style="cyan"),
+        )
+    return table
+
+
+def _gap(n: int, style: str) -> Text:
+    return Text(f"{n:,}", style=style if n else "dim")
+
+
+def _worst(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
+    shown_results = summary.worst[: look.worst]
+    if not shown_results:
+        return []
+    limits = wording.thresholds(run)
+    parts: list[RenderableType] = [Text(""), Text("worst cases", style="bold")]
+    room = look.width - 27
+    for result in shown_results:
+        fields = _fields()
+        fields.add_row("asked", Text(one_line(result.trial.case.input, room)))
+        if result.output.error is None:
+            fields.add_row("answered", Text(one_line(result.output.value, room)))
+        else:
+            fields.add_row("error", Text(one_line(result.output.error, 2 * room), style=_COLORS["error"]))
+        for score in wording.telling(result):
+            _add_score(fields, score, limits, room)
+        parts += [_named(result), Padding(fields, (0, 0, 0, 2))]
+    return parts
+
+
+def _named(result: Result) -> Text:
+    verdict = result.verdict
+    line = Text(f"{_MARKS[verdict]} ", style=_COLORS.get(verdict, "dim"))
+    line.append(wording.name_of(result), style="bold")
+    return line
+
+
+def _fields() -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", min_width=20, max_width=30)
+    table.add_column(overflow="fold")
+    return table
+
+
+def _add_score(fields: Table, score: Score, limits: Mapping[str, float | None], room: int | None) -> None:
+    said = Text(
+        wording.standing(score, limits), style=_COLORS.get("fail" if score.passed is False else score.status, "")
+    )
+    reason = clean(score.reason) if room is None else one_line(score.reason, 2 * room)
+    if reason:
+        said.append(f"  {reason}", style="not bold default")
+    fields.add_row(one_line(score.name, 60), said)
+    for sentence in wording.unsupported(score):
+        text = clean(sentence) if room is None else one_line(sentence, room)
+        fields.add_row("unsupported", Text(f"\u201c{text}\u201d", style="italic"))
+
+
+def _verdict(verdict: GateVerdict) -> Iterable[Text]:
+    opening = {"pass": "Gate passed: ", "fail": "Gate failed: ", "cannot tell": "Gate cannot tell: "}[verdict.outcome]
+    for index, reason in enumerate(verdict.reasons):
+        line = Text(opening if index == 0 else " " * len(opening), style=f"bold {_COLORS[verdict.outcome]}")
+        yield line.append(clean(reason), style="not bold default")
+
+
+def _where(run: Run, look: Look) -> Iterable[Text]:
+    if look.store:
+        yield Text(f"Kept in {one_line(look.store)}; look again with: evalmark show {one_line(run.id)} --failed")
+        if run.status != "complete" and run.suite:
+            yield Text(f"Go on with: evalmark run {one_line(run.suite)} --resume {one_line(run.id)}")
+
+
+def _drawn(parts: Iterable[RenderableType], look: Look) -> str:
+    """The parts as text, free of the environment: only `look` decides."""
+    stream = StringIO()
+    console = Console(
+        file=stream,
+        width=look.width - 2,
+        color_system="standard" if look.color else None,
+        force_terminal=look.color,
+        no_color=not look.color,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    console.print(Group(*parts))
+    lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().split("\n")]
+    text = "\n" + "\n".join(lines)
+    return text if look.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

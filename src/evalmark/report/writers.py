@@ -1,0 +1,43 @@
+"""Which report a file's ending asks for."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from evalmark.errors import ConfigError
+
+from .digest import as_markdown
+from .document import as_json, as_jsonl
+from .junit import as_junit
+from .options import Writer
+from .page import as_html
+from .sheet import as_csv
+
+WRITERS: Mapping[str, Writer] = MappingProxyType(
+    {
+        ".json": as_json,
+        ".jsonl": as_jsonl,
+        ".csv": as_csv,
+        ".md": as_markdown,
+        ".html": as_html,
+        ".junit.xml": as_junit,
+        ".xml": as_junit,
+    }
+)
+"""Every file report by the ending that asks for it."""
+
+
+def writer_for(path: Path | str) -> Writer:
+    """The report that a file's ending asks for.
+
+    >>> writer_for("nightly.JUnit.xml").__name__
+    'as_junit'
+
+    Raises:
+        ConfigError: no report has this ending.
+    """
+    name = Path(path).name.lower()
+    for ending in sorted(WRITERS, key=len, reverse=True):
+        if name.endswith(ending):
+            return WRITERS[ending]
+    raise ConfigError(f"{path}: no report has this ending. Use one of {' '.join(WRITERS)}.")
