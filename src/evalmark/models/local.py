@@ -1,0 +1,146 @@
+"""A local model as an embedder: text to tokens, tokens in batches, batches to vectors, all off the event loop."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalmark.errors import ModelError, need
+
+from .folder import HASHED, ModelFolder, pinned, read_folder, sha256
+from .packing import pack
+from .runtime import has_bf16, open_exact, open_fast, processors
+from .vectors import clean_texts
+
+if TYPE_CHECKING:
+    from evalmark.roles.protocols import Vectors
+
+    from .runtime import Infer, Tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A model in memory."""
+
+    infer: "Infer"
+    tokenizer: Any
+    folder: ModelFolder
+
+    def embed(self, texts: Sequence[str], stop: threading.Event) -> "Vectors":
+        """One vector a text, in order; `stop` ends the work early and leaves the rest undone."""
+        rows = [encoding.ids for encoding in self._encode(clean_texts(texts))]
+        vectors = np.zeros((len(rows), self.folder.encoder.hidden), np.float32)
+
+        def run(batch: list[int]) -> None:
+            if not stop.is_set():
+                vectors[batch] = self.infer(*_padded([rows[i] for i in batch], self.folder))
+
+        with ThreadPoolExecutor(processors(), thread_name_prefix="evalmark-embed") as workers:
+            for _ in workers.map(run, pack([len(row) for row in rows])):
+                pass
+        return vectors
+
+    def too_long(self, texts: Sequence[str]) -> int:
+        """How many of the texts are cut to what the model reads."""
+        # A token takes at least one character, so only texts of many characters need a look.
+        suspects = [text for text in clean_texts(texts) if len(text) > self.folder.longest - 2]
+        return sum(bool(encoding.overflowing) for encoding in self._encode(suspects))
+
+    def _encode(self, texts: list[str]) -> Any:
+        lowered = [text.lower() for text in texts] if self.folder.lower_case else texts
+        return self.tokenizer.encode_batch_fast(lowered)
+
+
+def _padded(rows: list[list[int]], folder: ModelFolder) -> "tuple[Tokens, Tokens]":
+    width = max(len(row) for row in rows)
+    tokens = np.zeros((len(rows), width), np.int32)
+    mask = np.zeros((len(rows), width), np.int32)
+    for index, row in enumerate(rows):
+        tokens[index, : len(row)] = row
+        mask[index, : len(row)] = 1
+    if tokens.max(initial=0) >= folder.encoder.vocabulary:
+        raise ModelError(
+            f"{folder.path}: tokenizer.json gives token {tokens.max()}, but the model knows only "
+            f"{folder.encoder.vocabulary}. The two files do not belong together."
+        )
+    return tokens, mask
+
+
+@dataclass(frozen=True)
+class LocalEmbedder:
+    """A model folder as an embedder; what it needs is read at the first use."""
+
+    path: Path
+    mode: str = "exact"
+    """`exact`, or `fast`: bf16 where the processor has it."""
+    pins: tuple[tuple[str, str], ...] = ()
+    """Files and the SHA-256 they must have."""
+    bf16: Callable[[], bool] = has_bf16
+
+    @cached_property
+    def folder(self) -> ModelFolder:
+        """What the folder holds."""
+        return read_folder(self.path)
+
+    @cached_property
+    def mode_in_force(self) -> str:
+        """`fast` only where it was asked for and the hardware can."""
+        return "fast" if self.mode == "fast" and self.bf16() else "exact"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The identity of the vectors; the files are hashed for it once."""
+        hashes = pinned(self.path, self.pins) or {name: sha256(self.path / name) for name in HASHED}
+        return self.folder.fingerprint(self.mode_in_force, hashes)
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The model in memory."""
+        infer = (open_fast if self.mode_in_force == "fast" else open_exact)(self.folder)
+        return Loaded(infer=infer, tokenizer=_tokenizer(self.folder), folder=self.folder)
+
+    async def __call__(self, texts: Sequence[str]) -> "Vectors":
+        """One vector a text. The work is done in threads; when cancelled, they stop after the batch in hand."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(lambda: self.loaded.embed(texts, stop))
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+
+    def too_long(self, texts: Sequence[str]) -> int:
+        """How many of the texts are longer than the model reads."""
+        return self.loaded.too_long(texts)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a text that the model reads."""
+        return self.folder.longest
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know."""
+        if self.mode == self.mode_in_force:
+            return ()
+        return ("Embeddings ran in exact mode: this processor has no bf16 for the fast one.",)
+
+
+@cache
+def open_local(path: Path, mode: str, pins: tuple[tuple[str, str], ...] = ()) -> LocalEmbedder:
+    """The embedder of a folder, kept for the life of the process: a model is loaded once, whoever asks."""
+    return LocalEmbedder(path, mode, pins)
+
+
+def _tokenizer(folder: ModelFolder) -> Any:
+    try:
+        tokenizer = need("tokenizers", "").Tokenizer.from_file(str(folder.path / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(folder.longest)
+    except Exception as error:  # foreign code: the library raises bare Exceptions
+        raise ModelError(f"{folder.path / 'tokenizer.json'}: cannot be used: {error}.") from error
+    return tokenizer

@@ -1,0 +1,24 @@
+"""Which texts go into the model together."""
+
+from collections.abc import Sequence
+
+BUDGET = 512
+"""Tokens of one batch, padding included: its numbers fit a processor's own cache (benchmarks/embedding.py)."""
+
+
+def pack(lengths: Sequence[int], budget: int = BUDGET) -> list[list[int]]:
+    """Indices in batches, the longest first: hardly any padding, and no batch over the budget.
+
+    A text longer than the budget is a batch of its own.
+
+    >>> pack([3, 9, 4, 2], budget=10)
+    [[1], [2, 0], [3]]
+    """
+    batches: list[list[int]] = []
+    longest = 0
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if not batches or longest * (len(batches[-1]) + 1) > budget:
+            batches.append([])
+            longest = lengths[index]
+        batches[-1].append(index)
+    return batches

@@ -1,0 +1,92 @@
+"""The two runtimes that can run a graph: ONNX Runtime in 32 bits, OpenVINO in bf16."""
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalmark.errors import ModelError, need
+
+from .bert import write_graph
+from .folder import ModelFolder
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from evalmark.roles.protocols import Vectors
+
+    Tokens = npt.NDArray[np.int32]
+    Infer = Callable[[Tokens, Tokens], Vectors]
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # pragma: no cover  macOS and Windows
+
+
+def open_exact(folder: ModelFolder) -> "Infer":
+    """ONNX Runtime in 32 bits, one thread a call: many calls at once are faster than many threads in one.
+
+    The weights stay in their file, which the runtime maps into memory.
+
+    Raises:
+        ModelError: the runtime refuses the model.
+    """
+    ort = need("onnxruntime", "")
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only; they come as exceptions too
+    options.add_session_config_entry(
+        "session.model_external_initializers_file_folder_path", str(folder.weights.path.parent)
+    )
+    graph = write_graph(folder.weights, folder.encoder)
+    try:
+        session = ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # foreign code: the runtime has one exception class for each of its faults
+        raise ModelError(f"{folder.path}: ONNX Runtime cannot run this model: {error}") from error
+    names = [node.name for node in session.get_inputs()]
+
+    def infer(tokens: "Tokens", mask: "Tokens") -> "Vectors":
+        vectors: Vectors = session.run(None, dict(zip(names, (tokens, mask), strict=True)))[0]
+        return vectors
+
+    return infer
+
+
+def has_bf16() -> bool:
+    """Whether this processor multiplies bf16 numbers itself, as OpenVINO sees it."""
+    capabilities = need("openvino", "openvino").Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return "BF16" in capabilities
+
+
+def open_fast(folder: ModelFolder) -> "Infer":
+    """OpenVINO in bf16.
+
+    Raises:
+        ModelError: the runtime refuses the model.
+        MissingExtraError: OpenVINO is not installed.
+    """
+    return _open_openvino(folder, "bf16")
+
+
+def _open_openvino(folder: ModelFolder, precision: str) -> "Infer":
+    core = need("openvino", "openvino").Core()
+    workers = str(processors())
+    hints = {"INFERENCE_PRECISION_HINT": precision, "NUM_STREAMS": workers, "INFERENCE_NUM_THREADS": workers}
+    graph = write_graph(folder.weights, folder.encoder, inline=True)
+    try:
+        compiled: Any = core.compile_model(core.read_model(graph), "CPU", hints)
+    except Exception as error:  # foreign code: the runtime raises bare RuntimeErrors
+        raise ModelError(f"{folder.path}: OpenVINO cannot run this model: {error}") from error
+    own = threading.local()  # a request serves one thread at a time
+
+    def infer(tokens: "Tokens", mask: "Tokens") -> "Vectors":
+        if not hasattr(own, "request"):
+            own.request = compiled.create_infer_request()
+        return np.array(own.request.infer([tokens, mask])[0], dtype=np.float32)
+
+    return infer
