@@ -6,20 +6,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import DataPath, Document, allowed_path, document_of, read_text
+from evalmark.documents import DataPath, Document, PlacedError, allowed_path, document_of, read_text
 from evalmark.errors import ConfigError, DataError
 from evalmark.roles import is_named_object
 from evalmark.values import Gate
 
-from .schema import Finding, dotted, schema_findings, shown
+from .schema import Finding, dotted, schema_findings, shown, text_keys
 from .suite import DatasetSpec, MetricKind, MetricSpec, Suite
 
-TEXTS = frozenset(
-    ("name", "description", "target", "baseline", "judge", "embeddings")
-    + ("path", "format", "encoding", "delimiter", "id", "input", "expected", "answer")
-    + ("contexts", "history", "tags", "liked", "disliked")
-)
-"""Keys whose values are texts, whatever a YAML word may look like."""
 FILES = (".json", ".yaml", ".yml", ".prompty")
 """What the name of a metric file ends in."""
 
@@ -32,7 +26,7 @@ def read_suite(path: Path, cwd: Path | None = None) -> Suite:
     Raises:
         ConfigError: the file cannot be read or something in it is wrong; all faults are named, one a line.
     """
-    document = document_of(read_text(path), path, is_text=TEXTS.__contains__)
+    document = document_of(read_text(path), path, is_text=text_keys().__contains__)
     if hint := _other_file(document.data):
         raise DataError(f"{document.place_of()}: {hint}")
     findings, sound = schema_findings(_without_blanks(document.data))
@@ -46,10 +40,12 @@ def read_suite(path: Path, cwd: Path | None = None) -> Suite:
 def _in_order(findings: list[Finding], document: Document) -> list[Finding]:
     """By the line they are about."""
 
-    def line(finding: Finding) -> int:
-        return next((n for end in range(len(finding.at), 0, -1) if (n := document.lines.get(finding.at[:end]))), 1)
+    def place(finding: Finding) -> tuple[int, list[str]]:
+        at = finding.at
+        line = next((n for end in range(len(at), 0, -1) if (n := document.lines.get(at[:end]))), 1)
+        return line, [str(part) for part in at]
 
-    return sorted(findings, key=line)
+    return sorted(findings, key=place)
 
 
 def _without_blanks(data: Any) -> Any:
@@ -118,8 +114,12 @@ class _Reading:
         folder = self.document.path.parent
         try:
             path = allowed_path(text, folder, self.cwd)
-        except DataError as fault:
-            self._find(at, f"names {fault}")
+        except PlacedError as fault:
+            joint = ":" if fault.message.startswith("there") else ", which"
+            self._find(at, f"names {shown(text)}{joint} {fault.message}")
+            return None
+        except OSError as error:  # a name that is too long for the file system, say
+            self._find(at, f"names {shown(text)}, which cannot be opened: {error.strerror}.")
             return None
         if path == self.cwd / text and path.absolute() != (folder / text).absolute():
             place = self.document.place_of(at)
@@ -173,7 +173,7 @@ class _Reading:
         plain = module.removesuffix(".py").replace("/", ".").strip(".")
         if not is_named_object(name) or plain != module:
             better = f"{plain}:{attribute}"
-            advice = f"write {better!r}" if is_named_object(better) else "write it as 'package.module:attribute'"
+            advice = f"write {shown(better)}" if is_named_object(better) else "write it as 'package.module:attribute'"
             self._find(("target",), f"is {shown(name)}, which names no Python object; {advice}.")
         return name
 

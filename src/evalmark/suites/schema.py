@@ -42,6 +42,17 @@ def suite_schema() -> dict[str, Any]:
     return schema
 
 
+def text_keys() -> frozenset[str]:
+    """Keys whose values are texts, whatever a YAML word may look like (`name: no`)."""
+    top = suite_schema()["properties"]
+    return frozenset(
+        key
+        for properties in (top, top["datasets"]["items"]["properties"])
+        for key, schema in properties.items()
+        if schema["type"] == "string"
+    )
+
+
 class Finding(NamedTuple):
     """Something wrong with a suite: where, and what to do about it."""
 
@@ -131,6 +142,11 @@ def _word(key: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it: as JSON, on one line, cut where it is long."""
-    text = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    r"""A value as a message shows it: as JSON, on one line, cut where it is long.
+
+    >>> print(shown({"größe": "\x9b1m"}))
+    {"größe": "\x9b1m"}
+    """
+    text = json.dumps(value, ensure_ascii=False)[: LONGEST + 1]
+    safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return safe if len(text) <= LONGEST else f"{safe[:LONGEST]}…"
