@@ -35,7 +35,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLA
 
 def _facts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
     if options.times:
-        yield from map(_safe, (*wording.facts(run, summary), f"run {run.id}", run.created))
+        yield from map(_safe, (*wording.facts(run, summary), *wording.origin(run)))
     else:
         yield _safe(wording.count(summary.total.trials, "trial"))
 

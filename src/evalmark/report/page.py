@@ -55,9 +55,7 @@ def _head(run: Run) -> str:
 def _opening(run: Run, summary: Summary, verdict: GateVerdict, options: Options) -> str:
     word = wording.OUTCOMES[verdict.outcome]
     trials = wording.count(summary.total.trials, "trial")
-    facts = [*wording.facts(run, summary), f"run {run.id}", run.created] if options.times else [trials]
-    if run.status != "complete":
-        facts.append(run.status)
+    facts = [*wording.facts(run, summary), *wording.origin(run)] if options.times else [trials]
     lines = [
         f"<header><h1>{_safe(one_line(run.name))}</h1><strong class={_CLASSES[verdict.outcome]}>{word}</strong></header>"
     ]
@@ -71,7 +69,7 @@ def _group(group: Group, summary: Summary) -> str:
     lines = [f"<h2>{_safe(wording.title(group, summary))}</h2>", f"<p>{_safe(wording.endings(group))}</p>"]
     if group.metrics:
         lines.append(
-            "<div class=wide><table><thead><tr><th>metric<th>n<th>mean<th>95 % interval<th><th>passed<th>unscored<th>errors<th>spread"
+            "<div class=wide><table><thead><tr><th>metric<th>n<th>mean<th>95 % interval<th><th>passed<th>unscored<th>errors<th>spread<tbody>"
         )
         lines += [_metric(metric) for metric in group.metrics]
         lines.append("</table></div>")
@@ -87,7 +85,7 @@ def _metric(metric: MetricSummary) -> str:
     cells = [
         f"<tr><th>{name}<small>{_safe(metric.unit)}</small>",
         f"{metric.n:,}",
-        f"<b>{wording.figure(metric.mean, metric.unit)}</b>",
+        f"<b>{wording.figure(metric.mean, metric.unit)}</b>{_raw(metric)}",
         f"{wording.interval(metric.interval, metric.unit)}<small>{_safe(metric.interval.method)}</small>",
         _plot(metric.mean, metric.interval) if metric.scale == "value" else "",
         passed,
@@ -96,6 +94,12 @@ def _metric(metric: MetricSummary) -> str:
         _spread(metric),
     ]
     return "<td>".join(cells)
+
+
+def _raw(metric: MetricSummary) -> str:
+    if metric.raw_mean is None:
+        return ""
+    return f"<small>{wording.figure(metric.raw_mean, metric.raw_unit)} {_safe(one_line(metric.raw_unit, 16))}</small>"
 
 
 def _gap(n: int, kind: str) -> str:

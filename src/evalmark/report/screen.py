@@ -79,12 +79,10 @@ def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
     line.add_column(justify="right", no_wrap=True)
     ended = f"{_MARKS[verdict.outcome]} {wording.OUTCOMES[verdict.outcome]}"
     line.add_row(Text(one_line(run.name), style="bold"), Text(ended, style=f"bold {_COLORS[verdict.outcome]}"))
-    when = clean(run.created.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"))
-    about = [f"run {one_line(run.id)}", when, "" if run.status == "complete" else run.status]
     return Group(
         line,
         Text(" · ".join(wording.facts(run, summary)), style="dim"),
-        Text(" · ".join(filter(None, about)), style="dim"),
+        Text(" · ".join(wording.origin(run)), style="dim"),
     )
 
 

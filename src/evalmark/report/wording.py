@@ -98,6 +98,12 @@ def facts(run: Run, summary: Summary) -> list[str]:
     return [fact for fact in found if fact]
 
 
+def origin(run: Run) -> list[str]:
+    """Which run it is, from when, and whether it came to its end."""
+    when = one_line(run.created).replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
+    return [f"run {one_line(run.id)}", when, *([] if run.status == "complete" else [run.status])]
+
+
 def endings(group: Group) -> str:
     """How the trials of a group ended, in words."""
     tally, rate = group.tally, group.tally.pass_rate
@@ -151,7 +157,7 @@ def standing(score: Score, thresholds: Mapping[str, float | None]) -> str:
     if score.status != "scored":
         return score.status
     if score.value is None:
-        return one_line(score.raw, 40)
+        return figure(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
     limit = thresholds.get(score.name)
     if limit is None or score.passed is None:
         return figure(score.value)

@@ -1,0 +1,119 @@
+"""The gate: pass, fail or cannot tell, and the exit code that says so."""
+
+import pytest
+
+from evalmark.stats import judge, summarise
+from evalmark.values import DatasetInfo, Gate, Run, Score
+
+from .test_summary import result
+
+LETTERS = {"p": True, "f": False}
+
+
+def trials(endings, **fields):
+    """A run whose trials end as the letters say: pass, fail, error, unscored, ungated (-), skipped (s)."""
+    results = []
+    for position, letter in enumerate(endings):
+        if letter in LETTERS:
+            score = Score(name="m", raw=LETTERS[letter], value=float(LETTERS[letter]), passed=LETTERS[letter])
+        else:
+            score = Score(name="m", status={"u": "unscored", "s": "skipped"}.get(letter, "scored"), raw="label")
+        results.append(result(position, error="boom") if letter == "e" else result(position, score))
+    return summarise(Run(id="r", name="n", created="", results=results, **fields))
+
+
+@pytest.mark.parametrize(
+    ("endings", "gate", "exit_code", "reason"),
+    [
+        pytest.param("ppp", None, 0, "3 judged trials: every one passed.", id="no gate, all passed"),
+        pytest.param("ppf", None, 1, "1 of 3 judged trials failed.", id="no gate, one failed"),
+        pytest.param("", None, 3, "No cases ran.", id="no cases"),
+        pytest.param("", Gate(min_pass_rate=0.0), 3, "No cases ran.", id="no cases, and any rate would do"),
+        pytest.param("ss", None, 3, "Every score was skipped.", id="all skipped"),
+        pytest.param("--", None, 0, "No score can pass or fail, so nothing was gated.", id="nothing can pass or fail"),
+        pytest.param("ppe", None, 3, "1 error, and 0 allowed.", id="an error"),
+        pytest.param("ppu", None, 3, "1 unscored trial, and 0 allowed.", id="an unscored trial"),
+        pytest.param("pfe", None, 1, "1 of 2 judged trials failed.", id="a failure counts before an error"),
+        pytest.param("ppe", Gate(max_errors=1), 0, "2 judged trials: every one passed.", id="an error that is allowed"),
+        pytest.param("ppuu", Gate(max_unscored=2), 0, "2 judged trials: every one passed.", id="unscored ones that are allowed"),
+        pytest.param("ppuuu", Gate(max_unscored=2), 3, "3 unscored trials, and 2 allowed.", id="one unscored too many"),
+        pytest.param("uu", Gate(max_unscored=2), 3, "No trial was judged.", id="nothing judged, though that many gaps are allowed"),
+        pytest.param("ppppppppp" "f", Gate(min_pass_rate=0.9), 0, "9 of 10 judged trials passed (0.9), at least 0.9.", id="exactly the rate"),
+        pytest.param("pppppppp" "ff", Gate(min_pass_rate=0.9), 1, "8 of 10 judged trials passed (0.8), less than 0.9.", id="below the rate"),
+        pytest.param("ppppppppf" "e", Gate(min_pass_rate=0.9, max_errors=1), 3, "8 of 9 judged trials passed (0.8889), less than 0.9; the 1 missing could still lift it there.", id="below the rate, but the missing one might have passed"),
+        pytest.param("pppppppff" "e", Gate(min_pass_rate=0.9, max_errors=1), 1, "7 of 9 judged trials passed (0.7778), less than 0.9.", id="below the rate whatever the missing one would say"),
+        pytest.param("pppppppff" "e", Gate(min_pass_rate=0.9), 1, "7 of 9 judged trials passed (0.7778), less than 0.9.", id="failed for sure comes before too many errors"),
+        pytest.param("pppppppppf" "e", Gate(min_pass_rate=0.9), 3, "1 error, and 0 allowed.", id="the rate is met, but an error is not allowed"),
+        pytest.param("--", Gate(min_pass_rate=0.5), 3, "A pass rate of 0.5 is asked for, but no trial passed or failed.", id="a rate of nothing"),
+        pytest.param("fff", Gate(min_pass_rate=0.0), 0, "0 of 3 judged trials passed (0), at least 0.", id="a rate that asks for nothing"),
+        pytest.param("pf-", Gate(min_pass_rate=0.5), 0, "1 of 2 judged trials passed (0.5), at least 0.5.", id="ungated trials do not count"),
+    ],
+)  # fmt: skip
+def test_trials_and_gaps(endings, gate, exit_code, reason):
+    verdict = judge(trials(endings), gate)
+    assert (verdict.exit_code, verdict.reasons) == (exit_code, (reason,))
+    assert verdict.outcome == {0: "pass", 1: "fail", 3: "cannot tell"}[exit_code]
+
+
+@pytest.mark.parametrize(
+    ("status", "rows", "endings", "gate", "exit_code"),
+    [
+        pytest.param("interrupted", 4, "pp", None, 3, id="what ran passed"),
+        pytest.param("interrupted", 4, "pf", None, 1, id="one failed already"),
+        pytest.param("stopped", 4, "pf", Gate(min_pass_rate=0.75), 3, id="the rest could lift the rate"),
+        pytest.param("stopped", 4, "ff", Gate(min_pass_rate=0.75), 1, id="the rest cannot lift the rate"),
+        pytest.param("stopped", None, "ff", Gate(min_pass_rate=0.75), 3, id="nobody knows how many are left"),
+        pytest.param("running", 2, "pp", None, 3, id="all rows are there, but the run has not ended"),
+    ],
+)
+def test_a_run_that_did_not_end(status, rows, endings, gate, exit_code):
+    summary = trials(endings, status=status, datasets=(DatasetInfo(name="d", rows=rows),))
+    assert judge(summary, gate).exit_code == exit_code
+
+
+def means(values, *, gaps=0, direction="higher", raw=False, **fields):
+    scores = [Score(name="m", raw=v, value=None if raw else v, direction=direction) for v in values]
+    scores += [Score(name="m", status="unscored", direction=direction)] * gaps
+    return summarise(Run(id="r", name="n", created="", results=[result(i, s) for i, s in enumerate(scores)], **fields))
+
+
+@pytest.mark.parametrize(
+    ("summary", "threshold", "exit_code"),
+    [
+        pytest.param(means([0.8, 0.9]), 0.85, 0, id="exactly the threshold"),
+        pytest.param(means([0.8, 0.9 - 1e-12]), 0.85, 0, id="short of it by rounding"),
+        pytest.param(means([0.8, 0.89]), 0.85, 1, id="below it"),
+        pytest.param(means([0.3, 0.2], direction="lower"), 0.25, 0, id="lower is better, exactly"),
+        pytest.param(means([0.3, 0.3], direction="lower"), 0.25, 1, id="lower is better, above"),
+        pytest.param(means([0.8, 0.8], gaps=1), 0.85, 3, id="the missing one could be perfect"),
+        pytest.param(means([0.1, 0.1], gaps=1), 0.85, 1, id="the missing one could not save it"),
+        pytest.param(
+            means([0.9, 0.9], gaps=1, direction="lower"), 0.3, 1, id="lower is better, and zero would not save it"
+        ),
+        pytest.param(means([7.0, 9.0], direction="lower", raw=True), 10, 0, id="raw numbers"),
+        pytest.param(means([7.0, 9.0], gaps=1, direction="lower", raw=True), 5, 3, id="a raw number has no best"),
+        pytest.param(means([]), 0.5, 3, id="no trial at all"),
+        pytest.param(means([], gaps=2), 0.5, 3, id="no score at all"),
+    ],
+)
+def test_means_against_thresholds(summary, threshold, exit_code):
+    gate = Gate(thresholds={"m": threshold}, max_unscored=5)
+    assert judge(summary, gate).exit_code == exit_code
+
+
+def test_a_threshold_for_a_metric_that_nobody_measured_cannot_be_met():
+    verdict = judge(trials("pp"), Gate(thresholds={"other": 0.5}))
+    assert (verdict.exit_code, verdict.reasons) == (3, ("other has a threshold of 0.5, but no score.",))
+
+
+def test_each_target_must_reach_the_threshold():
+    results = [
+        result(i, Score(name="m", raw=v, value=v), target=t) for t, v in (("good", 0.9), ("bad", 0.2)) for i in range(2)
+    ]
+    verdict = judge(summarise(Run(id="r", name="n", created="", results=results)), Gate(thresholds={"m": 0.5}))
+    assert verdict.reasons == ("The mean of m on bad is 0.2 over 2 scores, less than 0.5.",)
+
+
+def test_every_reason_to_fail_is_given():
+    verdict = judge(trials("pff"), Gate(thresholds={"m": 0.9}))
+    assert len(verdict.reasons) == 2
