@@ -1,0 +1,49 @@
+# `make` runs all checks. Another Python: `make PYTHON=python3.13`.
+PYTHON ?= .venv/bin/python
+
+.PHONY: all check format lint types architecture test sweep bench docs build clean
+
+all: check
+	$(PYTHON) -m pytest -n auto --ignore=tests/test_architecture.py
+
+check: format lint types architecture
+
+format: | $(PYTHON)
+	$(PYTHON) -m ruff format --check .
+
+lint: | $(PYTHON)
+	$(PYTHON) -m ruff check .
+
+types: | $(PYTHON)
+	$(PYTHON) -m mypy
+
+# Which room may import which: the contracts stand in pyproject.toml.
+architecture: | $(PYTHON)
+	$(PYTHON) -c "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())"
+
+# The tests as the README runs them.
+test: | $(PYTHON)
+	$(PYTHON) -m pytest -n auto
+
+# The slow, exhaustive forms of some tests.
+sweep: | $(PYTHON)
+	$(PYTHON) -m pytest -n auto -m sweep
+
+# Every figure in README and docs/ comes from here; nothing else may run meanwhile.
+bench: | $(PYTHON)
+	for script in benchmarks/*.py; do echo "== $$script"; $(PYTHON) $$script || exit 1; done
+
+# The examples and the links of README and docs/.
+docs: | $(PYTHON)
+	$(PYTHON) -m pytest tests/test_docs.py
+
+build: | $(PYTHON)
+	$(PYTHON) -m hatchling build
+
+clean:
+	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/bin/python:
+	python3 -m venv .venv
+	.venv/bin/python -m pip install -q -c constraints.txt -e '.[dev]'
