@@ -1,1 +1,22 @@
-"""RAG metrics by embedding similarity, with the names and signatures of the first systems' functions."""
+"""The five RAG metrics as functions that take texts and return numbers."""
+
+from evalmark.scorers import FLAGS
+
+from .metrics import (
+    answer_correctness,
+    answer_hallucination,
+    answer_relevance,
+    context_relevance,
+    context_sufficiency,
+    evaluate_all,
+)
+
+__all__ = [
+    "FLAGS",
+    "answer_correctness",
+    "answer_hallucination",
+    "answer_relevance",
+    "context_relevance",
+    "context_sufficiency",
+    "evaluate_all",
+]

@@ -1,0 +1,72 @@
+"""The embedding model behind the functions of this room, and vectors by text."""
+
+import os
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from evalmark.errors import ConfigError
+from evalmark.models import as_embedder, load_embedder
+from evalmark.models.foreign import ForeignEmbedder
+from evalmark.roles import Embedder
+from evalmark.scorers.cosine import Matrix, rows
+from evalmark.settings import Settings, load
+
+Model = str | Callable[[list[str]], Any]
+"""A model's name, its folder, a function `list[str] -> (n, d)` array, or LangChain Embeddings."""
+
+
+async def embedded(texts: Iterable[str], model: Model) -> Callable[[Sequence[str]], Matrix]:
+    """Embed texts in one call, each once; what comes back finds the vectors of any of them again."""
+    unique = list(dict.fromkeys(texts))
+    vectors = await _exact(_embedder(model), unique)
+    place = {text: number for number, text in enumerate(unique)}
+    return lambda wanted: vectors[[place[text] for text in wanted]]
+
+
+async def _exact(embedder: Embedder, texts: list[str]) -> Matrix:
+    """The vectors in the precision that the user's own function gives, where it is one."""
+    if not isinstance(embedder, ForeignEmbedder):
+        return rows(await embedder(texts))
+    given: list[Any] = []
+    checked = await replace(embedder, function=_kept(embedder, given))(texts)
+    return rows(checked if isinstance(given[0], Awaitable) else given[0])
+
+
+def _kept(embedder: ForeignEmbedder, given: list[Any]) -> Callable[[list[str]], Any]:
+    """The function of an embedder, leaving what it gives in a list as well."""
+
+    def call(texts: list[str]) -> Any:
+        given.append(embedder.function(texts))
+        return given[0]
+
+    async def wait(texts: list[str]) -> Any:
+        given.append(await embedder.function(texts))
+        return given[0]
+
+    return wait if embedder.awaits else call
+
+
+def as_texts(contexts: Sequence[str] | None) -> list[str]:
+    """The contexts as a list.
+
+    Raises:
+        ConfigError: they are one text, not a list of texts.
+    """
+    if isinstance(contexts, str):
+        raise ConfigError("contexts is one text; pass a list of texts.")
+    return list(contexts or ())
+
+
+def _embedder(model: Model) -> Embedder:
+    if not isinstance(model, str):
+        return as_embedder(model)
+    return _loaded(model, load(os.environ, Path.cwd()), Path.cwd())
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, settings: Settings, folder: Path) -> Embedder:
+    """Kept, since a model takes a while to load and these functions are called once a question."""
+    return load_embedder(name, settings, (folder,))

@@ -1,0 +1,173 @@
+"""A scorer of any kind, bound to its name, its threshold and the run's embedding model."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evalmark.errors import ConfigError
+from evalmark.models import CachedEmbedder, as_embedder
+from evalmark.roles import Binding, Embedder, bind
+from evalmark.values import Case, Direction, Metric, Output, Score, fingerprint
+
+from .given import as_scores
+from .identity import described
+from .verdict import meets
+from .wording import shown
+
+OFFERED = (
+    *("case", "output", "input", "question", "query", "expected", "ground_truth", "groundTruth", "reference"),
+    *("submission", "answer", "contexts", "tool_calls", "metadata"),
+)
+"""The parameter names a scorer may ask for; `async def` scorers may also ask for `embedder`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundScorer:
+    """A scorer as the engine asks it: one case and one output in, scores out."""
+
+    metric: Metric
+    scorer: Callable[..., Any]
+    binding: Binding
+    embedder: Embedder | None = None
+    """The scorer's own, else the run's; None where there is none yet."""
+    needs_embedder: bool = False
+    """Whether the run has to bring an embedding model."""
+    renames: bool = False
+    """Whether a single score goes by the metric's name, whatever the scorer called it."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return self.metric.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the scorer might judge otherwise: with its settings, its threshold or its code.
+
+        The run's embedding model has a fingerprint of its own.
+        """
+        own = None if self.needs_embedder or self.embedder is None else self.embedder.fingerprint
+        return fingerprint(self.name, self.metric.direction, self.metric.threshold, described(self.scorer), own)
+
+    async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
+        """What the scorer says of one output. May raise whatever the scorer raises.
+
+        Raises:
+            ConfigError: the scorer needs an embedding model and the run has none.
+        """
+        if self.needs_embedder and self.embedder is None:
+            raise ConfigError(f"{self.name} needs an embedding model; name one with `embeddings`.")
+        offers = _offers(case, output, whole="case" in self.binding.names)
+        _, arguments = self.binding.arguments({**offers, "embedder": self.embedder})
+        found = self.scorer(**arguments)
+        if inspect.isawaitable(found):
+            found = await found
+        scores = tuple(self._judged(score) for score in as_scores(found, self.name, self.metric.direction))
+        return (replace(scores[0], name=self.name),) if self.renames and len(scores) == 1 else scores
+
+    def _judged(self, score: Score) -> Score:
+        """The score held against this metric's threshold, if it has one."""
+        threshold = self.metric.threshold
+        if threshold is None or score.status != "scored":
+            return score
+        if score.value is None:
+            reason = f"{shown(score.raw)} is not on a scale from 0 to 1, so the threshold {threshold:g} says nothing"
+            return replace(score, status="unscored", passed=None, reason=reason)
+        barred = bool(getattr(self.scorer, "cannot_pass", _never)(score))
+        return replace(score, passed=not barred and meets(score.value, threshold, score.direction))
+
+
+def as_scorer(
+    scorer: Callable[..., Any], *, name: str | None = None, threshold: float | None = None, embedder: Any = None
+) -> BoundScorer:
+    """Make a scorer of a function or a callable object; its parameters are filled by their names.
+
+    `threshold` is held against `Score.value` of every case and decides whether it passes. A scorer
+    with an `embedder` of its own keeps it; any other that asks for one gets the run's.
+
+    >>> import asyncio
+    >>> def short(output): return len(output) < 10
+    >>> asyncio.run(as_scorer(short)(Case(id="1"), Output(value="Oslo")))[0].passed
+    True
+
+    Raises:
+        ConfigError: it is no scorer, a parameter cannot be filled, or the threshold is none.
+    """
+    called = name or scorer_name(scorer)
+    _check(scorer, called, threshold)
+    binding = bind(scorer, _offered(scorer), what=f"scorer {called!r}")
+    own = getattr(scorer, "embedder", None)
+    metric = Metric(
+        name=called, direction=_direction(scorer, called), threshold=threshold, unit=str(getattr(scorer, "unit", ""))
+    )
+    return BoundScorer(
+        metric=metric,
+        scorer=scorer,
+        binding=binding,
+        embedder=embedder if own is None else CachedEmbedder(as_embedder(own), None),
+        needs_embedder="embedder" in binding.names and own is None,
+        renames=name is not None,
+    )
+
+
+def _offers(case: Case, output: Output, *, whole: bool) -> Mapping[str, Any]:
+    """Everything a scorer can ask for; `whole` hands over the Output itself."""
+    answer = output.value
+    return {
+        "case": case,
+        "output": output if whole else answer,
+        "tool_calls": output.tool_calls,
+        "metadata": case.metadata,
+        "contexts": case.contexts if output.contexts is None else output.contexts,
+        **dict.fromkeys(("input", "question", "query"), case.input),
+        **dict.fromkeys(("expected", "ground_truth", "groundTruth", "reference"), case.expected),
+        **dict.fromkeys(("submission", "answer"), answer),
+    }
+
+
+def _offered(scorer: Callable[..., Any]) -> tuple[str, ...]:
+    is_async = inspect.iscoroutinefunction(scorer) or inspect.iscoroutinefunction(type(scorer).__call__)
+    return (*OFFERED, "embedder") if is_async else OFFERED
+
+
+def _check(scorer: Any, called: str, threshold: Any) -> None:
+    if inspect.isclass(scorer):
+        raise ConfigError(f"scorer {called!r} is a class; pass an object of it: {scorer.__name__}().")
+    if not callable(scorer):
+        raise ConfigError(f"{shown(scorer)} is no scorer; pass a function of `case`, `output`, `expected` and so on.")
+    number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+    if threshold is not None and not (number and 0 <= threshold <= 1):
+        raise ConfigError(f"scorer {called!r}: the threshold {threshold!r} is no number from 0 to 1.")
+    try:
+        parameters = inspect.signature(scorer).parameters.values()
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"scorer {called!r} does not show its parameters; wrap it: lambda output: {called}(output)."
+        ) from None
+    if nameless := [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]:
+        raise ConfigError(f"scorer {called!r}: parameter {nameless[0]!r} cannot be filled by name; remove the `/`.")
+
+
+def _direction(scorer: Any, called: str) -> Direction:
+    direction: Direction = getattr(scorer, "direction", "higher")
+    if direction not in ("higher", "lower"):
+        raise ConfigError(f"scorer {called!r}: its direction is {direction!r}, not 'higher' or 'lower'.")
+    return direction
+
+
+def scorer_name(scorer: Any) -> str:
+    """Its own name, or that of its function, or that of its class in lower case."""
+    own = getattr(scorer, "name", None)
+    if isinstance(own, str) and own:
+        return own
+    function = getattr(scorer, "func", scorer)  # what a partial holds
+    name = getattr(function, "__name__", None)
+    if isinstance(name, str) and not inspect.isclass(function):
+        return "lambda" if name == "<lambda>" else name
+    called = name if isinstance(name, str) else type(function).__name__
+    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(called))
+
+
+def _never(score: Score) -> bool:
+    return False

@@ -1,0 +1,79 @@
+"""What tells one scorer from another: its name, its settings and its source code."""
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evalmark.values import fingerprint
+
+DEEPEST = 4
+"""Objects held by objects held by a scorer are followed so far."""
+
+
+def described(thing: Any, depth: int = 0) -> Any:
+    """A scorer as plain data that is the same in every process, and another after every edit.
+
+    Functions count by name, source code and the plain values they close over; objects by
+    class, source code and public settings.
+    """
+    if thing is None or isinstance(thing, (str, bool, int, float)):
+        return thing
+    if depth > DEEPEST:
+        return _name(type(thing))
+    if isinstance(thing, Mapping):
+        return {str(key): described(item, depth + 1) for key, item in thing.items()}
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        items = [described(item, depth + 1) for item in thing]
+        return items if isinstance(thing, (list, tuple)) else sorted(items, key=fingerprint)
+    if isinstance(thing, functools.partial):
+        return ["partial", *(described(part, depth + 1) for part in (thing.func, thing.args, thing.keywords))]
+    if inspect.ismethod(thing):
+        return ["method", _function(thing.__func__, depth), described(thing.__self__, depth + 1)]
+    if inspect.isroutine(thing) or inspect.isclass(thing):
+        return _function(thing, depth)
+    return _object(thing, depth)
+
+
+def _function(thing: Any, depth: int) -> Any:
+    cells = [cell.cell_contents for cell in getattr(thing, "__closure__", None) or () if _is_filled(cell)]
+    defaults = [getattr(thing, "__defaults__", None), getattr(thing, "__kwdefaults__", None)]
+    return ["function", _name(thing), _source(thing), described([cells, defaults], depth + 1)]
+
+
+def _object(thing: Any, depth: int) -> Any:
+    own = getattr(thing, "fingerprint", None)
+    if isinstance(own, str):  # an embedder, say
+        return ["fingerprint", own]
+    if dataclasses.is_dataclass(thing):
+        held = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
+    else:
+        held = {name: item for name, item in getattr(thing, "__dict__", {}).items() if not name.startswith("_")}
+    settings = {name: described(item, depth + 1) for name, item in held.items()}
+    return ["object", _name(type(thing)), _source(type(thing)), settings]
+
+
+def _name(thing: Any) -> str:
+    module = getattr(thing, "__module__", None) or ""
+    return f"{module}:{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+
+
+def _source(thing: Callable[..., Any]) -> str | None:
+    """A hash of the source code, or of the compiled code where there is no file, or None."""
+    try:
+        return fingerprint(inspect.getsource(thing))
+    except (OSError, TypeError, SyntaxError):
+        code = getattr(thing, "__code__", None)
+        return None if code is None else fingerprint(code.co_code, code.co_names, [*map(_constant, code.co_consts)])
+
+
+def _constant(value: Any) -> Any:
+    return value if value is None or isinstance(value, (str, bytes, bool, int, float)) else type(value).__name__
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False

@@ -1,0 +1,27 @@
+"""The scores that checks give, and when a value meets a threshold."""
+
+from typing import Any
+
+from evalmark.values import Direction, Score
+
+TOLERANCE = 1e-6
+"""How far a value may miss a threshold and still meet it: a cosine of 0.9 is often stored as 0.8999999."""
+
+
+def checked(name: str, passed: bool, reason: str, **detail: Any) -> Score:
+    """The score of a check: 1 or 0, and passed or not."""
+    return Score(name=name, raw=passed, value=float(passed), passed=passed, reason=reason, detail=detail)
+
+
+def unscored(name: str, reason: str, direction: Direction = "higher") -> Score:
+    """The score of what cannot be judged, with the reason why."""
+    return Score(name=name, status="unscored", direction=direction, reason=reason)
+
+
+def meets(value: float, threshold: float, direction: Direction = "higher") -> bool:
+    """Whether a value reaches its threshold, or keeps to it where lower is better.
+
+    >>> meets(0.8999999, 0.9), meets(0.3, 0.2, "lower")
+    (True, False)
+    """
+    return value >= threshold - TOLERANCE if direction == "higher" else value <= threshold + TOLERANCE
