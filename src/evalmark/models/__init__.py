@@ -1,24 +1,58 @@
-"""Embedding models: the local one without torch, and everybody else's behind one protocol."""
+"""Embedding models: the local one without torch, and everybody else's behind one protocol.
 
-from .cached import CachedEmbedder, MemoryCache
-from .foreign import as_embedder
-from .loading import load_embedder
-from .local import LocalEmbedder
-from .routes import routes
-from .weights import KNOWN, KnownModel, Progress, cache_folder, find_weights, get_weights, known_model
+Each name loads its file at first use, so that asking for weights does not load an array library.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .cached import CachedEmbedder, MemoryCache
+    from .foreign import as_embedder
+    from .loading import load_embedder
+    from .local import LocalEmbedder
+    from .routes import routes
+    from .shelf import LocalModel, get_model, local_models
+    from .weights import KNOWN, KnownModel, Progress, cache_folder, find_weights, known_model
+
+_HOME = {
+    "KNOWN": "weights",
+    "CachedEmbedder": "cached",
+    "KnownModel": "weights",
+    "LocalEmbedder": "local",
+    "LocalModel": "shelf",
+    "MemoryCache": "cached",
+    "Progress": "weights",
+    "as_embedder": "foreign",
+    "cache_folder": "weights",
+    "find_weights": "weights",
+    "get_model": "shelf",
+    "known_model": "weights",
+    "load_embedder": "loading",
+    "local_models": "shelf",
+    "routes": "routes",
+}
 
 __all__ = [
     "KNOWN",
     "CachedEmbedder",
     "KnownModel",
     "LocalEmbedder",
+    "LocalModel",
     "MemoryCache",
     "Progress",
     "as_embedder",
     "cache_folder",
     "find_weights",
-    "get_weights",
+    "get_model",
     "known_model",
     "load_embedder",
+    "local_models",
     "routes",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)

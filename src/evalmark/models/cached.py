@@ -109,7 +109,8 @@ class CachedEmbedder:
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache | None = None) -> None:
         self._embedder = embedder
-        self._cache: EmbeddingCache = MemoryCache() if cache is None else cache
+        self._memory = MemoryCache()
+        self._cache: EmbeddingCache = self._memory if cache is None else cache
         self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = WeakKeyDictionary()
         self._seen: set[int] = set()
         self._cut = 0
@@ -143,8 +144,9 @@ class CachedEmbedder:
         inner = self._embedder.notes() if isinstance(self._embedder, Noted) else ()
         if not self._cut or not isinstance(self._embedder, Limited):
             return inner
-        count = f"{self._cut} of {len(self._seen)} texts {'was' if self._cut == 1 else 'were'}"
-        return (*inner, f"{count} longer than the model's {self._embedder.longest} tokens and cut to them.")
+        be = "was" if self._cut == 1 else "were"
+        longest = f"longer than the model's {self._embedder.longest} tokens"
+        return (*inner, f"{self._cut} of {len(self._seen)} texts {be} {longest} and {be} cut.")
 
     async def _work(self, line: _Line) -> None:
         """Serve the line until it is empty."""
@@ -165,17 +167,24 @@ class CachedEmbedder:
         """Fill the batch, or say why not."""
         try:
             fingerprint = await asyncio.to_thread(getattr, self._embedder, "fingerprint")
-            vectors = dict(await self._cache.get(fingerprint, batch.texts))
+            vectors = await self._known(fingerprint, batch.texts)
             if missing := [text for text in batch.texts if text not in vectors]:
                 rows = checked_vectors(await self._embedder(missing), len(missing), fingerprint)
                 fresh = dict(zip(missing, rows, strict=True))
                 await self._cache.put(fingerprint, fresh)
                 vectors |= fresh
+            await self._memory.put(fingerprint, vectors)
             await self._count(batch.texts)
         except Exception as error:  # noqa: BLE001  foreign code: the embedder's failure belongs to its callers
             return error
         batch.vectors = vectors
         return None
+
+    async def _known(self, fingerprint: str, texts: Sequence[str]) -> "dict[str, Vectors]":
+        """What this process remembers, and what the cache has of the rest."""
+        known = dict(await self._memory.get(fingerprint, texts))
+        unknown = [text for text in texts if text not in known]
+        return known | dict(await self._cache.get(fingerprint, unknown)) if unknown else known
 
     async def _count(self, texts: Sequence[str]) -> None:
         """Keep count of the distinct texts, and of those that were cut."""

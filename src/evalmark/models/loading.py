@@ -10,8 +10,8 @@ from evalmark.settings import Settings
 from .folder import read_folder
 from .foreign import as_embedder, sentence_transformer
 from .local import open_local
-from .routes import routes
-from .weights import KNOWN, Progress, cache_folder, get_weights, known_model
+from .shelf import get_model
+from .weights import KNOWN, Progress, known_model
 
 _SENTENCE_TRANSFORMERS = "sentence-transformers:"
 
@@ -30,8 +30,7 @@ def load_embedder(
         ModelError: the weights cannot be had or used.
     """
     if model := known_model(name):
-        path = get_weights(model, cache_folder(settings), routes(settings), progress)
-        return open_local(path, settings.embedding_mode, model.pins)
+        return open_local(get_model(name, settings, progress), settings.embedding_mode, model.pins)
     if name.startswith(_SENTENCE_TRANSFORMERS):
         return _load_sentence_transformer(name.removeprefix(_SENTENCE_TRANSFORMERS), settings)
     if found := _folder(name, folders):
