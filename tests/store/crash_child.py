@@ -5,6 +5,7 @@ results were acknowledged; `at` and `how` say where the disk fails.
 """
 
 import asyncio
+import ctypes
 import json
 import os
 import sys
@@ -12,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import apsw
 import sample
 
 from evalmark.store import open_store
@@ -50,7 +52,41 @@ def migrate(path: Path, say) -> None:
     say("finished", True)
 
 
-JOBS = {"go_on": go_on, "migrate": migrate}
+def become_somebody_else() -> None:
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+
+
+def look(path: Path, say) -> None:
+    """Read a store as a user who may not write."""
+    become_somebody_else()
+    with open_store(path.parent.parent / "evalmark.db", read_only=True) as store:
+        say("results", len(list(store.run("last").results)))
+
+
+def touch(path: Path, say) -> None:
+    """Open a store for writing as a user who may not."""
+    become_somebody_else()
+    open_store(path.parent.parent / "evalmark.db").close()
+
+
+def without_shared_memory(path: Path, say) -> None:
+    """Write a run where no file can be mapped into memory."""
+    signature = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_int64)
+    refuse = signature(lambda *_: -1)
+    apsw.VFS("no-map", base="").xSetSystemCall("mmap", ctypes.cast(refuse, ctypes.c_void_p).value)
+    notes: list[str] = []
+    with open_store(path, notes=notes.append) as store:
+        name = f"run-{len(store.runs())}"
+        store.start(sample.run(name))
+        store.finish(sample.run(name, status="complete"))
+        say("journal", store.check().journal)
+    say("notes", notes)
+
+
+JOBS = {job.__name__: job for job in (go_on, migrate, look, touch, without_shared_memory)}
 
 
 def child(job: dict, out: int) -> None:
@@ -77,7 +113,13 @@ def main() -> None:
         with os.fdopen(reading) as said:
             told = [json.loads(text) for text in said]
         _, status = os.waitpid(pid, 0)
-        report = {"killed": os.WIFSIGNALED(status), "acknowledged": [], "changes": None, "finished": False, "error": None}
+        report = {
+            "killed": os.WIFSIGNALED(status),
+            "acknowledged": [],
+            "changes": None,
+            "finished": False,
+            "error": None,
+        }
         for item in told:
             if "acknowledged" in item:
                 report["acknowledged"] += item["acknowledged"]

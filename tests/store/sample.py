@@ -30,7 +30,9 @@ def answered(trial: Trial) -> Result:
     return Result(
         trial=trial,
         output=Output(value=value, seconds=0.5, contexts=("line",), metadata={"repeat": trial.repeat}),
-        scores=(Score(name="equals", raw=correct, value=float(correct), passed=correct, reason="" if correct else "no"),),
+        scores=(
+            Score(name="equals", raw=correct, value=float(correct), passed=correct, reason="" if correct else "no"),
+        ),
     )
 
 

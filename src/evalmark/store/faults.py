@@ -48,7 +48,7 @@ def explained(path: Path, *, needed: int = 0, what: str = "what was to be saved"
 
 def _is_full(error: apsw.Error, path: Path, needed: int) -> bool:
     """SQLite calls a full disk full, but not when it makes room for shared memory."""
-    no_shared_memory = error.extendedresult in (apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_SHMMAP)
+    no_shared_memory = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
     return isinstance(error, apsw.FullError) or no_shared_memory or _free(path) < max(needed, 1 << 16)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
 from evalmark.values import (
+    MAX_DEPTH,
     DatasetInfo,
     Direction,
     Example,
@@ -30,7 +31,7 @@ _dump = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":
 
 
 class Field(NamedTuple):
-    """How one field is written and read; None and `skip` are left out, since they are the default."""
+    """How one field is written and read; None and `skip` are left out, unless `skip` is `REQUIRED`."""
 
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
@@ -38,6 +39,9 @@ class Field(NamedTuple):
 
 
 Spec = Mapping[str, Field]
+
+REQUIRED = object()
+"""In the place of `skip`: the field has no default, so it is always written."""
 
 
 def to_json(data: Any) -> str:
@@ -56,7 +60,7 @@ def filled(value: Any, spec: Spec) -> dict[str, Any]:
     data = {}
     for name, (write, _, skip) in spec.items():
         item = getattr(value, name)
-        if item is None or (type(item) is type(skip) and item == skip):
+        if (item is None and skip is not REQUIRED) or (type(item) is type(skip) and item == skip):
             continue
         data[name] = write(item)
     return data
@@ -101,10 +105,14 @@ def _printable(value: Any) -> Any:
 # Writers.
 
 
-def _kept(value: Any) -> Any:
+def _kept(value: Any, depth: int = 0) -> Any:
     try:
-        return plain(value)
+        return plain(value, depth)
     except Exception as error:  # noqa: BLE001  foreign code: the value's own __str__, tolist or model_dump
+        if isinstance(value, dict) and depth < MAX_DEPTH:
+            return {_kept_text(key): _kept(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
+            return [_kept(item, depth + 1) for item in value]
         return f"(a {type(value).__name__} that cannot be stored: {type(error).__name__})"
 
 
@@ -184,6 +192,7 @@ def _many(kind: type, spec: Spec, write: Callable[[Any], Any] | None = None) -> 
 # The fields of every value that is stored.
 
 _ANYTHING = Field(_kept, lambda value: value)
+_CONTENT = _ANYTHING._replace(skip=REQUIRED)
 _TEXT = Field(_kept_text, a_text, "")
 _NAME = Field(_kept_text, a_text)
 _TEXTS = Field(_kept_texts, _some_texts)
@@ -208,9 +217,9 @@ CASE: Spec = {
     "id": _NAME,
     "input": _ANYTHING,
     "expected": _ANYTHING,
-    "examples": _many(Example, {"value": _ANYTHING, "liked": _TRUTH}),
+    "examples": _many(Example, {"value": _CONTENT, "liked": _TRUTH}),
     "contexts": _TEXTS,
-    "history": _many(Turn, {"role": _NAME, "content": _ANYTHING}),
+    "history": _many(Turn, {"role": _NAME, "content": _CONTENT}),
     "given": _one(Output, OUTPUT),
     "tags": Field(_kept_texts, _some_texts, ()),
     "metadata": _MAPPING,

@@ -55,11 +55,9 @@ def writing(path: Path, notes: Notes, max_pages: int | None = None, steps: Seque
         if not path.exists():
             _create(path, notes, steps)
         _refuse_empty(path)
+        _settle_journal(path, notes, steps)
         db = _connect(path, notes)
         try:
-            _refuse_read_only(db, path)
-            _refuse_other(db, path)
-            _choose_journal(db, path, notes)
             migrate(db, path, steps)
             if max_pages is not None:
                 db.pragma("max_page_count", max_pages)
@@ -115,7 +113,7 @@ def _connect_read_only(path: Path, notes: Notes) -> apsw.Connection:
     try:
         db = _connect(path, notes, apsw.SQLITE_OPEN_READONLY)
         version(db)
-    except apsw.CantOpenError:
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
         log = path.with_name(f"{path.name}-wal")
         if log.exists() and log.stat().st_size:
             raise
@@ -168,7 +166,6 @@ def _create(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(_connect(draft, notes)) as db:
-            db.pragma("journal_mode", "wal")
             migrate(db, draft, steps)
         _publish(draft, path)
     finally:
@@ -182,7 +179,7 @@ def _make_folder(folder: Path) -> None:
     for made in reversed(missing):
         made.mkdir(mode=0o700, exist_ok=True)
     if missing and folder.name == ".evalmark":
-        (folder / ".gitignore").write_text("*\n", encoding="ascii")
+        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
 
 def _remove_strays(path: Path) -> None:
@@ -210,18 +207,32 @@ def _publish(draft: Path, path: Path) -> None:
             os.close(handle)
 
 
-def _choose_journal(db: apsw.Connection, path: Path, notes: Notes) -> None:
+def _settle_journal(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
     """A write-ahead log, or a rollback journal where the file system is no place for shared memory."""
     kind = network_kind(path, _mounts())
-    found = db.pragma("journal_mode")
-    if kind is None and found != "wal":
-        found = _patiently(lambda: db.pragma("journal_mode", "wal"), Patience(path, notes))
-    elif kind is not None and found == "wal":
-        found = _patiently(lambda: db.pragma("journal_mode", "delete"), Patience(path, notes))
+    wanted = "wal" if kind is None else "delete"
+    try:
+        with closing(_connect(path, notes)) as db:
+            _refuse_read_only(db, path)
+            _refuse_other(db, path)
+            refuse_newer(db, path, steps)
+            found = db.pragma("journal_mode")
+            if found != wanted:
+                found = _patiently(lambda: db.pragma("journal_mode", wanted), Patience(path, notes))
+                version(db)  # a log that does not work shows at the next access only
+    except apsw.IOError:
+        found = _leave_log(path)
     if kind is not None:
         notes(f"{path} is on a network file system ({kind}): keep all runs that share it on one machine.")
     elif found != "wal":
         notes(f"The file system of {path} allows no write-ahead log; readers and writers wait for each other.")
+
+
+def _leave_log(path: Path) -> Any:
+    """Go back to a rollback journal without the shared memory that a log needs."""
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+        db.pragma("locking_mode", "exclusive")  # before anything is read
+        return db.pragma("journal_mode", "delete")
 
 
 def _patiently(act: Callable[[], Any], again: Callable[[int], bool]) -> Any:

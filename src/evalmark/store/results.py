@@ -85,13 +85,13 @@ def find_run(db: Connection, path: Path, here: Holder, reference: str) -> Run:
         StoreError: there is no such run, or there are several.
     """
     back = back_from_last(reference)
-    rows: list[Any]
+    rows: list[tuple[Any, ...]] = []
     if back is not None:
-        rows = db.execute(f"{_HEADER} order by number desc limit 1 offset ?", (back,)).fetchall()
-    else:
-        rows = db.execute(f"{_HEADER} where id = ?", (reference,)).fetchall()
-        rows = rows or db.execute(f"{_HEADER} where substr(id, 1, ?) = ?", (len(reference), reference)).fetchall()
-    if len(rows) != 1 or not reference:
+        rows += db.execute(f"{_HEADER} order by number desc limit 1 offset ?", (back,))
+    elif reference:
+        rows += db.execute(f"{_HEADER} where id = ?", (reference,))
+        rows = rows or [*db.execute(f"{_HEADER} where substr(id, 1, ?) = ?", (len(reference), reference))]
+    if len(rows) != 1:
         raise StoreError(_not_found(db, path, reference, len(rows)))
     return _run(path, here, *rows[0])
 
@@ -100,7 +100,7 @@ def _not_found(db: Connection, path: Path, reference: str, found: int) -> str:
     ids = [row[0] for row in db.execute("select id from run order by number desc limit 1000")]
     if not ids:
         return f"{path}: there are no runs in this store yet."
-    if found > 1 and reference:
+    if found > 1:
         several = [name for name in ids if name.startswith(reference)][:5]
         return f"{path}: {found} runs start with {reference!r}: {', '.join(several)}; type more of the one you mean."
     if back_from_last(reference) is not None:

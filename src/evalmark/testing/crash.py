@@ -76,7 +76,7 @@ class Disk:
 
         callback = kind(instead)
         self._callbacks.append(callback)
-        self._layer.xSetSystemCall(name, ctypes.cast(callback, ctypes.c_void_p).value)
+        self._layer.xSetSystemCall(name, ctypes.cast(callback, ctypes.c_void_p).value or 0)
 
     def _change(self, original: Callable[..., int], arguments: tuple[Any, ...]) -> int:
         self.changes += 1
