@@ -117,11 +117,14 @@ def _last_quote(lines: Iterable[str], line: int, delimiter: str, spaced: bool) -
 
 def _lines(reading: Reading) -> Iterator[str]:
     r"""The lines with their ends, whether these are \n, \r\n or \r."""
-    rest = ""
+    rest, number = "", 1
     for chunk in text_chunks(reading.path, reading.options.encoding):
         lines = _LINE.findall(rest + chunk)
         rest = lines.pop() if lines else ""
         yield from lines
+        number += len(lines)
+        if len(rest) > MAX_ROW:
+            raise PlacedError(reading.place(number), f"the line is longer than {MAX_ROW >> 20} MiB; split it.")
     if rest:
         yield from _LINE.findall(rest)
 

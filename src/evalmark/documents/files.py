@@ -79,13 +79,20 @@ def allowed_path(text: str, folder: Path, cwd: Path) -> Path:
     if _ESCAPED.search(text) or any(ord(letter) < 32 for letter in text):
         raise PlacedError(shown(text, 200), "hides characters in its path; write the plain path.")
     first = folder / text
-    path = first if first.exists() or not (cwd / text).exists() else cwd / text
+    path = first if _is_there(first) or not _is_there(cwd / text) else cwd / text
     if not _is_under(path, (folder, cwd)):
         raise PlacedError(
             shown(text, 200),
             f"leads out of the suite's folder and of {cwd}; copy the file there, or give it on the command line.",
         )
     return regular_file(path)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long, a folder that may not be entered
+        return False
 
 
 def _is_under(path: Path, roots: tuple[Path, ...]) -> bool:

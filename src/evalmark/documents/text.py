@@ -39,9 +39,9 @@ def text_chunks(path: Path, encoding: str | None = None) -> Iterator[str]:
         while raw := _read(file, place):
             if first:
                 _check_start(raw, place, encoding)
-            text = decoder(raw, False)
-            yield text.removeprefix("\ufeff") if first else text
-            first = False
+            if text := decoder(raw, False):
+                yield text.removeprefix("\ufeff") if first else text
+                first = False
     if rest := decoder(b"", True):
         yield rest
 

@@ -184,7 +184,7 @@ class Builder:
 
     def _new_key(self, frame: _Frame, key: str, event: Event) -> str:
         line = line_of(event)
-        if key == "<<":
+        if key == "<<" and not getattr(event, "style", None):
             raise self.fault(event, "merge keys (<<) are not read; write the fields out.")
         if key in frame.keys:
             raise self.fault(

@@ -59,7 +59,7 @@ _UNSURE = object()
 
 def _lossless(text: str) -> Any:
     """A number or truth value whose JSON text is this very text, else the text."""
-    if text not in ("true", "false") and not (len(text) < 20 and _DECIMAL.fullmatch(text)):
+    if text not in ("true", "false") and not (len(text) <= _MAX_WORD and _DECIMAL.fullmatch(text)):
         return text
     value = json.loads(text)
     return value if json.dumps(value) == text else text

@@ -1,0 +1,105 @@
+"""Only regular files are opened, and a suite reaches only what lies beside it."""
+
+import os
+import socket
+
+import pytest
+
+from evalmark.documents import allowed_path, regular_file, safe_path
+from evalmark.errors import DataError
+
+
+def test_a_missing_file_is_said_with_names_like_it(world):
+    (world / "cases.jsonl").touch()
+    with pytest.raises(DataError, match=r"^case\.jsonl: there is no such file; did you mean cases\.jsonl\.$"):
+        regular_file((world / "case.jsonl").relative_to(world))
+
+
+def test_a_missing_folder_is_said(world):
+    with pytest.raises(DataError, match="there is no such file, nor the folder"):
+        regular_file(world / "none" / "x.json")
+
+
+def _fifo(path):
+    os.mkfifo(path)
+
+
+def _socket(path):
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(path.name)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        pytest.param(os.mkdir, "is a folder", id="a folder"),
+        pytest.param(_fifo, "is a pipe; write it to a file first", id="a pipe"),
+        pytest.param(_socket, "is a socket", id="a socket"),
+        pytest.param(lambda path: path.symlink_to("/dev/zero"), "is a device", id="a link to a device"),
+        pytest.param(lambda path: path.symlink_to(path), "cannot be opened", id="a link to itself"),
+        pytest.param(lambda path: path.symlink_to("gone"), "there is no such file", id="a link to nothing"),
+    ],
+)
+def test_what_is_no_regular_file_is_refused_unopened(world, make, said):
+    path = world / "x.json"
+    make(path)
+    with pytest.raises(DataError) as error:  # opening the pipe would hang for ever
+        regular_file(path)
+    assert said in str(error.value)
+
+
+@pytest.fixture
+def suite(world):
+    """A project with a suite in a folder of its own, and a secret beside the project."""
+    (world / "project" / "evals").mkdir(parents=True)
+    (world / "project" / "data").mkdir()
+    (world / "secret.json").write_text("[]")
+    for name in ("evals/cases.json", "data/more.json", "top.json", "evals/x .json", "evals/..a.json"):
+        (world / "project" / name).write_text("[]")
+    (world / "project" / "evals" / "out.json").symlink_to(world / "secret.json")
+    (world / "project" / "evals" / "in.json").symlink_to(world / "project" / "top.json")
+    (world / "project" / "evals" / "up").symlink_to(world)
+    (world / "project" / "evals" / "zero").symlink_to("/dev/zero")
+    os.mkfifo(world / "project" / "evals" / "pipe.json")
+    return world / "project"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("cases.json", "evals/cases.json", id="beside the suite"),
+        pytest.param("../data/more.json", "data/more.json", id="elsewhere in the working directory"),
+        pytest.param("data/more.json", "data/more.json", id="relative to the working directory"),
+        pytest.param("./././cases.json", "evals/cases.json", id="with dots"),
+        pytest.param("in.json", "top.json", id="a link that stays inside"),
+        pytest.param("x .json", "evals/x .json", id="with a space"),
+        pytest.param("..a.json", "evals/..a.json", id="a name that starts with two dots"),
+    ],
+)
+def test_a_suite_reaches_files_beside_it_and_in_the_working_directory(suite, text, found):
+    assert allowed_path(text, suite / "evals", suite).resolve() == suite / found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "../../secret.json", "../evals/../../secret.json", "/etc/passwd", "out.json", "up/secret.json", "../../../../../../etc/passwd",
+        "file:///etc/passwd", "file://localhost/etc/passwd#x.png", "file:cases.json", "FILE://x", "https://example.com/x.json", "\\\\host\\share\\x.json",
+        "//host/share/x.json", "C:\\x.json", "c:/x.json", "%2e%2e/%2e%2e/secret.json", "..%2fsecret.json", "..%5Csecret.json", "cases.json\0.png", "a\nb.json",
+        "zero", "pipe.json", "/dev/zero", "/dev/stdin", ".", "..", "", "missing.json", "~/x.json", "x" * 5000,
+    ],
+)  # fmt: skip
+def test_a_suite_reaches_nothing_else(suite, text):
+    with pytest.raises(DataError) as error:
+        allowed_path(text, suite / "evals", suite)
+    assert len(str(error.value)) < 6000
+
+
+def test_an_absolute_path_inside_is_allowed(suite):
+    assert allowed_path(str(suite / "top.json"), suite / "evals", suite) == suite / "top.json"
+
+
+def test_a_safe_path_stays_under_its_root(suite):
+    assert safe_path(suite / "evals" / "in.json", suite) == suite / "evals" / "in.json"
+    with pytest.raises(DataError, match="leads out of"):
+        safe_path(suite / "evals" / "out.json", suite)
