@@ -5,8 +5,9 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Binding, Target, bind, load_object
@@ -52,7 +53,7 @@ class FunctionTarget:
         if _is_async(self.function):
             returned = self.function(*args, **named)
         else:
-            returned = await self.threads.run(lambda: _called(self.function, args, named))
+            returned = await self.threads.run(partial(_called, partial(self.function, *args, **named)))
         if inspect.isawaitable(returned):
             returned = await returned
         if inspect.isasyncgen(returned):
@@ -88,11 +89,12 @@ def _function(thing: Any, name: str) -> Callable[..., Any]:
         raise ConfigError(f"target {name!r} is a class. Name an instance of it, or a function.")
     if inspect.isfunction(thing) and next(iter(inspect.signature(thing).parameters), "") == "self":
         raise ConfigError(f"target {name!r} is a method without its object. Name an instance's method, or a function.")
-    for method in ("invoke", "__call__", "ainvoke"):
-        # Asked of the class, since mocks and proxies say yes to any attribute.
-        if callable(getattr(type(thing), method, None)):
-            found: Callable[..., Any] = thing if method == "__call__" else getattr(thing, method)
-            return found
+    # Asked of the class, since mocks and proxies say yes to any attribute.
+    methods = [method for method in ("invoke", "ainvoke") if callable(getattr(type(thing), method, None))]
+    if "invoke" not in methods and callable(thing):
+        return cast(Callable[..., Any], thing)
+    if methods:
+        return cast(Callable[..., Any], getattr(thing, methods[0]))
     raise ConfigError(
         f"target {name!r} is a value of type {type(thing).__name__}, which cannot be called. "
         "Name a function, an object that can be called, or one with a method `invoke`."
@@ -106,10 +108,10 @@ def _is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-def _called(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _called(function: Callable[[], Any], is_wanted: Callable[[], bool]) -> Any:
     """Call the function; a generator is run to its end while we are still in the thread."""
-    returned = function(*args, **named)
-    return joined(returned) if inspect.isgenerator(returned) else returned
+    returned = function()
+    return joined(returned, is_wanted) if inspect.isgenerator(returned) else returned
 
 
 def _own(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """What a target's function returned, as an Output."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +16,19 @@ def as_output(returned: Any, seconds: float) -> Output:
     return Output(value=returned, seconds=seconds)
 
 
-def joined(pieces: Iterable[Any]) -> Any:
+def joined(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) -> Any:
     """The pieces of a stream as one text, or as a list where one of them is no text.
+
+    A stream is read no further once nobody wants it.
 
     >>> joined(iter(["Hel", "lo"])), joined([1, 2]), joined([])
     ('Hello', [1, 2], '')
     """
-    found = list(pieces)
+    found = []
+    for piece in pieces:
+        found.append(piece)
+        if not is_wanted():
+            break
     texts = [piece.content if is_message(piece) else piece for piece in found]
     return "".join(texts) if all(isinstance(text, str) for text in texts) else found
 

@@ -17,6 +17,8 @@ from typing import Any
 
 MOST_HANGING = 32
 """Calls given up on that may still be running; with this many, the function is asked no more."""
+Work = Callable[[Callable[[], bool]], Any]
+"""What is run: gets a question that says whether anybody still waits for the answer."""
 IDLE = 10.0
 """Seconds after which a thread without work ends."""
 
@@ -33,7 +35,7 @@ class Threads:
         self._idle: deque[_Hand] = deque()
         self._hanging: set[_Job] = set()
 
-    async def run(self, call: Callable[[], Any]) -> Any:
+    async def run(self, call: Work) -> Any:
         """What `call` returns or raises, computed in a thread that sees the caller's context variables.
 
         Raises:
@@ -41,7 +43,8 @@ class Threads:
         """
         if len(self._hanging) >= self._most_hanging:
             raise RuntimeError(f"not asked, because {len(self._hanging)} earlier calls still hang")
-        job = _Job(partial(copy_context().run, call), self._hanging)
+        context = copy_context()
+        job = _Job(lambda is_wanted: context.run(call, is_wanted), self._hanging)
         try:
             hand = self._idle.pop()
         except IndexError:
@@ -58,16 +61,17 @@ class Threads:
 class _Job:
     """One call, on its way from a task to a thread and back."""
 
-    def __init__(self, call: Callable[[], Any], hanging: "set[_Job]") -> None:
+    def __init__(self, call: Work, hanging: "set[_Job]") -> None:
         self.answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._call = call
         self._hanging = hanging
         self._is_finished = False
+        self._is_wanted = True
 
     def do(self) -> Callable[[], None]:
         """Make the call, in the thread; gives what tells the waiting task about it."""
         try:
-            tell = partial(self._tell, self.answer.set_result, self._call())
+            tell = partial(self._tell, self.answer.set_result, self._call(lambda: self._is_wanted))
         except BaseException as error:  # noqa: BLE001  foreign code: what it raises belongs to the waiting task
             tell = partial(self._tell, self.answer.set_exception, presentable(error))
         self._is_finished = True
@@ -76,6 +80,7 @@ class _Job:
 
     def abandon(self) -> None:
         """Nobody waits any more; until the call comes back by itself, it counts as hanging."""
+        self._is_wanted = False
         self._hanging.add(self)
         if self._is_finished:
             self._hanging.discard(self)
