@@ -1,1 +1,69 @@
-"""Where the rooms meet: a plan out of files or Python objects, and a run out of a plan."""
+"""Where the rooms meet: a plan out of files or Python objects, and a run out of a plan.
+
+Its names load at first use, so that `evalmark --help` need not wait for numpy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .conduct import Conduct, execute
+    from .doctor import examine
+    from .door import now
+    from .evaluation import evaluate, evaluate_async
+    from .files import save, write_whole
+    from .ledger import Ledger, Memory
+    from .plan import Checked, Plan, Source, check
+    from .rag import RagJob, plan_rag
+    from .suite import Overrides, plan_suite
+    from .validation import validate
+
+_HOME = {
+    "Checked": "plan",
+    "Conduct": "conduct",
+    "Ledger": "ledger",
+    "Memory": "ledger",
+    "Overrides": "suite",
+    "Plan": "plan",
+    "RagJob": "rag",
+    "Source": "plan",
+    "check": "plan",
+    "evaluate": "evaluation",
+    "evaluate_async": "evaluation",
+    "examine": "doctor",
+    "execute": "conduct",
+    "now": "door",
+    "plan_rag": "rag",
+    "plan_suite": "suite",
+    "save": "files",
+    "validate": "validation",
+    "write_whole": "files",
+}
+
+__all__ = [
+    "Checked",
+    "Conduct",
+    "Ledger",
+    "Memory",
+    "Overrides",
+    "Plan",
+    "RagJob",
+    "Source",
+    "check",
+    "evaluate",
+    "evaluate_async",
+    "examine",
+    "execute",
+    "now",
+    "plan_rag",
+    "plan_suite",
+    "save",
+    "validate",
+    "write_whole",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)

@@ -1,1 +1,5 @@
 """The command line: parse, print, exit code."""
+
+from .app import main
+
+__all__ = ["main"]

@@ -40,9 +40,13 @@ def load(environ: Mapping[str, str], folder: Path, flags: Mapping[str, Any] | No
     faults: list[str] = []
     found = _from_project(folder, faults)
     found |= _from_environment(environ, faults)
+    found |= {
+        name: value
+        for name, given in (flags or {}).items()
+        if given is not None and (value := _read(name, given, name.replace("_", "-"), faults)) is not None
+    }
     if faults:
         raise ConfigError.of(faults)
-    found |= {key: value for key, value in (flags or {}).items() if value is not None}
     return replace(Settings(), **found)
 
 

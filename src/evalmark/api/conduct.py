@@ -1,0 +1,157 @@
+"""A run out of a plan: trials through the engine, results into the store."""
+
+import asyncio
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from itertools import islice
+
+from evalmark.cases import BadRow
+from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
+from evalmark.roles import Recorded
+from evalmark.settings import Settings
+from evalmark.store import new_run_id
+from evalmark.values import Case, Output, Result, Run, Trial
+
+from .ledger import Ledger
+from .plan import Checked, Plan, check, refuse
+
+DEFAULTS = Settings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conduct:
+    """How a plan is carried out; none of it changes what is found."""
+
+    ledger: Ledger
+    """Where results go: a store, or `Memory()`."""
+    settings: Settings = DEFAULTS
+    resume: str | None = None
+    """The id of the unfinished run to go on with; None starts a new one."""
+    limit: int | None = None
+    """The most cases of each dataset; None: all."""
+    stop: asyncio.Event | None = None
+    """Set from outside to finish early."""
+    begun: Callable[[Run, Checked], None] | None = None
+    """Told once, when the checks are over and the run has its id."""
+    watch: Watch | None = None
+    """Told of results as soon as they are durable."""
+
+
+async def execute(plan: Plan, conduct: Conduct) -> Run:
+    """Check the plan, run what is not yet recorded, and give the whole run.
+
+    Raises:
+        ConfigError: the plan has faults; all of them are named and nothing was started.
+        StoreError: the store cannot be used, or is full; what was acknowledged is kept.
+    """
+    checked = await asyncio.to_thread(check, plan)
+    refuse([*checked.faults, *_limit_faults(conduct.limit)])
+    scorers, embedder = plan.scorers(conduct.ledger)
+    run = _begin(plan, conduct)
+    if conduct.begun is not None:
+        conduct.begun(run, checked)
+    rows: Counter[str] = Counter()
+    said: dict[str, None] = {}  # in order, each once
+    reading = _Reading(plan, conduct.ledger.recorded(run.id), conduct.limit, rows, said)
+    work = Work(trials=_trials(reading), target=plan.target, scorers=scorers, sink=conduct.ledger.sink(run.id))
+    limits = Limits(jobs=conduct.settings.jobs, timeout=conduct.settings.timeout or plan.timeout)
+    outcome: Outcome | None = None
+    try:
+        outcome = await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
+    finally:
+        more = embedder.notes() if embedder is not None else ()
+        conduct.ledger.finish(_ended(run, outcome, rows, (*said, *more, *_notes(outcome))))
+    return conduct.ledger.run(run.id)
+
+
+def _limit_faults(limit: int | None) -> list[str]:
+    fine = limit is None or (isinstance(limit, int) and limit >= 1)
+    return [] if fine else [f"limit has to be a whole number of at least 1, or be left out; found {limit!r}."]
+
+
+def _begin(plan: Plan, conduct: Conduct) -> Run:
+    """A new run's header in the ledger, or the header of the run that is taken up again."""
+    if conduct.resume is not None:
+        return conduct.ledger.resume(conduct.resume)
+    bound, _ = plan.scorers()
+    run = Run(
+        id=new_run_id(),
+        name=plan.name,
+        created=_timestamp(),
+        status="running",
+        target=plan.target.name,
+        datasets=tuple(source.info for source in plan.sources),
+        metrics=tuple(scorer.metric for scorer in bound),
+        repeat=plan.repeat,
+        gate=plan.gate,
+        suite=plan.suite,
+        plan=plan.fingerprint,
+        embedder=plan.embedder.fingerprint if plan.embedder is not None else "",
+        versions={"evalmark": version("evalmark"), "python": platform.python_version()},
+        notes=plan.notes,
+    )
+    conduct.ledger.start(run)
+    return run
+
+
+def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], notes: tuple[str, ...]) -> Run:
+    """The header of a run that is over: complete, interrupted, or stopped by an error."""
+    whole = outcome is not None and not outcome.stopped
+    return replace(
+        run,
+        status="complete" if whole else "stopped" if outcome is None else "interrupted",
+        finished=_timestamp(),
+        datasets=tuple(replace(info, rows=rows[info.name] if whole else None) for info in run.datasets),
+        notes=run.notes + notes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What reading a plan's datasets needs and leaves behind."""
+
+    plan: Plan
+    recorded: Recorded
+    limit: int | None
+    rows: Counter[str]
+    """Filled while reading: rows per dataset."""
+    said: dict[str, None]
+    """Filled while reading: notes."""
+
+
+def _trials(reading: _Reading) -> Iterator[Trial | Result]:
+    """Every trial that is not recorded yet, in order; rows that cannot be read come as results."""
+    plan = reading.plan
+    for source in plan.sources:
+        name = source.info.name
+        rows = source.read(lambda note: reading.said.setdefault(note))
+        for position, row in enumerate(islice(rows, reading.limit)):
+            reading.rows[name] += 1
+            case = _stand_in(row, position) if isinstance(row, BadRow) else row
+            trial = Trial(case=case, dataset=name, target=plan.target.name, position=position)
+            for repeat in range(1 if isinstance(row, BadRow) else plan.repeat):
+                this = replace(trial, repeat=repeat) if repeat else trial
+                if not reading.recorded(this):
+                    yield this if not isinstance(row, BadRow) else Result(trial=this, output=Output(error=str(row)))
+
+
+def _stand_in(row: BadRow, position: int) -> Case:
+    return Case(id=f"row {position + 1}", metadata={"fault": row.message}, place=row.place)
+
+
+def _notes(outcome: Outcome | None) -> tuple[str, ...]:
+    if outcome is None or outcome.longest_block < 1:
+        return ()
+    said = (
+        f"Something kept the event loop to itself for {outcome.longest_block:.1f} s, and every other trial waited; "
+        "is there blocking work in an `async` target or scorer? Without `async` it would get a thread of its own."
+    )
+    return (said,)
+
+
+def _timestamp() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

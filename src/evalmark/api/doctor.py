@@ -1,0 +1,59 @@
+"""What this installation is made of, and whether it is well."""
+
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from evalmark import models, store
+from evalmark.errors import EvalmarkError
+from evalmark.settings import Settings
+
+PARTS = ("evalmark", "apsw", "numpy", "onnxruntime", "tokenizers", "sentencex", "scipy", "pydantic", "typer", "rich")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One line of `evalmark doctor`."""
+
+    what: str
+    says: str
+    well: bool = True
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Versions, the store, and the local models with their hashes; fetches and changes nothing."""
+    yield Finding(
+        what="python", says=f"{platform.python_version()} on {platform.platform(terse=True)}, {sys.executable}"
+    )
+    for part in PARTS:
+        try:
+            yield Finding(what=part, says=version(part))
+        except PackageNotFoundError:
+            yield Finding(what=part, says="not installed", well=False)
+    yield from _store(settings)
+    yield from _models(settings)
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    path = Path(settings.store)
+    if not path.exists():
+        yield Finding(what="store", says=f"{path}: none yet; the first run makes it")
+        return
+    try:
+        with store.open_store(path, read_only=True) as opened:
+            health = opened.check()
+    except EvalmarkError as error:
+        yield Finding(what="store", says=str(error), well=False)
+        return
+    held = f"{health.runs} runs, {health.results} results, {health.vectors} vectors, {health.size:,} bytes"
+    yield Finding(what="store", says=f"{path}: {held}; SQLite {health.sqlite}, journal {health.journal}")
+    yield from (Finding(what="store", says=problem, well=False) for problem in health.problems)
+    yield from (Finding(what="store", says=warning) for warning in health.warnings)
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    for model in models.local_models(settings):
+        yield Finding(what="model", says=model.line, well=not model.fault)

@@ -1,0 +1,126 @@
+"""`evaluate`: cases, a task and scorers in, a run out."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike, environ
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from evalmark.cases import as_cases, dataset_name, read_cases
+from evalmark.errors import ConfigError
+from evalmark.models import as_embedder, load_embedder
+from evalmark.roles import Embedder, Target
+from evalmark.settings import Settings, load
+from evalmark.store import open_store
+from evalmark.targets import Given, as_target
+from evalmark.values import Case, DatasetInfo, Gate, Run
+
+from .conduct import Conduct, execute
+from .door import now
+from .ledger import Memory
+from .plan import Asked, Plan, Source, ask
+
+Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
+Task = Callable[..., Any] | str | None
+Wanted = str | Mapping[str, Any] | Callable[..., Any]
+
+
+class Options(TypedDict, total=False):
+    """What `evaluate` takes besides cases, task and scorers."""
+
+    name: str
+    """What the run is called; else the dataset's or the task's name."""
+    repeat: int
+    """How often each case is answered; 1 unless said otherwise."""
+    gate: Gate
+    """The rule for pass and fail; without one every score that can pass must."""
+    embeddings: str | Callable[..., Any]
+    """Model name, folder, `module:attribute`, callable `list[str] -> (n, d)` array, or LangChain Embeddings."""
+    store: str | PathLike[str] | None
+    """The store's file; None keeps the run in memory only; else the one in the settings."""
+    jobs: int
+    """How many cases are answered at the same time."""
+    timeout: float
+    """Seconds a case may take."""
+    limit: int
+    """Only so many of the cases."""
+
+
+def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]) -> Run:
+    """Run a task over cases, score what it gives, and return everything that was found.
+
+    `data` is a list of cases (or mappings with the same fields) or the path of a dataset; without
+    a `task` the answers that the rows bring along are scored. A scorer is a name, `{name: settings}`,
+    or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
+    inside a running loop (there, prefer `await evaluate_async(...)`).
+
+    >>> from evalmark import evaluate
+    >>> run = evaluate([{"id": "1", "input": "ping", "expected": "pong"}], lambda text: "pong", ["equals"], store=None)
+    >>> [result.verdict for result in run.results]
+    ['pass']
+
+    Raises:
+        ConfigError: the cases, the task, a scorer or an option cannot be used; nothing was started.
+        StoreError: the store cannot be used.
+    """
+    return now(evaluate_async(data, task, scorers, **options))
+
+
+async def evaluate_async(
+    data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]
+) -> Run:
+    """`evaluate` on the caller's own loop."""
+    unknown = sorted(set(options) - set(Options.__annotations__))
+    if unknown:
+        known = ", ".join(Options.__annotations__)
+        raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {known}.")
+    settings = load(environ, Path.cwd(), {"jobs": options.get("jobs"), "timeout": options.get("timeout")})
+    plan = _plan(data, task, scorers, options, settings)
+    path = options.get("store", settings.store)
+    limit = options.get("limit")
+    if path is None:
+        return await execute(plan, Conduct(ledger=Memory(), settings=settings, limit=limit))
+    with open_store(path) as store:
+        run = await execute(plan, Conduct(ledger=store, settings=settings, limit=limit))
+        return replace(run, results=tuple(run.results))
+
+
+def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, settings: Settings) -> Plan:
+    here = Path.cwd()
+    asked = tuple(ask(wanted, "scorers", (here,)) for wanted in scorers)
+    source = _source(data)
+    target: Target = Given() if task is None else as_target(task, folders=(here,))
+    return Plan(
+        name=options.get("name") or source.info.name,
+        sources=(source,),
+        target=target,
+        asked=asked,
+        embedder=embedder_for(asked, options.get("embeddings", settings.embeddings), settings, (here,)),
+        repeat=options.get("repeat", 1),
+        gate=options.get("gate"),
+    )
+
+
+def _source(data: Data) -> Source:
+    if isinstance(data, (str, PathLike)):
+        return file_source(Path(data))
+    cases = tuple(as_cases(data))
+    return Source(info=DatasetInfo(name="cases"), read=lambda note: iter(cases))
+
+
+def file_source(path: Path) -> Source:
+    """A dataset in a file."""
+    return Source(
+        info=DatasetInfo(name=dataset_name(path), path=str(path)), read=lambda note: read_cases(path, notes=note)
+    )
+
+
+def embedder_for(
+    asked: Iterable[Asked], wanted: str | Callable[..., Any], settings: Settings, folders: tuple[Path, ...]
+) -> Embedder | None:
+    """The embedding model, loaded only if some scorer asks for one."""
+    if not any(a.needs_embedder for a in asked):
+        return None
+    if isinstance(wanted, str):
+        return load_embedder(wanted, settings, folders)
+    return as_embedder(wanted)

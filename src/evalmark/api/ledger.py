@@ -1,0 +1,79 @@
+"""Where a run is kept: the store, or memory for runs that nobody wants to keep."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from evalmark.errors import StoreError
+from evalmark.roles import EmbeddingCache, Recorded, Sink
+from evalmark.values import Result, Run, Trial
+
+if TYPE_CHECKING:
+    from evalmark.roles.protocols import Vectors
+
+
+class Ledger(EmbeddingCache, Protocol):
+    """What a run asks of the place where it is kept."""
+
+    def start(self, run: Run) -> None: ...
+
+    def resume(self, run_id: str) -> Run: ...
+
+    def recorded(self, run_id: str) -> Recorded: ...
+
+    def sink(self, run_id: str) -> Sink: ...
+
+    def finish(self, run: Run) -> None: ...
+
+    def run(self, reference: str) -> Run: ...
+
+
+class Memory:
+    """Keeps one run, as long as it lives."""
+
+    def __init__(self) -> None:
+        self._run: Run | None = None
+        self._results: list[Result] = []
+
+    def start(self, run: Run) -> None:
+        """Take the header of the run."""
+        self._run = run
+
+    def resume(self, run_id: str) -> Run:
+        """Raises StoreError: nothing outlives memory."""
+        raise StoreError(f"run {run_id!r} cannot be resumed without a store; name one with `store=`.")
+
+    def recorded(self, run_id: str) -> Recorded:
+        """Nothing is recorded before the run."""
+        return lambda trial: False
+
+    def sink(self, run_id: str) -> Sink:
+        """The ledger is its own sink."""
+        return self
+
+    async def write(self, results: Sequence[Result]) -> None:
+        """Keep the results."""
+        self._results.extend(results)
+
+    def finish(self, run: Run) -> None:
+        """Take the final header."""
+        self._run = run
+
+    def run(self, reference: str) -> Run:
+        """The run with its results in order."""
+        if self._run is None:
+            raise StoreError("no run was started.")
+        order = {info.name: number for number, info in enumerate(self._run.datasets)}
+
+        def place(result: Result) -> tuple[int, int, int]:
+            trial: Trial = result.trial
+            return order[trial.dataset], trial.position, trial.repeat
+
+        return replace(self._run, results=tuple(sorted(self._results, key=place)))
+
+    async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
+        """No vectors are kept: the embedder asks for each text once in a run anyway."""
+        return {}
+
+    async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
+        """Forget the vectors."""

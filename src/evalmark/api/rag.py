@@ -1,0 +1,50 @@
+"""A plan for the RAG metrics over one dataset."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalmark.scorers import FLAGS
+from evalmark.settings import Settings
+from evalmark.values import Gate
+
+from .evaluation import embedder_for, file_source
+from .plan import Plan, ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RagJob:
+    """What `evalmark rag` was asked for."""
+
+    dataset: Path
+    model: str
+    """The embedding model."""
+    sufficiency: float = 0.5
+    hallucination: float = 0.4
+    splitter: str = "sentencex"
+    metrics: tuple[str, ...] = ()
+    """Further scorers, as names or `module:attribute`."""
+    fail_on_flags: bool = False
+    """Turn the interpretation limits into a gate on the means."""
+
+
+def plan_rag(job: RagJob, settings: Settings) -> Plan:
+    """The five RAG metrics, and any others asked for, over the answers that a dataset brings along.
+
+    Raises:
+        ConfigError: the model or a metric cannot be used.
+    """
+    here = Path.cwd()
+    own = {
+        "context_sufficiency": {"sufficiency": job.sufficiency},
+        "answer_hallucination": {"hallucination": job.hallucination, "splitter": job.splitter},
+    }
+    asked = tuple(ask({name: own.get(name, {})}, f"--metric {name}", (here,)) for name in (*FLAGS, *job.metrics))
+    limits = {name: flag.limit for name, flag in FLAGS.items()} if job.fail_on_flags else {}
+    return Plan(
+        name=job.dataset.stem,
+        sources=(file_source(job.dataset),),
+        asked=asked,
+        embedder=embedder_for(asked, job.model, settings, (here,)),
+        gate=Gate(thresholds=limits),
+        suite=str(job.dataset),
+    )

@@ -1,0 +1,31 @@
+"""Everything that can be wrong with a file, read to its end."""
+
+from pathlib import Path
+
+from evalmark.cases import check_cases
+from evalmark.documents import load_document
+from evalmark.errors import ConfigError
+from evalmark.settings import Settings
+
+from .plan import check
+from .suite import plan_suite
+
+SUITE_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def validate(path: Path, settings: Settings) -> list[str]:
+    """Every fault of a suite with its datasets, or of a dataset; an empty list when there is none."""
+    try:
+        if not _is_suite(path):
+            return check_cases(path)
+        return list(check(plan_suite(path, settings), most=None).faults)
+    except ConfigError as fault:
+        return str(fault).splitlines()
+
+
+def _is_suite(path: Path) -> bool:
+    """A mapping that names datasets is a suite; anything else is read as a dataset."""
+    if path.suffix not in SUITE_ENDINGS:
+        return False
+    data = load_document(path).data
+    return isinstance(data, dict) and "datasets" in data

@@ -1,0 +1,125 @@
+"""Carry out a plan in front of a person: progress, Ctrl-C, the table, the reports, the exit code."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalmark import api, report, stats, store
+
+from .progress import Progress
+from .terminal import look
+from .words import NEWEST
+
+if TYPE_CHECKING:
+    from evalmark.settings import Settings
+    from evalmark.stats import Summary
+    from evalmark.values import Run
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Show:
+    """What the person wants of a run besides its exit code."""
+
+    reports: Sequence[Path] = ()
+    quiet: bool = False
+    again: str = ""
+    """The command that takes the run up again, should it be interrupted."""
+    limit: int | None = None
+    resume: str | None = None
+    """A run's id, `newest`, or None for a new run."""
+    remarks: "Callable[[Summary], Sequence[str]] | None" = None
+    """Further lines to print under the table."""
+
+
+def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
+    """Run the plan, print what was found, write the reports, and give the exit code.
+
+    Raises:
+        EvalmarkError: a fault of the plan, of the store or of a report's path, as a sentence.
+    """
+    for path in show.reports:
+        report.writer_for(path)  # an ending nobody knows is said before anything runs
+    with store.open_store(settings.store) as ledger:
+        run = asyncio.run(_run(plan, settings, ledger, show))
+        summary = stats.summarise(run)
+        verdict = stats.judge(summary, run.gate)
+        if not show.quiet:
+            print(report.terminal(run, look(settings.store), summary=summary, verdict=verdict), end="")
+            for line in show.remarks(summary) if show.remarks else ():
+                print(line)
+        for path in show.reports:
+            api.save(run, path)
+    if run.status == "interrupted":
+        print(
+            f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}", file=sys.stderr
+        )
+        return INTERRUPTED
+    return verdict.exit_code
+
+
+async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", show: Show) -> "Run":
+    stop = asyncio.Event()
+    with Progress(shown=not show.quiet and sys.stderr.isatty()) as progress:
+
+        def begun(run: "Run", checked: "api.Checked") -> None:
+            known = [checked.rows.get(source.info.name) for source in plan.sources]
+            rows = [min(count, show.limit or count) for count in known if count is not None]
+            progress.begin(plan.name, sum(rows) * plan.repeat if len(rows) == len(known) else None)
+
+        conduct = api.Conduct(
+            ledger=ledger,
+            settings=settings,
+            resume=_resumed(plan, ledger, show.resume),
+            limit=show.limit,
+            stop=stop,
+            begun=begun,
+            watch=progress.recorded,
+        )
+        with _interrupts(stop, show.again):
+            return await api.execute(plan, conduct)
+
+
+def _resumed(plan: "api.Plan", ledger: "store.Store", wanted: str | None) -> str | None:
+    """The run to go on with; says which, or that a new one begins."""
+    if wanted is None:
+        return None
+    found = ledger.unfinished(plan.fingerprint, plan.suite) if wanted == NEWEST else ledger.run(wanted)
+    if found is None:
+        print("No unfinished run of this suite with the same target and scorers; starting a new one.", file=sys.stderr)
+        return None
+    print(f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.", file=sys.stderr)
+    return found.id
+
+
+@contextmanager
+def _interrupts(stop: asyncio.Event, again: str) -> Iterator[None]:
+    """Ctrl-C once: finish what is under way and save; twice: leave now, the store is whole either way."""
+    loop = asyncio.get_running_loop()
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+    def interrupt() -> None:
+        if stop.is_set():
+            sys.stderr.write(f"\nLeft at once; go on with: {again} --resume\n")
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        stop.set()
+        sys.stderr.write("\nFinishing the trials under way; Ctrl-C again leaves at once.\n")
+
+    try:
+        for name in names:
+            loop.add_signal_handler(getattr(signal, name), interrupt)
+    except NotImplementedError:  # Windows has no such handlers: the first Ctrl-C ends the program, the store is whole
+        names = []
+    try:
+        yield
+    finally:
+        for name in names:
+            loop.remove_signal_handler(getattr(signal, name))

@@ -1,0 +1,35 @@
+"""Flags that several verbs share."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evalmark.settings import Settings, load
+
+Store = Annotated[
+    str | None, typer.Option("--store", metavar="FILE", help="Where runs are kept [.evalmark/evalmark.db].")
+]
+Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Trials answered at the same time [10].")]
+Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of one trial.")]
+Limit = Annotated[int | None, typer.Option("-n", "--limit", min=1, help="Only the first N cases of each dataset.")]
+Reports = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="Write a report; its ending says which: .json .jsonl .csv .md .html .junit.xml. Repeatable.",
+    ),
+]
+Offline = Annotated[bool | None, typer.Option("--offline/--online", help="Fetch no model weights.", show_default=False)]
+Mode = Annotated[
+    str | None, typer.Option("--mode", metavar="exact|fast", help="Arithmetic of the local embedding model [exact].")
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table; reports and exit code only.")]
+
+
+def settings(**flags: Any) -> Settings:
+    """The settings in force here, with what the command line says on top."""
+    return load(os.environ, Path.cwd(), flags)

@@ -1,0 +1,35 @@
+"""`evalmark models get` and `models list`: the local embedding models."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from evalmark import models as door
+
+from . import flags
+from .progress import Progress
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verbs on the command line."""
+    verbs = typer.Typer(help="Local models: fetch, list, check.", no_args_is_help=True, rich_markup_mode=None)
+    verbs.command("get")(get)
+    verbs.command("list")(list_models)
+    app.add_typer(verbs, name="models")
+
+
+def get(
+    name: Annotated[str, typer.Argument(help="The model's name.")] = "all-MiniLM-L6-v2",
+    offline: flags.Offline = None,
+) -> None:
+    """Fetch a model's weights once, and check them by their SHA-256."""
+    with Progress(shown=sys.stderr.isatty()) as progress:
+        folder = door.get_model(name, flags.settings(offline=offline), progress.fetched)
+    print(f"{name} is in {folder}")
+
+
+def list_models() -> None:
+    """List the known models: which are here, how large, and whether their hashes are right."""
+    for model in door.local_models(flags.settings()):
+        print(model.line)

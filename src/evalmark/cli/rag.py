@@ -1,0 +1,90 @@
+"""`evalmark rag`: the RAG metrics over a dataset that brings its answers along."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark import api, scorers
+
+from . import flags
+from .conduct import Show, carry_out
+
+if TYPE_CHECKING:
+    from evalmark.stats import Summary
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command()(rag)
+
+
+def rag(  # noqa: PLR0913  each is a flag of the command line
+    dataset: Annotated[
+        Path, typer.Option(metavar="FILE", help="Rows with question, reference_answer, answer and contexts.")
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Embedding model: a name, a folder or module:attribute [all-MiniLM-L6-v2]."),
+    ] = None,
+    sufficiency: Annotated[
+        float, typer.Option(min=-1, max=1, help="A context at least this similar to the question is sufficient.")
+    ] = 0.5,
+    hallucination: Annotated[
+        float, typer.Option(min=-1, max=1, help="A sentence less similar than this to every context is unsupported.")
+    ] = 0.4,
+    splitter: Annotated[
+        str, typer.Option(metavar="sentencex|simple", help="How answers are cut into sentences.")
+    ] = "sentencex",
+    metric: Annotated[
+        list[str] | None, typer.Option(metavar="NAME|MODULE:ATTR", help="A further metric. Repeatable.")
+    ] = None,
+    fail_on_flags: Annotated[
+        bool, typer.Option("--fail-on-flags", help="Exit 1 when a mean is beyond its interpretation limit.")
+    ] = False,
+    resume: Annotated[
+        str | None, typer.Option(metavar="[RUN]", help="Go on with an unfinished run over this dataset.")
+    ] = None,
+    output: flags.Reports = None,
+    limit: flags.Limit = None,
+    mode: flags.Mode = None,
+    offline: flags.Offline = None,
+    store: flags.Store = None,
+    quiet: flags.Quiet = False,
+) -> None:
+    """Score the answers of a RAG dataset: context relevance and sufficiency, answer relevance, correctness, hallucination.
+
+    Everything happens on this machine; the embedding model is fetched once and checked by its SHA-256.
+    """
+    settings = flags.settings(embedding_mode=mode, offline=offline, store=store)
+    job = api.RagJob(
+        dataset=dataset,
+        model=model or settings.embeddings,
+        sufficiency=sufficiency,
+        hallucination=hallucination,
+        splitter=splitter,
+        metrics=tuple(metric or ()),
+        fail_on_flags=fail_on_flags,
+    )
+    show = Show(
+        reports=output or (),
+        quiet=quiet,
+        again=f"evalmark rag --dataset {dataset}",
+        limit=limit,
+        resume=resume,
+        remarks=_remarks,
+    )
+    raise typer.Exit(carry_out(api.plan_rag(job, settings), settings, show))
+
+
+def _remarks(summary: "Summary") -> Sequence[str]:
+    """What a mean beyond its interpretation limit usually means."""
+    return [
+        f"{metric.name} {metric.mean:.3f} is {'above' if metric.direction == 'lower' else 'below'} {flag.limit:g}: {flag.line}."
+        for group in summary.groups
+        for metric in group.metrics
+        if metric.mean is not None
+        and (flag := scorers.FLAGS.get(metric.name)) is not None
+        and (metric.mean > flag.limit if metric.direction == "lower" else metric.mean < flag.limit)
+    ]

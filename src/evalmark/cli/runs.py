@@ -1,0 +1,91 @@
+"""`evalmark list`, `show`, `report`, `validate`: what is kept, and what is wrong with a file."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalmark import api, report, stats
+from evalmark import store as kept
+
+from . import flags
+from .terminal import look
+
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start of one, `last` or `last~1`.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verbs on the command line."""
+    app.command("list")(list_runs)
+    app.command()(show)
+    app.command("report")(write_report)
+    app.command()(validate)
+
+
+def list_runs(
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="How many, newest first.")] = 20,
+    store: flags.Store = None,
+) -> None:
+    """List the runs in the store, newest first."""
+    with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
+        print(report.run_list(ledger.runs(limit), look()), end="")
+
+
+def show(
+    run: Run = "last",
+    failed: Annotated[bool, typer.Option("--failed", help="Every case that did not pass, in full.")] = False,
+    case: Annotated[str | None, typer.Option("--case", metavar="ID", help="One case, in full.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="How many cases in full.")] = 50,
+    store: flags.Store = None,
+) -> None:
+    """Show a run: its table and its worst cases, or with --failed or --case the cases themselves."""
+    settings = flags.settings(store=store)
+    with kept.open_store(settings.store, read_only=True) as ledger:
+        found = ledger.run(run)
+        if not failed and case is None:
+            summary = stats.summarise(found)
+            verdict = stats.judge(summary, found.gate)
+            print(report.terminal(found, look(settings.store), summary=summary, verdict=verdict), end="")
+            return
+        wanted = (
+            r
+            for r in found.results
+            if (case is None or r.trial.case.id == case) and (not failed or r.verdict != "pass")
+        )
+        shown = 0
+        for result in islice(wanted, limit):
+            print(report.one_case(result, look(), run=found), end="")
+            shown += 1
+        if shown == 0:
+            print(f"No such case in {found.id}." if case else f"No case of {found.id} failed.")
+        elif shown == limit:
+            print(f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl")
+
+
+def write_report(
+    run: Run = "last",
+    output: flags.Reports = None,
+    store: flags.Store = None,
+) -> None:
+    """Write reports of a run that is kept; the ending of each file says which report."""
+    with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
+        found = ledger.run(run)
+        for path in output or ():
+            api.save(found, path)
+            print(f"{path}: {len(found.results)} results of {found.id}")
+        if not output:
+            raise api.ConfigError("name at least one file with -o, for example -o report.html.")
+
+
+def validate(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suites and datasets.")],
+) -> None:
+    """Read suites and datasets to their end and name every fault; exit code 2 if there is one."""
+    settings = flags.settings()
+    faulty = 0
+    for path in files:
+        faults = api.validate(path, settings)
+        faulty += bool(faults)
+        print("\n".join(faults) if faults else f"{path}: no fault found")
+    raise typer.Exit(2 if faulty else 0)

@@ -1,0 +1,205 @@
+"""`evalmark run` as a user types it: verdicts, exit codes, reports, and every kind of wrong call."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+BOT = """
+import sys, time
+
+def answer(text):
+    return text.upper()
+
+def picky(text):
+    if text == "c":
+        raise ValueError("no c today")
+    return text.upper()
+
+def leaves(text):
+    sys.exit(3)
+"""
+
+
+@pytest.fixture
+def suite(world):
+    """A suite of four cases, of which `wrong` come out wrong."""
+
+    def write(wrong=0, rows="abcd", target="bot:answer", **more):
+        (world / "bot.py").write_text(BOT, encoding="utf-8")
+        cases = [
+            {"id": row, "input": row, "expected": "?" if number < wrong else row.upper()}
+            for number, row in enumerate(rows)
+        ]
+        (world / "cases.jsonl").write_text("".join(json.dumps(c) + "\n" for c in cases), encoding="utf-8")
+        found = {"name": "letters", "datasets": ["cases.jsonl"], "target": target, "metrics": ["equals"], **more}
+        (world / "suite.json").write_text(json.dumps(found), encoding="utf-8")
+        return "suite.json"
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("shape", "code", "says"),
+    [
+        pytest.param({}, 0, "every one passed", id="all pass"),
+        pytest.param({"wrong": 1}, 1, "1 of 4", id="one fails and there is no gate"),
+        pytest.param(
+            {"wrong": 1, "gate": {"min_pass_rate": 0.7}}, 0, "at least 0.7", id="one fails and the gate allows it"
+        ),
+        pytest.param({"wrong": 3, "gate": {"min_pass_rate": 0.7}}, 1, "less than 0.7", id="too many fail"),
+        pytest.param({"rows": ""}, 3, "No cases ran", id="no cases"),
+        pytest.param({"target": "bot:picky"}, 3, "no c today", id="a target that raises"),
+        pytest.param(
+            {"target": "bot:picky", "gate": {"max_errors": 1}}, 0, "no c today", id="an error that is allowed"
+        ),
+        pytest.param({"target": "bot:picky", "wrong": 1}, 1, "no c today", id="a failure whatever the error would say"),
+        pytest.param({"target": "bot:leaves"}, 3, "SystemExit: 3", id="a target that calls sys.exit"),
+        pytest.param(
+            {"gate": {"thresholds": {"equals": 0.9}}, "wrong": 1}, 1, "less than 0.9", id="a mean under its threshold"
+        ),
+    ],
+)
+def test_the_exit_code_is_the_verdict(evalmark, suite, shape, code, says):
+    said = evalmark("run", suite(**shape))
+    assert said.code == code, said.text
+    assert says in said.text
+    assert "Traceback" not in said.text
+
+
+@pytest.mark.parametrize(
+    ("shape", "words", "says"),
+    [
+        pytest.param({"metrics": ["equal"]}, (), ["suite.json", "'equal'", "equals"], id="an unknown metric"),
+        pytest.param({"target": "bot:anwser"}, (), ["anwser"], id="an attribute that is not there"),
+        pytest.param({"datasets": ["gone.csv"]}, (), ["gone.csv"], id="a dataset that is not there"),
+        pytest.param({"repeats": 2}, (), ["repeats", "repeat"], id="an unknown key"),
+        pytest.param({"metrics": ["metrics/correct.json"]}, (), ["correct.json"], id="a metric file"),
+        pytest.param({}, ("--target", "nowhere:x"), ["nowhere"], id="a target that is not there"),
+        pytest.param({}, ("-o", "out.pdf"), ["out.pdf", ".html"], id="a report of an unknown kind"),
+        pytest.param({}, ("-j", "0"), ["0"], id="no jobs"),
+        pytest.param({}, ("--timeout", "-1"), ["-1"], id="a time limit below zero"),
+        pytest.param({}, ("--resume", "20200101-000000-aaaa"), ["20200101"], id="a run to resume that is not there"),
+        pytest.param({}, ("--nonsense",), ["--nonsense"], id="an unknown flag"),
+        pytest.param({}, ("--store", "suite.json"), ["suite.json"], id="a store that is another file"),
+    ],
+)
+def test_a_call_that_cannot_work_is_refused_with_code_2(evalmark, suite, shape, words, says):
+    evalmark("run", suite(), "--quiet")
+    said = evalmark("run", suite(**shape), *words)
+    assert said.code == 2, said.text
+    assert all(part in said.text for part in says), said.text
+    assert "Traceback" not in said.text
+
+
+def test_all_faults_of_a_suite_come_at_once(evalmark, suite):
+    path = suite(metrics=["equal", {"similarity": {"positiv": 1}}], target="bot:nothing")
+    said = evalmark("run", path)
+    assert said.code == 2
+    assert all(part in said.text for part in ("'equal'", "positiv", "bot:nothing")), said.text
+
+
+def test_reports_are_written_by_their_ending(evalmark, suite, world):
+    names = ["out.json", "out.jsonl", "out.csv", "out.md", "out.html", "out.junit.xml"]
+    said = evalmark("run", suite(wrong=1), *(word for name in names for word in ("-o", name)))
+    assert said.code == 1
+    assert all((world / name).stat().st_size > 100 for name in names)
+    assert json.loads((world / "out.json").read_text(encoding="utf-8"))["format"] == "evalmark-run"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_report_that_cannot_be_written_keeps_the_older_file(evalmark, suite, world):
+    (world / "full.html").symlink_to("/dev/full")
+    said = evalmark("run", suite(), "-o", "full.html")
+    assert (said.code, "Traceback" in said.text) == (2, False), said.text
+    assert "full.html" in said.text
+
+
+def test_quiet_prints_nothing_and_keeps_the_exit_code(evalmark, suite):
+    said = evalmark("run", suite(wrong=1), "--quiet")
+    assert (said.code, said.text) == (1, "")
+
+
+def test_flags_win_over_environment_and_project(evalmark, suite, world, monkeypatch):
+    (world / "pyproject.toml").write_text('[tool.evalmark]\nstore = "project.db"\n', encoding="utf-8")
+    evalmark("run", suite())
+    assert (world / "project.db").exists()
+    monkeypatch.setenv("EVALMARK_STORE", "environment.db")
+    evalmark("run", suite())
+    assert (world / "environment.db").exists()
+    evalmark("run", suite(), "--store", "flag.db")
+    assert (world / "flag.db").exists()
+
+
+def test_several_suites_give_the_worst_code(evalmark, suite, world):
+    suite()
+    (world / "good.json").write_text((world / "suite.json").read_text())
+    bad = json.loads((world / "suite.json").read_text()) | {"target": "bot:picky"}
+    (world / "bad.json").write_text(json.dumps(bad))
+    assert evalmark("run", "good.json", "bad.json").code == 3
+    assert evalmark("run", "good.json", "good.json").code == 0
+
+
+def test_a_run_is_listed_and_shown(evalmark, suite):
+    evalmark("run", suite(wrong=1))
+    evalmark("run", suite())
+    listed = evalmark("list")
+    assert listed.code == 0
+    assert listed.out.count("letters") == 2
+    assert "every one passed" in evalmark("show").out
+    failed = evalmark("show", "last~1", "--failed")
+    assert "equals" in failed.out
+    assert "b" in evalmark("show", "last", "--case", "b").out
+
+
+def test_reports_of_a_kept_run_equal_those_of_the_run_itself(evalmark, suite, world):
+    evalmark("run", suite(wrong=1), "-o", "now.json")
+    assert evalmark("report", "last", "-o", "later.json").code == 0
+    assert (world / "later.json").read_text() == (world / "now.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        pytest.param(("list",), 2, "no store", id="list without a store"),
+        pytest.param(("show", "last"), 2, "no store", id="show without a store"),
+        pytest.param(("validate", "gone.json"), 2, "gone.json", id="validate a file that is not there"),
+        pytest.param(("report",), 2, "", id="report without a file"),
+        pytest.param(("--help",), 0, "doctor", id="help names the verbs"),
+        pytest.param(("run", "--help"), 0, "--resume", id="help of a verb names its flags"),
+    ],
+)
+def test_small_calls(evalmark, words, code, says):
+    said = evalmark(*words)
+    assert said.code == code, said.text
+    assert says in said.text
+
+
+def test_validate_names_every_fault_of_a_dataset(evalmark, world):
+    rows = ['{"id": "a", "input": 1}', "{broken", '{"id": "a", "input": 2}', '{"id": "b", "input": 1e400}']
+    (world / "cases.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    said = evalmark("validate", "cases.jsonl")
+    assert said.code == 2
+    assert all(f"cases.jsonl:{line}" in said.out for line in (2, 3, 4)), said.out
+
+
+def test_validate_says_when_nothing_is_wrong(evalmark, suite):
+    said = evalmark("validate", suite(), "cases.jsonl")
+    assert (said.code, said.out.count("no fault found")) == (0, 2), said.text
+
+
+def test_the_doctor_says_what_is_there(evalmark, suite):
+    evalmark("run", suite())
+    said = evalmark("doctor")
+    assert said.code == 0, said.text
+    assert all(part in said.out for part in ("python", "apsw", "1 runs, 4 results"))
+
+
+def test_a_bad_row_after_the_checked_ones_is_an_error_with_its_place(evalmark, suite, world):
+    suite()
+    rows = [json.dumps({"id": f"r{n}", "input": "a", "expected": "A"}) for n in range(1_100)]
+    rows[1_050] = "{broken"
+    (world / "cases.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    said = evalmark("run", "suite.json")
+    assert said.code == 3, said.text
+    assert "cases.jsonl:1051" in said.out

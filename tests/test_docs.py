@@ -1,0 +1,39 @@
+"""Every Python example in README.md and docs/ runs, page by page, in an empty folder."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(p, id=p.name) for p in PAGES if BLOCK.search(p.read_text(encoding="utf-8"))]
+)
+def test_the_examples_of_a_page_run_from_top_to_bottom(page: Path, world: Path):
+    namespace = {"__name__": "__main__"}
+    text = page.read_text(encoding="utf-8")
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start(1))
+        code = compile("\n" * line + block.group(1), str(page), "exec")
+        exec(code, namespace)  # noqa: S102  the page is ours
+
+
+def test_the_quick_start_is_two_commands():
+    section = re.search(
+        r"^## Quick start$(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    blocks = re.findall(r"^```bash\n(.*?)^```$", section.group(1), re.MULTILINE | re.DOTALL)
+    assert [len(block.strip().splitlines()) for block in blocks] == [1, 1]
+    assert blocks[1].strip() in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, id=p.name) for p in PAGES])
+def test_links_between_pages_lead_somewhere(page: Path):
+    links = re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert missing == []
