@@ -127,13 +127,13 @@ def test_a_negative_cosine_counts_as_0_and_keeps_its_sign_in_raw():
             AnswerRelevance(),
             ROW,
             "deg=90",
-            "Answer doesn't address the question: the answer 'deg=90' has cosine 0.342 to the reference 'r deg=20'",
+            "Answer doesn't address the question: cosine 0.342 to the reference 'r deg=20'; the answer is 'deg=90'",
         ),
         (
             AnswerCorrectness(),
             ROW,
             "deg=90",
-            "Factual issues likely: the answer 'deg=90' has cosine 0.342 to the reference 'r deg=20'",
+            "Factual issues likely: cosine 0.342 to the reference 'r deg=20'; the answer is 'deg=90'",
         ),
         (
             AnswerHallucination(),

@@ -194,7 +194,7 @@ def test_the_detail_names_the_deciding_example():
     assert score.raw == pytest.approx(math.sqrt(0.75))
     assert score.value == pytest.approx(1 - math.sqrt(0.75))
     assert (
-        score.reason == "the output 'deg=0' has cosine 0.866 to the disliked 'deg=30', closer than to any liked example"
+        score.reason == "cosine 0.866, more than to any liked example, to the disliked 'deg=30'; the output is 'deg=0'"
     )
 
 

@@ -13,16 +13,18 @@ def rows(vectors: Any) -> Matrix:
     return np.asarray(vectors, dtype=np.float64)
 
 
-def cosines(one: Matrix, many: Matrix, epsilon: float = 0.0) -> Matrix:
-    """The cosine of one vector to each row; 0 where either has no length.
+def cosines(these: Matrix, those: Matrix, epsilon: float = 0.0) -> Matrix:
+    """The cosine of each row of `these` to each row of `those`; 0 where either has no length.
 
     `epsilon` is added to the product of the lengths.
 
-    >>> cosines(rows([1, 0]), rows([[0, 1], [2, 0], [0, 0]])).tolist()
-    [0.0, 1.0, 0.0]
+    >>> cosines(rows([[1, 0]]), rows([[0, 1], [2, 0], [0, 0]])).tolist()
+    [[0.0, 1.0, 0.0]]
     """
-    if not len(many):
-        return np.zeros(0)
-    lengths = np.linalg.norm(one) * np.linalg.norm(many, axis=1) + epsilon
-    found: Matrix = np.divide(many @ one, lengths, out=np.zeros(len(many)), where=lengths > 0)
+    if not (len(these) and len(those)):
+        return np.zeros((len(these), len(those)))
+    lengths = np.outer(np.linalg.norm(these, axis=1), np.linalg.norm(those, axis=1)) + epsilon
+    # Not `@`: it may compute the same pair a hair differently in another place of the matrix, and ties would break.
+    products = np.einsum("ik,jk->ij", these, those)
+    found: Matrix = np.divide(products, lengths, out=np.zeros(lengths.shape), where=lengths > 0)
     return found

@@ -1,10 +1,9 @@
 """The formulas of the RAG metrics, on vectors: how close texts are, and what supports a sentence."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
-
-import numpy as np
 
 from evalmark.values import Direction
 
@@ -65,8 +64,7 @@ class Support:
 
 def similarities(one: Matrix, many: Matrix) -> list[float]:
     """The cosine of one text to each of many."""
-    found: list[float] = cosines(one, many, EPSILON).tolist()
-    return found
+    return table(one[None, :], many)[0]
 
 
 def similarity(one: Matrix, other: Matrix) -> float:
@@ -74,25 +72,31 @@ def similarity(one: Matrix, other: Matrix) -> float:
     return similarities(one, other[None, :])[0]
 
 
+def table(these: Matrix, those: Matrix) -> list[list[float]]:
+    """The cosines of each text to each of the others, a row a text."""
+    found: list[list[float]] = cosines(these, those, EPSILON).tolist()
+    return found
+
+
 def relevance(found: Sequence[float]) -> float:
     """The mean similarity of question and contexts."""
-    return float(np.mean(found))
+    return math.fsum(found) / len(found)
 
 
 def sufficiency(found: Sequence[float], limit: float) -> float:
     """The share of contexts with at least this similarity to the question."""
-    return float(np.mean([value >= limit for value in found]))
+    return sum(value >= limit for value in found) / len(found)
 
 
 def supports(sentences: Sequence[str], vectors: Matrix, contexts: Matrix, limit: float) -> tuple[Support, ...]:
     """For every sentence the context closest to it, and whether that is close enough."""
-    return tuple(_support(s, similarities(v, contexts), limit) for s, v in zip(sentences, vectors, strict=True))
+    return tuple(_support(s, found, limit) for s, found in zip(sentences, table(vectors, contexts), strict=True))
 
 
 def _support(sentence: str, found: Sequence[float], limit: float) -> Support:
     if not found:
         return Support(sentence=sentence, similarity=None, context=None, supported=False)
-    best = int(np.argmax(found))
+    best = max(range(len(found)), key=found.__getitem__)
     return Support(sentence=sentence, similarity=found[best], context=best, supported=found[best] >= limit)
 
 

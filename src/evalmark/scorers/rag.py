@@ -173,7 +173,7 @@ async def _pair(name: str, other: tuple[str, str], answer: str, embedder: Embedd
     what, text = other
     vectors = rows(await embedder([answer, text]))
     raw = similarity(vectors[0], vectors[1])
-    return graded(name, raw, f"the answer {shown(answer)} has cosine {raw:.3f} to the {what} {shown(text)}", {})
+    return graded(name, raw, f"cosine {raw:.3f} to the {what} {shown(text)}; the answer is {shown(answer)}", {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from evalmark.roles import Embedder
 from evalmark.values import Case, Output, Score
 
 from .cosine import rows
-from .grounding import similarities
+from .grounding import table
 from .rag import NO_CONTEXTS, Texts, check_share, graded
 from .sentences import Splitter, check_splitter, split
 from .verdict import unscored
@@ -49,10 +49,10 @@ class ContextPrecisionAtK:
         _check(self)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        table = await _table(self, case, output, embedder)
-        if isinstance(table, Score):
-            return table
-        best = [max(column) for column in zip(*table.cosines, strict=True)]
+        found = await _table(self, case, output, embedder)
+        if isinstance(found, Score):
+            return found
+        best = [max(column) for column in zip(*found.cosines, strict=True)]
         relevant = [value >= self.similar for value in best]
         fact = f"{sum(relevant)} of the first {count(len(relevant), 'context')} are relevant to the reference"
         return graded(self.name, precision_at_k(relevant), fact, {"similarities": best, "relevant": relevant})
@@ -77,23 +77,23 @@ class ContextRecallAtK:
         _check(self)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        table = await _table(self, case, output, embedder)
-        if isinstance(table, Score):
-            return table
-        found = [
+        found = await _table(self, case, output, embedder)
+        if isinstance(found, Score):
+            return found
+        covered = [
             {
                 "sentence": sentence,
                 "covered": max(row) >= self.similar,
                 "similarity": max(row),
                 "context": row.index(max(row)),
             }
-            for sentence, row in zip(table.sentences, table.cosines, strict=True)
+            for sentence, row in zip(found.sentences, found.cosines, strict=True)
         ]
-        bare = [str(item["sentence"]) for item in found if not item["covered"]]
-        covered = len(found) - len(bare)
+        bare = [str(item["sentence"]) for item in covered if not item["covered"]]
+        hits = len(covered) - len(bare)
         missing = f", not {shown(bare[0])}" if bare else ""
-        fact = f"the contexts cover {covered} of {count(len(found), 'sentence')} of the reference{missing}"
-        return graded(self.name, covered / len(found), fact, {"sentences": found})
+        fact = f"the contexts cover {hits} of {count(len(covered), 'sentence')} of the reference{missing}"
+        return graded(self.name, hits / len(covered), fact, {"sentences": covered})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class _Table:
     """The sentences of the reference, and of each its cosine to every context."""
 
     sentences: tuple[str, ...]
-    cosines: tuple[list[float], ...]
+    cosines: list[list[float]]
 
 
 def _check(metric: ContextPrecisionAtK | ContextRecallAtK) -> None:
@@ -123,4 +123,4 @@ async def _table(
     sentences = split(texts.reference, metric.splitter) or (texts.reference,)
     vectors = rows(await embedder([*sentences, *contexts]))
     wanted, offered = vectors[: len(sentences)], vectors[len(sentences) :]
-    return _Table(sentences, tuple(similarities(one, offered) for one in wanted))
+    return _Table(sentences, table(wanted, offered))

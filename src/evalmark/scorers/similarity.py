@@ -152,7 +152,7 @@ class Similarity:
         vectors = rows(await embedder(texts)) if len(texts) > 1 else rows([[0.0]])
         if len(texts) > 1 and (empty := _without_length(vectors)) is not None:
             return unscored(self.name, f"the embedding of {shown(texts[empty])} is a zero vector, which points nowhere")
-        found = iter(cosines(vectors[0], vectors[1:]).tolist())
+        found = iter(cosines(vectors[:1], vectors[1:])[0].tolist())
         compared = [
             Compared(example=example, mismatch=mismatch, cosine=None if mismatch else next(found))
             for example, (_, mismatch) in zip(examples, pairs, strict=True)
@@ -190,12 +190,12 @@ class Similarity:
         )
 
     def _reason(self, output: Output, closest: Closest, example: Example) -> str:
-        beside = f"the output {shown(output.value)} has cosine {closest.cosine:.3f} to the"
+        cosine, pair = f"cosine {closest.cosine:.3f}", f"{shown(example.value)}; the output is {shown(output.value)}"
         if example.liked:
-            return f"{beside} liked {shown(example.value)}; {self.positive:g} is asked"
+            return f"{cosine}, and {self.positive:g} is asked, to the liked {pair}"
         if closest.guarded:
-            return f"{beside} disliked {shown(example.value)}, closer than to any liked example"
-        return f"{beside} disliked {shown(example.value)}; at most {1 - self.negative:g} is allowed"
+            return f"{cosine}, more than to any liked example, to the disliked {pair}"
+        return f"{cosine}, and {1 - self.negative:g} is allowed, to the disliked {pair}"
 
 
 def _without_length(vectors: Matrix) -> int | None:
