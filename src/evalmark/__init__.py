@@ -3,8 +3,9 @@
 Importing it does nothing and loads next to nothing: each name loads its room at first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .api import evaluate, evaluate_async
@@ -52,8 +53,4 @@ __all__ = [
     "evaluate_async",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOME[name]}", __name__), name)
+__getattr__ = deferred(__name__, _HOME)

@@ -4,8 +4,9 @@ A message is one sentence or several faults, one a line: where it happened, what
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 
 class EvalmarkError(Exception):
@@ -57,3 +58,17 @@ def need(module: str, extra: str) -> ModuleType:
         if missing.name is None or missing.name.split(".")[0] != module.split(".")[0]:
             raise
         raise MissingExtraError(f"{module} is not installed. Run: pip install 'evalmark[{extra}]'") from missing
+
+
+def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A package's `__getattr__` that loads the file of a name when the name is first used.
+
+    `homes` says in which module of the package each name lives.
+    """
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f".{homes[name]}", package), name)
+
+    return load

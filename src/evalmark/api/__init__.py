@@ -3,8 +3,9 @@
 Its names load at first use, so that `evalmark --help` need not wait for numpy.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .conduct import Conduct, execute
@@ -62,8 +63,4 @@ __all__ = [
     "write_whole",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOME[name]}", __name__), name)
+__getattr__ = deferred(__name__, _HOME)

@@ -14,20 +14,28 @@ def now(work: Coroutine[Any, Any, T]) -> T:
     In scripts this is `asyncio.run`; in a notebook or inside another loop the work gets a
     thread and a loop of its own, so nothing has to be patched.
     """
+    answers: list[T] = []
+
+    async def kept() -> None:
+        # Not returned: asyncio writes out what a main task returned when it puts SIGINT back,
+        # which takes long for a run of many results.
+        answers.append(await work)
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
-    return _in_a_thread(work)
+        asyncio.run(kept())
+    else:
+        _in_a_thread(kept())
+    return answers[0]
 
 
-def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
-    answers: list[T] = []
+def _in_a_thread(work: Coroutine[Any, Any, None]) -> None:
     errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            answers.append(asyncio.run(work))
+            asyncio.run(work)
         except BaseException as error:  # noqa: BLE001  it is raised again, in the caller's thread
             errors.append(error)
 
@@ -36,4 +44,3 @@ def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
     thread.join()
     if errors:
         raise errors[0]
-    return answers[0]

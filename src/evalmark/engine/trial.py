@@ -1,12 +1,14 @@
 """One trial: ask the target, ask the scorers; what goes wrong is part of the result."""
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
 
 from evalmark.roles import Scorer, Target
 from evalmark.values import Case, Output, Score
+
+T = TypeVar("T")
 
 LONGEST_REASON = 2_000
 """Characters kept of what an exception says."""
@@ -19,8 +21,7 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
     """
     started = time.perf_counter()
     try:
-        async with _limit(within):
-            output = await target(case)
+        output = await _within(within, target(case))
     except TimeLimitError as late:
         return Output(error=f"no answer within {late}", seconds=time.perf_counter() - started)
     except asyncio.CancelledError as cancelled:
@@ -49,8 +50,7 @@ async def judge(
 
 async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
     try:
-        async with _limit(within):
-            return await scorer(case, output)
+        return await _within(within, scorer(case, output))
     except TimeLimitError as late:
         reason = f"no score within {late}"
     except asyncio.CancelledError as cancelled:
@@ -66,14 +66,17 @@ class TimeLimitError(Exception):
     """Our own time limit, told apart from a TimeoutError that foreign code raised."""
 
 
-@contextlib.asynccontextmanager
-async def _limit(seconds: float | None) -> AsyncIterator[None]:
+async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+    """What the work gives.
+
+    Raises:
+        TimeLimitError: it was not done in time.
+    """
     if seconds is None:
-        yield
-        return
+        return await work
     try:
         async with asyncio.timeout(seconds) as limit:
-            yield
+            return await work
     except TimeoutError as late:
         if limit.expired():
             raise TimeLimitError(f"{seconds:g} s") from late

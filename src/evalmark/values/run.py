@@ -71,5 +71,5 @@ class Run:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """Things a reader should know, one sentence each (truncated texts, rows left out, a dataset edited on the way)."""
-    results: Collection[Result] = ()
+    results: Collection[Result] = field(default=(), repr=False)
     """In the order dataset, position, repeat. May be read from disk while iterated: iterate, do not index."""
