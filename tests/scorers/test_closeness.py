@@ -1,5 +1,8 @@
 """Edit similarity and chrF beside a second way to compute them."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +48,14 @@ def test_a_threshold_makes_it_a_check():
 
 def test_without_an_expected_answer_both_are_unscored():
     assert ask(EditSimilarity(), "a").status == "unscored"
+
+
+def test_without_sacrebleu_chrf_is_refused_before_the_run():
+    code = "import sys; sys.modules['sacrebleu'] = None; from evalmark.scorers import resolve; resolve('chrf', {}, 's.yaml:3')"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.stderr.splitlines()[-1] == (
+        "evalmark.errors.MissingExtraError: s.yaml:3: sacrebleu is not installed. Run: pip install 'evalmark[text]'"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -154,7 +154,7 @@ def _made(found: Any, settings: Mapping[str, Any], spec: str, before: str) -> Ca
     try:
         scorer: Callable[..., Any] = make(**settings)
     except ConfigError as error:
-        raise ConfigError(f"{before}{error}") from error
+        raise type(error)(f"{before}{error}") from error
     except Exception as broken:  # foreign code: the scorer's own class
         raise ConfigError(f"{before}{spec}: making it raised {type(broken).__name__}: {broken}.") from broken
     return scorer
