@@ -7,7 +7,6 @@ import pytest
 
 from evalmark.suites import read_suite, suite_schema
 
-
 PAGE = Path(__file__).parents[2] / "docs/suites.md"
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 

@@ -8,7 +8,7 @@ import textwrap
 import threading
 from collections import UserDict
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -368,25 +368,67 @@ def twin(source: str, folder: Path) -> Callable[..., Any]:
     return found
 
 
-@dataclass(frozen=True)
-class Opaque:
-    held: Any = field(default_factory=object)
+def test_a_fingerprint_changes_with_the_source(tmp_path):
+    first = fingerprint(twin("def f(x):\n    return x\n", tmp_path))
+    assert first == fingerprint(twin("def f(x):\n    return x\n", tmp_path))
+    assert first != fingerprint(twin("def f(x):\n    return x + x\n", tmp_path))
+
+
+def answering_with(model: Any) -> Callable[[str], str]:
+    def inner(text: str) -> str:
+        return f"{model}: {text}"
+
+    return inner
+
+
+class Unwritten:
+    """Has state, and no text of its own."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
 
     def __call__(self, text: str) -> str:
         return text
 
+    def answer(self, text: str) -> str:
+        return text
 
-def test_a_fingerprint_changes_with_the_source_and_the_settings(tmp_path):
-    first = fingerprint(twin("def f(x):\n    return x\n", tmp_path))
-    assert first == fingerprint(twin("def f(x):\n    return x\n", tmp_path))
-    assert first != fingerprint(twin("def f(x):\n    return x + x\n", tmp_path))
-    assert fingerprint(functools.partial(textwrap.shorten, width=3)) != fingerprint(
-        functools.partial(textwrap.shorten, width=4)
-    )
-    assert fingerprint(Prefixed("a")) != fingerprint(Prefixed("b"))
-    assert fingerprint(Prefixed("a")) == fingerprint(Prefixed("a"))
-    assert fingerprint(Opaque()) == fingerprint(Opaque()), "an address in memory is no setting"
-    assert fingerprint(len) == fingerprint(len) != fingerprint(abs)
+
+class Unspeakable(Unwritten):
+    def __repr__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(lambda x: functools.partial(textwrap.shorten, width=x), id="the arguments of a partial"),
+        pytest.param(Prefixed, id="the fields of a dataclass"),
+        pytest.param(Unwritten, id="the attributes of an object"),
+        pytest.param(lambda x: Unwritten(x).answer, id="the object of a method"),
+        pytest.param(answering_with, id="what a closure holds"),
+        pytest.param(lambda x: lambda text, model=x: text, id="a default"),
+    ],
+)
+def test_a_fingerprint_changes_with_the_settings(made):
+    assert fingerprint(made(1)) == fingerprint(made(1)) != fingerprint(made(2))
+    assert fingerprint(made(object())) == fingerprint(made(object())), "an address in memory is no setting"
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        pytest.param(len, id="a built-in function"),
+        pytest.param(str.upper, id="a method of a built-in type"),
+        pytest.param(Unspeakable(1), id="an object that cannot be written"),
+        pytest.param(MagicMock(), id="a mock"),
+    ],
+)
+def test_a_thing_without_a_source_has_a_fingerprint_too(thing):
+    assert len(fingerprint(thing)) == 32
+
+
+def test_a_thing_may_bring_its_own_fingerprint():
     assert fingerprint(Named()) == "v7"
 
 

@@ -1,12 +1,13 @@
 """Who a target is: its name in reports, and a fingerprint that changes when its code does."""
 
-import dataclasses
 import functools
 import inspect
-import json
+import re
 from typing import Any
 
 from evalmark.values import fingerprint
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def name_of(thing: Any) -> str:
@@ -27,7 +28,7 @@ def name_of(thing: Any) -> str:
 
 
 def identity(thing: Any, name: str) -> str:
-    """The thing's own `fingerprint`, or one of its name, its source and its plain settings.
+    """The thing's own `fingerprint`, or one of its name, its source and its settings.
 
     What the source calls is not looked at.
     """
@@ -47,14 +48,25 @@ def _source(thing: Any) -> str:
 
 
 def _settings(thing: Any) -> str:
-    """The arguments of a partial, the fields of a dataclass; empty where these are not plain data."""
-    if isinstance(thing, functools.partial):
-        held: Any = (thing.args, thing.keywords)
-    elif dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        held = {field.name: getattr(thing, field.name, None) for field in dataclasses.fields(thing)}
-    else:
-        return ""
+    """What tells two things of the same source apart, as text: arguments, defaults, closures, fields.
+
+    Addresses in memory are left out. Text that differs for another reason only makes a new fingerprint.
+    """
     try:
-        return json.dumps(held, sort_keys=True)
-    except (TypeError, ValueError, RecursionError):
+        return _ADDRESS.sub("", repr(_held(thing)))
+    except Exception:  # noqa: BLE001  foreign code: objects write their own text
         return ""
+
+
+def _held(thing: Any) -> Any:
+    if isinstance(thing, functools.partial):
+        return thing.args, thing.keywords, _held(thing.func)
+    if inspect.ismethod(thing):
+        return _held(thing.__self__), _held(thing.__func__)
+    if inspect.isfunction(thing):
+        cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+        return thing.__defaults__, thing.__kwdefaults__, cells
+    kind: Any = type(thing)
+    if kind.__repr__ is object.__repr__ and hasattr(thing, "__dict__"):
+        return vars(thing)
+    return thing
