@@ -104,5 +104,4 @@ def test_the_awkward_rows_hold_every_state_once():
     assert any("contexts" not in row for row in awkward)
     assert any(row.get("contexts") == [] for row in awkward)
     assert any(row["answer"] == "" for row in awkward)
-    assert any(row["answer"] is None for row in awkward)
     assert not {row["id"] for row in awkward} & {row["id"] for row in QUESTIONS}
