@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .junit import as_junit
     from .options import Look, Options, Writer
     from .page import as_html
-    from .screen import one_case, terminal
+    from .screen import one_case, run_list, terminal
     from .sheet import as_csv
     from .writers import WRITERS, writer_for
 
@@ -27,6 +27,7 @@ __all__ = [
     "as_markdown",
     "clean",
     "one_case",
+    "run_list",
     "terminal",
     "writer_for",
 ]
@@ -38,7 +39,7 @@ _FILES = {
     "junit": ("as_junit",),
     "options": ("Look", "Options", "Writer"),
     "page": ("as_html",),
-    "screen": ("one_case", "terminal"),
+    "screen": ("one_case", "run_list", "terminal"),
     "sheet": ("as_csv",),
     "writers": ("WRITERS", "writer_for"),
 }

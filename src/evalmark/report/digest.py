@@ -11,7 +11,8 @@ from . import wording
 from .cleaning import cut, one_line, shown
 from .options import PLAIN, Options, known
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~:@$-])")
+_SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=]|:(?=//)")
+_NUMBERED = re.compile(r"^(\d+)([.)])(?= |$)")
 _LONGEST = 2_000
 """Of a text inside a failing case, in characters: a GitHub step summary holds 1 MB in all."""
 _SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔"}
@@ -84,9 +85,9 @@ def _case(result: Result, limits: Mapping[str, float | None]) -> Iterator[str]:
 
 def _safe(text: str) -> str:
     """One line of text without any meaning to Markdown."""
-    return _SPECIAL.sub(r"\\\1", escape(one_line(text), quote=False))
+    return _NUMBERED.sub(r"\1\\\2", _SPECIAL.sub(r"\\\g<0>", _html(one_line(text))))
 
 
 def _html(text: str) -> str:
-    """Text inside an HTML element of a Markdown page."""
-    return escape(text, quote=False)
+    """Text inside an HTML element of a Markdown page; the comment keeps GitHub from telling anybody named in it."""
+    return escape(text, quote=False).replace("@", "@<!-- -->")

@@ -184,7 +184,8 @@ def _share(share: Share) -> dict[str, Any]:
 
 
 def _interval(interval: Interval) -> dict[str, Any]:
-    return {"low": interval.low, "high": interval.high, "level": interval.level, "method": interval.method}
+    low, high = (None if end is None else float(f"{end:.12g}") for end in (interval.low, interval.high))
+    return {"low": low, "high": high, "level": interval.level, "method": interval.method}
 
 
 def _gate(verdict: GateVerdict) -> dict[str, Any]:

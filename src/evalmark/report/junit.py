@@ -24,7 +24,7 @@ def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN)
     counts["skipped"] = summary.total.unscored
     whole = {name: number + gate[name] for name, number in counts.items()}
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{_attributes({'name': one_line(run.name), **whole})}>\n"
+    yield f"<testsuites{_attributes({'name': one_line(run.name) or 'evalmark', **whole})}>\n"
     for dataset, results in groupby(run.results, key=lambda result: result.trial.dataset):
         yield from _suite(dataset, results, run, summary, options)
     yield f"  <testsuite{_attributes({'name': 'gate', **gate})}>\n"
@@ -52,7 +52,7 @@ def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, 
 
 def _case(result: Result, limits: dict[str, float | None], options: Options) -> str:
     trial, seconds = result.trial, finite(result.output.seconds)
-    attributes = {"classname": ".".join(filter(None, map(one_line, (trial.dataset or "cases", trial.target))))}
+    attributes = {"classname": ".".join(filter(None, (one_line(trial.dataset) or "cases", one_line(trial.target))))}
     attributes["name"] = wording.name_of(result)
     if options.times and seconds is not None:
         attributes["time"] = f"{seconds:.3f}"

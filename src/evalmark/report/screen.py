@@ -33,7 +33,7 @@ _ASCII = str.maketrans(
         "\u201d": '"',
     }
     | dict(zip(wording.BLOCKS, wording.ASCII_BLOCKS, strict=True))
-    | dict(zip(_RAISED, "123456789", strict=True))
+    | dict(zip(_RAISED, "abcdefghi", strict=True))
 )
 _LINES = 400
 """How much of a field a case shown in full may fill, in characters a column."""
@@ -71,6 +71,18 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
     for score in result.scores:
         _add_score(fields, score, limits, None)
     return _drawn([_named(result), Padding(fields, (0, 0, 0, 2))], look)
+
+
+def run_list(runs: Iterable[Run], look: Look = DEFAULT) -> str:
+    """Runs, one a line, in the order given."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for heading in ("run", "created", "status", "name", "target"):
+        table.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=len(heading))
+    table.add_column("results", justify="right", no_wrap=True)
+    for run in runs:
+        cells = (run.id, wording.origin(run)[1], run.status, run.name, run.target)
+        table.add_row(*(Text(one_line(cell)) for cell in cells), f"{len(run.results):,}")
+    return _drawn([table if table.row_count else Text("No runs yet.")], look)
 
 
 def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
@@ -202,7 +214,7 @@ def _drawn(parts: Iterable[RenderableType], look: Look) -> str:
     stream = StringIO()
     console = Console(
         file=stream,
-        width=look.width - 2,
+        width=look.width - (2 if look.unicode else 8),  # an ellipsis takes three places in ASCII
         color_system="standard" if look.color else None,
         force_terminal=look.color,
         no_color=not look.color,

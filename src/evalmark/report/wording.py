@@ -133,7 +133,9 @@ def methods(metrics: Iterable[MetricSummary]) -> list[str]:
 def name_of(result: Result) -> str:
     """A trial's case, and its repeat where it is not the first."""
     trial = result.trial
-    return one_line(trial.case.id, 200) + (f" (repeat {trial.repeat + 1})" if trial.repeat else "")
+    return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (
+        f" (repeat {trial.repeat + 1})" if trial.repeat else ""
+    )
 
 
 def telling(result: Result) -> list[Score]:
@@ -176,4 +178,4 @@ def unsupported(score: Score) -> list[str]:
     if not isinstance(sentences, (list, tuple)):
         return []
     found = (s for s in sentences if isinstance(s, Mapping) and s.get("supported") is False)
-    return [text for s in found if isinstance(text := s.get("text", s.get("sentence")), str) and text.strip()]
+    return [text for s in found if isinstance(text := s.get("sentence"), str) and text.strip()]

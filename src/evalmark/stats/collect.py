@@ -112,7 +112,7 @@ class _Trials:
         self.cases.append(trial.position)
         self.repeated = self.repeated or trial.repeat > 0
         self.failed_outputs += output.error is not None
-        if output.seconds is not None:
+        if output.seconds is not None and math.isfinite(output.seconds):
             self.seconds.append(output.seconds)
         for score in result.scores:
             if (column := self.scores.get(score.name)) is None:

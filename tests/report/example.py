@@ -1,0 +1,143 @@
+"""One run that has everything a report must be able to show."""
+
+from evalmark.values import Case, DatasetInfo, Example, Gate, Metric, Output, Result, Run, Score, ToolCall, Trial, Turn
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31m=HYPERLINK(\"http://x\")|<script>alert('&')</script>\x00\ud800 ![i](http://x/i.png) `a` *b*"
+
+METRICS = (
+    Metric(name="answer_correctness", threshold=0.6, unit="cosine"),
+    Metric(name="answer_hallucination", direction="lower", threshold=0.3),
+    Metric(name="edits", direction="lower", unit="edits"),
+    Metric(name="mentions_source"),
+)
+
+QUESTIONS = (
+    ("How tall is Mont Blanc?", "Mont Blanc is 4,806 metres high.", "It is 4,806 metres high.", 0.93, 0.0, 8.0, True),
+    ("Who first climbed it?", "Balmat and Paccard in 1786.", "Jacques Balmat and Michel Paccard, in 1786.", 0.88, 0.0, 17.0, True),
+    ("Where is the summit?", "On the border of France and Italy.", "The summit lies in France. It is shaped like a needle.", 0.58, 0.5, 31.0, False),
+    ("Which valley lies north?", "Chamonix.", "Zermatt lies to the north of it.", 0.21, 1.0, 26.0, False),
+    ("How cold does it get?", "About -20 degrees in winter.", "Around -20 degrees in winter.", 0.97, 0.0, 6.0, True),
+    ("Is there a tunnel?", "Yes, 11.6 km long.", "Yes, a road tunnel of 11.6 km.", 0.84, 0.0, 14.0, True),
+    ("When was the tunnel opened?", "In 1965.", "It was opened in 1965.", 0.81, 0.0, 14.0, True),
+    ("How long is the Mer de Glace?", "About 7.5 km.", "It is about 7.5 km long.", 0.86, 0.0, 12.0, True),
+)  # fmt: skip
+
+
+def _scores(correct: float, hallucinated: float, edits: float, source: bool, answer: str) -> tuple[Score, ...]:
+    sentences = [s.strip() + "." for s in answer.split(". ")]
+    support = [
+        {
+            "sentence": s.replace("..", "."),
+            "supported": i + 1 > hallucinated * len(sentences),
+            "similarity": 0.7 - 0.4 * (i + 1 <= hallucinated * len(sentences)),
+            "context": 0,
+        }
+        for i, s in enumerate(reversed(sentences))
+    ]
+    return (
+        Score(name="answer_correctness", raw=2 * correct - 1, value=correct, passed=correct >= 0.6, reason="" if correct >= 0.6 else "The closest liked answer says something else."),
+        Score(name="answer_hallucination", raw=hallucinated, value=hallucinated, direction="lower", passed=hallucinated <= 0.3, reason=f"{sum(not s['supported'] for s in support)} of {len(support)} sentences have no support.", detail={"sentences": support}),
+        Score(name="edits", raw=edits, value=None, direction="lower"),
+        Score(name="mentions_source", raw=source, value=float(source), passed=None),
+    )  # fmt: skip
+
+
+def _result(position: int, repeat: int = 0) -> Result:
+    asked, expected, answer, *numbers = QUESTIONS[position]
+    if repeat and position == 2:
+        answer, numbers = expected, [0.99, 0.0, 0.0, True]
+    case = Case(
+        id=f"q{position + 1}",
+        input=asked,
+        expected=expected,
+        contexts=("Mont Blanc is a mountain of the Alps.", "It is 4,806 metres high."),
+        place=f"questions.json:{position + 2}",
+    )
+    output = Output(value=answer, seconds=0.2 + 0.01 * position + 0.1 * repeat)
+    return Result(
+        trial=Trial(case=case, dataset="questions", target="app:answer", position=position, repeat=repeat),
+        output=output,
+        scores=_scores(*numbers, answer),
+    )
+
+
+def _odd() -> list[Result]:
+    """An error of the target, one of a scorer, an unscored case, one full of hostile text, one of data."""
+    failed = Case(id="q9", input="What does the cable car cost?", expected="78 euros", place="questions.json:10")
+    broken = Case(id="q10", input="Which side is steeper?", expected="The Italian one.")
+    silent = Case(id="q11", input="Say nothing.", tags=("edge",))
+    hostile = Case(
+        id=HOSTILE, input=HOSTILE, expected=HOSTILE, contexts=(HOSTILE,), tags=(HOSTILE,), metadata={HOSTILE: HOSTILE}
+    )
+    data = Case(
+        id="+12",
+        input={"city": "Chamonix", "nights": [1, 2]},
+        expected={"ok": True},
+        examples=(Example(value="no", liked=False),),
+        history=(Turn(role="user", content="hello"),),
+    )
+    return [
+        Result(trial=Trial(case=failed), output=Output(error="TimeoutError: no answer within 30 s", seconds=30.0)),
+        Result(
+            trial=Trial(case=broken),
+            output=Output(value="The Italian side.", seconds=0.3),
+            scores=(
+                Score(name="answer_correctness", raw=0.8, value=0.9, passed=True),
+                Score(name="answer_hallucination", status="error", direction="lower", reason="ValueError: the embedder returned 3 vectors for 4 texts"),
+                Score(name="edits", raw=9.0, direction="lower"),
+                Score(name="mentions_source", status="skipped"),
+            ),
+        ),
+        Result(
+            trial=Trial(case=silent),
+            output=Output(value="", seconds=0.1),
+            scores=tuple(Score(name=m.name, status="unscored", direction=m.direction, reason="the answer is empty") for m in METRICS),
+        ),
+        Result(
+            trial=Trial(case=hostile),
+            output=Output(value=HOSTILE, seconds=0.2, metadata={"model": HOSTILE}),
+            scores=(
+                Score(name="answer_correctness", raw=-0.9, value=0.05, passed=False, reason=HOSTILE, detail={"why": HOSTILE}),
+                Score(name="answer_hallucination", raw=1.0, value=1.0, direction="lower", passed=False, detail={"sentences": [{"sentence": HOSTILE, "supported": False}]}),
+                Score(name="edits", raw=120.0, direction="lower"),
+                Score(name="mentions_source", raw=False, value=0.0),
+            ),
+        ),
+        Result(
+            trial=Trial(case=data),
+            output=Output(value={"hotel": "Alpina", "price": 120.5}, seconds=0.4, tool_calls=(ToolCall(name="search", arguments={"city": "Chamonix"}, result=["Alpina"]),)),
+            scores=(Score(name="answer_correctness", raw=0.4, value=0.7, passed=True), Score(name="edits", raw=40, direction="lower"), Score(name="mentions_source", raw=True, value=1.0)),
+        ),
+    ]  # fmt: skip
+
+
+def _placed(result: Result, position: int) -> Result:
+    trial = Trial(case=result.trial.case, dataset="odd ones", target="app:answer", position=position)
+    return Result(trial=trial, output=result.output, scores=result.scores)
+
+
+RESULTS = [
+    *(_result(position, repeat) for position in range(len(QUESTIONS)) for repeat in range(2)),
+    *(_placed(result, position) for position, result in enumerate(_odd())),
+]
+
+RUN = Run(
+    id="20261121-101500-3f9a",
+    name="mountain bot",
+    created="2026-11-21T10:15:00+00:00",
+    finished="2026-11-21T10:15:42+00:00",
+    target="app:answer",
+    datasets=(
+        DatasetInfo(name="questions", path="questions.json", rows=8),
+        DatasetInfo(name="odd ones", path="odd.jsonl", rows=5),
+    ),
+    metrics=METRICS,
+    repeat=2,
+    gate=Gate(min_pass_rate=0.9, thresholds={"answer_hallucination": 0.3}),
+    suite="suite.yaml",
+    plan="0123456789abcdef0123456789abcdef",
+    embedder="all-MiniLM-L6-v2/exact",
+    versions={"evalmark": "0.1.0", "python": "3.11.7"},
+    notes=("3 of 120 texts were longer than the model's 256 tokens and were cut.",),
+    results=RESULTS,
+)

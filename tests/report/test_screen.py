@@ -1,0 +1,107 @@
+"""The terminal: in its width, in its colours or none, and never under foreign control."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from evalmark.report import Look, one_case, run_list, terminal
+from evalmark.stats import GateVerdict, summarise
+from evalmark.values import Gate, Run
+
+from .example import RESULTS, RUN
+from .test_page import everywhere
+
+EMPTY = Run(id="r", name="n", created="2026-11-21T00:00:00+00:00")
+HOSTILE_TEXT = "\x1b]0;t\x07\x1b[2J\x9b31m[bold red]markup[/] :smile: \ud800\u202e\rover"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 140])
+@pytest.mark.parametrize(
+    "run",
+    [RUN, EMPTY, everywhere("a long text " * 40), everywhere("x" * 500)],
+    ids=["full", "empty", "long texts", "long words"],
+)
+def test_no_line_is_wider_than_the_terminal(run, width):
+    looks = Look(width=width, store="s.db"), Look(width=width, unicode=False)
+    text = "".join(terminal(run, look) for look in looks) + "".join(one_case(r, Look(width=width)) for r in run.results)
+    assert max(map(cell_len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize("color", [True, False])
+def test_only_our_own_colours_reach_the_terminal(color):
+    run = everywhere(HOSTILE_TEXT)
+    text = (
+        terminal(run, Look(color=color, store=HOSTILE_TEXT))
+        + one_case(run.results[0], Look(color=color))
+        + run_list([run], Look(color=color))
+    )
+    left = re.sub(r"\x1b\[[0-9;]*m", "", text) if color else text
+    assert not [c for c in left if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160]
+    assert (text != left) is color
+    assert "[bold red]markup[/] :smile:" in " ".join(left.split())
+
+
+def test_ascii_is_enough():
+    text = terminal(everywhere("naïve 日本語 🏔️"), Look(unicode=False)) + terminal(RUN, Look(unicode=False))
+    assert text.isascii()
+    assert "answer_hallucination v" in text
+    assert "0.442 - 0.944a " in text  # the mark of a footnote must not look like a digit
+
+
+def test_the_environment_decides_nothing(monkeypatch):
+    expected = terminal(RUN, Look(color=True))
+    for name, value in {"COLUMNS": "40", "NO_COLOR": "1", "TERM": "dumb", "FORCE_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+    assert terminal(RUN, Look(color=True)) == expected
+
+
+@pytest.mark.parametrize(
+    ("run", "line"),
+    [
+        pytest.param(
+            replace(RUN, gate=Gate(min_pass_rate=0.5, max_errors=2, max_unscored=1)),
+            "Gate passed: 14 of 18 judged trials passed",
+            id="passed",
+        ),
+        pytest.param(RUN, "Gate failed: 14 of 18 judged trials passed (0.7778), less than 0.9.", id="failed"),
+        pytest.param(EMPTY, "Gate cannot tell: No cases ran.", id="nothing ran"),
+    ],
+)
+def test_the_verdict_is_said_in_words(run, line):
+    assert line in terminal(run)
+
+
+def test_figures_and_a_verdict_found_before_are_not_found_again():
+    verdict = GateVerdict(outcome="pass", reasons=("Because.",))
+    text = terminal(replace(RUN, results=()), summary=summarise(RUN), verdict=verdict)
+    assert "Gate passed: Because." in text
+    assert "13 of 16 passed" in text
+
+
+def test_the_reader_learns_where_the_run_is_and_how_to_go_on():
+    text = terminal(replace(RUN, status="interrupted"), Look(width=120, store="s.db"))
+    assert "Kept in s.db; look again with: evalmark show 20261121-101500-3f9a --failed" in text
+    assert "Go on with: evalmark run suite.yaml --resume 20261121-101500-3f9a" in text
+    assert "Kept in" not in terminal(RUN)
+
+
+def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
+    text = terminal(RUN, Look(width=120, worst=2))
+    assert text.index("✗ q4\n") < text.index("✗ q4 (repeat 2)")
+    assert "✗ q3" not in text
+    assert "unsupported           “Zermatt lies to the north of it.”" in text
+    assert "worst cases" not in terminal(RUN, Look(worst=0))
+
+
+def test_a_list_without_runs_says_so():
+    assert run_list([]).strip() == "No runs yet."
+    assert "20261121-101500-3f9a" in run_list([RUN])
+
+
+def test_a_case_in_full_keeps_its_lines():
+    result = replace(RESULTS[0], output=replace(RESULTS[0].output, value="one\n  two\nthree"))
+    lines = [line.strip() for line in one_case(result).splitlines()]
+    assert "answered              one" in lines
+    assert {"two", "three"} <= set(lines)

@@ -1,0 +1,51 @@
+"""A file's ending says which report it gets."""
+
+import subprocess
+import sys
+
+import pytest
+
+from evalmark.errors import ConfigError
+from evalmark.report import WRITERS, writer_for
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        pytest.param("out.json", "as_json", id="JSON"),
+        pytest.param("a.b/out.jsonl", "as_jsonl", id="a folder with a dot"),
+        pytest.param("OUT.CSV", "as_csv", id="capitals"),
+        pytest.param("out.md", "as_markdown", id="Markdown"),
+        pytest.param("out.html", "as_html", id="HTML"),
+        pytest.param("out.junit.xml", "as_junit", id="JUnit"),
+        pytest.param("results.xml", "as_junit", id="any XML is JUnit"),
+    ],
+)
+def test_the_ending_decides(path, name):
+    assert writer_for(path).__name__ == name
+
+
+@pytest.mark.parametrize("path", ["out.txt", "out", "json", "out.json.bak", ""])
+def test_other_endings_are_refused_with_those_known(path):
+    with pytest.raises(
+        ConfigError, match=r"no report has this ending. Use one of .json .jsonl .csv .md .html .junit.xml .xml"
+    ):
+        writer_for(path)
+
+
+def test_the_endings_cannot_be_changed():
+    with pytest.raises(TypeError):
+        WRITERS[".txt"] = None
+
+
+def test_importing_the_rooms_loads_nothing_heavy():
+    code = "import sys, evalmark.report, evalmark.stats; sys.exit(bool({'rich', 'numpy', 'scipy', 'statistics'} & sys.modules.keys()))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("room", ["evalmark.report", "evalmark.stats"])
+def test_every_public_name_is_there(room):
+    module = __import__(room, fromlist=["x"])
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        module.nothing_of_the_kind  # noqa: B018
