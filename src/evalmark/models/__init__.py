@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .foreign import as_embedder
     from .loading import load_embedder
     from .local import LocalEmbedder
-    from .routes import routes
+    from .routes import routes_for
     from .shelf import LocalModel, get_model, local_models
     from .weights import KNOWN, KnownModel, Progress, cache_folder, find_weights, known_model
 
@@ -30,7 +30,7 @@ _HOME = {
     "known_model": "weights",
     "load_embedder": "loading",
     "local_models": "shelf",
-    "routes": "routes",
+    "routes_for": "routes",
 }
 
 __all__ = [
@@ -48,7 +48,7 @@ __all__ = [
     "known_model",
     "load_embedder",
     "local_models",
-    "routes",
+    "routes_for",
 ]
 
 

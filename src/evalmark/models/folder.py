@@ -178,7 +178,7 @@ def _pooling(path: Path, folder: str) -> str:
 
 def _encoder(config: Mapping[str, Any], modules: Mapping[str, Any], weights: TensorFile, path: Path) -> Encoder:
     place = path / "config.json"
-    family, act = config.get("model_type"), config.get("hidden_act", "gelu")
+    family, act = str(config.get("model_type")), str(config.get("hidden_act", "gelu"))
     if family not in _FAMILIES:
         raise ModelError(f"{place}: model_type is {family!r}; evalmark runs {', '.join(_FAMILIES)}.")
     if config.get("position_embedding_type", "absolute") != "absolute" or config.get("is_decoder"):

@@ -15,7 +15,7 @@ from evalmark.errors import ModelError, need
 
 from .folder import HASHED, ModelFolder, pinned, read_folder, sha256
 from .packing import pack
-from .runtime import has_bf16, open_exact, open_fast, processors
+from .runtime import has_bf16, open_exact, open_openvino, processors
 from .vectors import clean_texts
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class LocalEmbedder:
     @cached_property
     def loaded(self) -> Loaded:
         """The model in memory."""
-        infer = (open_fast if self.mode_in_force == "fast" else open_exact)(self.folder)
+        infer = (open_openvino if self.mode_in_force == "fast" else open_exact)(self.folder)
         return Loaded(infer=infer, tokenizer=_tokenizer(self.folder), folder=self.folder)
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":

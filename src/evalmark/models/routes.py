@@ -25,7 +25,7 @@ _CHUNK = 1 << 18
 _HUB = "https://huggingface.co"
 
 
-def routes(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple[Route, ...]:
+def routes_for(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple[Route, ...]:
     """The routes that the settings allow: nothing but this machine when they say offline."""
     if settings.offline:
         return (InstalledPackage(),)
@@ -80,6 +80,9 @@ class Hub:
             try:
                 with urllib.request.urlopen(address, timeout=self.patience) as source:  # noqa: S310  checked above
                     _copy(source, file, into, progress, deadline)
+            except urllib.error.HTTPError as error:
+                error.close()
+                raise RouteError(f"{address} answered {error.code} {error.reason}") from error
             except urllib.error.URLError as error:
                 raise RouteError(f"{address} is out of reach: {error.reason}") from error
             except (TimeoutError, ConnectionError, http.client.HTTPException, ValueError) as error:
@@ -164,4 +167,6 @@ def _copy(source: IO[bytes], file: KnownFile, into: Path, progress: Progress, de
             if time.monotonic() > deadline:
                 raise RouteError(f"{file.name} came too slowly: {done:,} of {file.size:,} bytes")
     if done < file.size or source.read(1):
-        raise RouteError(f"{file.name} has {'more' if done == file.size else f'only {done:,} of'} {file.size:,} bytes")
+        raise RouteError(
+            f"{file.name} has {'more than' if done == file.size else f'only {done:,} of'} {file.size:,} bytes"
+        )

@@ -1,4 +1,4 @@
-"""The two runtimes that can run a graph: ONNX Runtime in 32 bits, OpenVINO in bf16."""
+"""The two runtimes that can run a graph: ONNX Runtime for the exact mode, OpenVINO for the fast one."""
 
 import os
 import threading
@@ -63,17 +63,13 @@ def has_bf16() -> bool:
     return "BF16" in capabilities
 
 
-def open_fast(folder: ModelFolder) -> "Infer":
-    """OpenVINO in bf16.
+def open_openvino(folder: ModelFolder, precision: str = "bf16") -> "Infer":
+    """OpenVINO, which multiplies in bf16 where the processor can.
 
     Raises:
         ModelError: the runtime refuses the model.
         MissingExtraError: OpenVINO is not installed.
     """
-    return _open_openvino(folder, "bf16")
-
-
-def _open_openvino(folder: ModelFolder, precision: str) -> "Infer":
     core = need("openvino", "openvino").Core()
     workers = str(processors())
     hints = {"INFERENCE_PRECISION_HINT": precision, "NUM_STREAMS": workers, "INFERENCE_NUM_THREADS": workers}

@@ -43,7 +43,7 @@ def get_model(name: str, settings: Settings, progress: Progress | None = None) -
     if found := find_weights(model, cache):
         return found
     # Asked of the package, which loads the room's network half only now.
-    return get_weights(model, cache, models.routes(settings), progress)
+    return get_weights(model, cache, models.routes_for(settings), progress)
 
 
 def local_models(settings: Settings) -> tuple[LocalModel, ...]:

@@ -96,7 +96,7 @@ def _tensor(name: str, row: Any, path: Path, base: int) -> Tensor:
     fault = ModelError(f"{path}: the entry of tensor {name!r} is damaged: {str(row)[:200]!r}.")
     if not isinstance(row, dict):
         raise fault
-    dtype, shape, offsets = row.get("dtype"), row.get("shape"), row.get("data_offsets")
+    dtype, shape, offsets = str(row.get("dtype")), row.get("shape"), row.get("data_offsets")
     if dtype not in _WIDTHS or not _naturals(shape) or not _naturals(offsets) or len(offsets) != 2:
         raise fault
     if offsets[1] - offsets[0] != math.prod(shape) * _WIDTHS[dtype]:

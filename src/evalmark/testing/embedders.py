@@ -1,0 +1,88 @@
+"""Embedding models for tests: vectors that can be read off the text, and every call remembered."""
+
+import asyncio
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evalmark.errors import ModelError
+
+if TYPE_CHECKING:
+    from evalmark.roles.protocols import Vectors
+
+_ANGLE = re.compile(r"deg=(-?\d+(?:[._]\d+)?)")
+
+
+@dataclass(frozen=True, slots=True)
+class AngleEmbedder:
+    """The unit vector at the angle a text names by `deg=`; the zero vector for a text that names none.
+
+    An underscore may stand for the decimal point, where a point would end a sentence.
+
+    >>> import asyncio
+    >>> vectors = asyncio.run(AngleEmbedder()(["right deg=0", "up deg=90", "half deg=22_5", "no angle"]))
+    >>> vectors.round(3).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.9240000247955322, 0.382999986410141], [0.0, 0.0]]
+    """
+
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+    """The texts of every call."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Always the same."""
+        return "testing:angle"
+
+    async def __call__(self, texts: Sequence[str]) -> "Vectors":
+        """One vector a text, in order."""
+        self.asked.append(tuple(texts))
+        angles = [_ANGLE.search(text) for text in texts]
+        turns = [math.radians(float(a.group(1).replace("_", "."))) if a else None for a in angles]
+        rows = [(math.cos(t), math.sin(t)) if t is not None else (0.0, 0.0) for t in turns]
+        return np.array(rows, np.float32).reshape(len(rows), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class HashEmbedder:
+    """A unit vector for each text that has nothing to do with its meaning, and nearly nothing with any other.
+
+    >>> import asyncio
+    >>> a, b, c = asyncio.run(HashEmbedder()(["one", "one", "two"]))
+    >>> bool((a == b).all()), bool((a == c).all())
+    (True, False)
+    """
+
+    dimensions: int = 8
+    seconds: float = 0.0
+    """How long each call takes, as a model would."""
+    fails_on: str = ""
+    """A call with this text in it raises ModelError."""
+    asked: list[tuple[str, ...]] = field(default_factory=list)
+    """The texts of every call."""
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the dimensions."""
+        return f"testing:hash-{self.dimensions}"
+
+    async def __call__(self, texts: Sequence[str]) -> "Vectors":
+        """One vector a text, in order.
+
+        Raises:
+            ModelError: the text it fails on is among them.
+        """
+        self.asked.append(tuple(texts))
+        await asyncio.sleep(self.seconds)
+        if self.fails_on and self.fails_on in texts:
+            raise ModelError(f"the embedder fails on {self.fails_on!r}")
+        return np.array([self._vector(text) for text in texts], np.float32).reshape(len(texts), self.dimensions)
+
+    def _vector(self, text: str) -> "Vectors":
+        seed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        vector = np.random.default_rng(list(seed)).standard_normal(self.dimensions)
+        return (vector / np.linalg.norm(vector)).astype(np.float32)

