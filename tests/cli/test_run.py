@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 BOT = """
-import sys, time
+import os, sys, time
 
 def answer(text):
     return text.upper()
@@ -18,6 +18,10 @@ def picky(text):
 
 def leaves(text):
     sys.exit(3)
+
+def wanders(text):
+    os.chdir("/")
+    return text.upper()
 """
 
 
@@ -129,6 +133,16 @@ def test_flags_win_over_environment_and_project(evalmark, suite, world, monkeypa
     assert (world / "environment.db").exists()
     evalmark("run", suite(), "--store", "flag.db")
     assert (world / "flag.db").exists()
+
+
+def test_a_target_that_changes_the_working_directory_changes_nothing_else(evalmark, suite, world):
+    suite(target="bot:wanders")
+    more = json.loads((world / "suite.json").read_text())
+    (world / "more.jsonl").write_text('{"id": "z", "input": "z", "expected": "Z"}')
+    (world / "suite.json").write_text(json.dumps(more | {"datasets": ["cases.jsonl", "more.jsonl"]}))
+    said = evalmark("run", "suite.json", "-o", "out.md")
+    assert said.code == 0, said.text
+    assert (world / "out.md").is_file()
 
 
 def test_several_suites_give_the_worst_code(evalmark, suite, world):

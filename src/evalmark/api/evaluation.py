@@ -6,7 +6,7 @@ from os import PathLike, environ
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from evalmark.cases import as_cases, dataset_name, read_cases
+from evalmark.cases import as_cases
 from evalmark.errors import ConfigError
 from evalmark.models import as_embedder, load_embedder
 from evalmark.roles import Embedder, Target
@@ -18,7 +18,7 @@ from evalmark.values import Case, DatasetInfo, Gate, Run
 from .conduct import Conduct, execute
 from .door import now
 from .ledger import Memory
-from .plan import Asked, Plan, Source, ask
+from .plan import Asked, Plan, Source, ask, file_source
 
 Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
 Task = Callable[..., Any] | str | None
@@ -106,13 +106,6 @@ def _source(data: Data) -> Source:
         return file_source(Path(data))
     cases = tuple(as_cases(data))
     return Source(info=DatasetInfo(name="cases"), read=lambda note: iter(cases))
-
-
-def file_source(path: Path) -> Source:
-    """A dataset in a file."""
-    return Source(
-        info=DatasetInfo(name=dataset_name(path), path=str(path)), read=lambda note: read_cases(path, notes=note)
-    )
 
 
 def embedder_for(

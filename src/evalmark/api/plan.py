@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalmark.cases import BadRow
+from evalmark.cases import BadRow, ReadOptions, dataset_name, read_cases
 from evalmark.errors import ConfigError, DataError
 from evalmark.models import CachedEmbedder
 from evalmark.roles import Embedder, EmbeddingCache, Target
@@ -16,6 +16,7 @@ from evalmark.values import Case, DatasetInfo, Gate, fingerprint
 
 CHECKED_ROWS = 1_000
 """Rows of each dataset that are read and checked before the first trial."""
+AS_IT_IS = ReadOptions()
 MOST_FAULTS = 20
 """Faults of one dataset that are named; the rest is counted."""
 
@@ -30,6 +31,16 @@ class Source:
     info: DatasetInfo
     read: Callable[[Note], Iterator[Case | BadRow]]
     """Starts from the first row; tells its argument what a reader of the run should know."""
+
+
+def file_source(path: Path, name: str = "", options: ReadOptions = AS_IT_IS) -> Source:
+    """A dataset in a file; it can be read also after a target has changed the working directory."""
+    here = Path.cwd()
+    info = DatasetInfo(name=name or dataset_name(path), path=str(path))
+    return Source(
+        info=info,
+        read=lambda note: read_cases(path if Path.cwd() == here else here / path, options=options, notes=note),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

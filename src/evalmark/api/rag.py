@@ -7,8 +7,8 @@ from evalmark.scorers import FLAGS
 from evalmark.settings import Settings
 from evalmark.values import Gate
 
-from .evaluation import embedder_for, file_source
-from .plan import Plan, ask
+from .evaluation import embedder_for
+from .plan import Plan, ask, file_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

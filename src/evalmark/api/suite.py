@@ -3,17 +3,17 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evalmark.cases import ReadOptions, read_cases
+from evalmark.cases import ReadOptions
 from evalmark.errors import ConfigError
 from evalmark.roles import Target
 from evalmark.scorers import FLAGS
 from evalmark.settings import Settings
-from evalmark.suites import DatasetSpec, Suite, read_suite
+from evalmark.suites import Suite, read_suite
 from evalmark.targets import Given, as_target
-from evalmark.values import DatasetInfo, Gate
+from evalmark.values import Gate
 
 from .evaluation import embedder_for
-from .plan import Asked, Plan, Source, ask, refuse
+from .plan import Asked, Plan, ask, file_source, refuse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def plan_suite(path: Path, settings: Settings, overrides: Overrides = Overrides(
     wanted = overrides.embeddings or suite.embeddings or settings.embeddings
     return Plan(
         name=suite.name,
-        sources=tuple(_source(spec) for spec in suite.datasets),
+        sources=tuple(file_source(s.path, s.name, ReadOptions(**s.options)) for s in suite.datasets),
         target=target,
         asked=asked,
         embedder=embedder_for(asked, wanted, settings, folders),
@@ -76,12 +76,6 @@ def _target(name: str | None, path: Path, folders: tuple[Path, ...], faults: lis
     except ConfigError as fault:
         faults.append(f"{path}: {fault}")
         return Given()
-
-
-def _source(spec: DatasetSpec) -> Source:
-    info = DatasetInfo(name=spec.name, path=str(spec.path))
-    options = ReadOptions(**spec.options)
-    return Source(info=info, read=lambda note: read_cases(spec.path, options=options, notes=note))
 
 
 def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:

@@ -45,6 +45,7 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
     Raises:
         EvalmarkError: a fault of the plan, of the store or of a report's path, as a sentence.
     """
+    reports = [path.absolute() for path in show.reports]  # a target may change the working directory
     for path in show.reports:
         report.writer_for(path)  # an ending nobody knows is said before anything runs
     with store.open_store(settings.store) as ledger:
@@ -55,7 +56,7 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
             print(report.terminal(run, look(settings.store), summary=summary, verdict=verdict), end="")
             for line in show.remarks(summary) if show.remarks else ():
                 print(line)
-        for path in show.reports:
+        for path in reports:
             api.save(run, path)
     if run.status == "interrupted":
         print(
