@@ -1,8 +1,32 @@
 """Runs and the vectors of texts, in one SQLite file."""
 
-from .health import Health
-from .names import new_run_id
-from .salvage import Salvaged, salvage
-from .store import Store, open_store
+from typing import TYPE_CHECKING
 
-__all__ = ["Health", "Salvaged", "Store", "new_run_id", "open_store", "salvage"]
+from evalmark.errors import deferred
+
+if TYPE_CHECKING:
+    from .health import Health
+    from .names import new_run_id
+    from .salvage import Salvaged, salvage
+    from .store import Store, open_store
+
+__all__ = [
+    "Health",
+    "Salvaged",
+    "Store",
+    "new_run_id",
+    "open_store",
+    "salvage",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "Health": "health",
+        "Salvaged": "salvage",
+        "Store": "store",
+        "new_run_id": "names",
+        "open_store": "store",
+        "salvage": "salvage",
+    },
+)

@@ -31,7 +31,7 @@ def explained(path: Path, *, needed: int = 0, what: str = "what was to be saved"
         raise StoreBusyError(
             f"{path}: another process has been writing for too long; wait for it to end, or {ELSEWHERE}."
         ) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError) as error:
         raise StoreError(damaged(path, error)) from error
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
         raise StoreError(

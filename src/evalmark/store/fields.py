@@ -175,6 +175,9 @@ def _one_of(words: tuple[str, ...]) -> Callable[[Any], Any]:
     return check
 
 
+a_status = _one_of(get_args(RunStatus))
+
+
 def _mapping_of(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: {key: check(item) for key, item in an_object(value).items()}
 
@@ -239,7 +242,7 @@ RUN: Spec = {
     "name": _NAME,
     "created": _NAME,
     "finished": _NAME,
-    "status": Field(_kept_text, _one_of(get_args(RunStatus))),
+    "status": Field(_kept_text, a_status),
     "target": _TEXT,
     "datasets": _many(DatasetInfo, {"name": _NAME, "path": _TEXT, "rows": _COUNT}),
     "metrics": _many(Metric, {"name": _NAME, "direction": _DIRECTION, "threshold": _NUMBER, "unit": _TEXT}),

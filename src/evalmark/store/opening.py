@@ -92,17 +92,24 @@ def reading(path: Path, notes: Notes = lambda _: None) -> apsw.Connection:
 def _connect(path: Path, notes: Notes, flags: int = apsw.SQLITE_OPEN_READWRITE, query: str = "") -> apsw.Connection:
     name = path.as_uri() + query if query else str(path)
     db = apsw.Connection(name, flags=flags | (apsw.SQLITE_OPEN_URI if query else 0))
-    db.set_busy_handler(Patience(path, notes))
-    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-    db.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
-    db.execute("""
-        pragma synchronous = full;      -- a commit is on the disk before it counts
-        pragma fullfsync = on;          -- on macOS too
-        pragma cell_size_check = on;
-        pragma temp_store = memory;     -- needs no /tmp
-    """)
+    try:
+        db.set_busy_handler(Patience(path, notes))
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+        db.execute(_HABITS)
+    except BaseException:
+        db.close()
+        raise
     return db
+
+
+_HABITS = """
+    pragma synchronous = full;      -- a commit is on the disk before it counts
+    pragma fullfsync = on;          -- on macOS too
+    pragma cell_size_check = on;
+    pragma temp_store = memory;     -- needs no /tmp
+"""
 
 
 def _connect_read_only(path: Path, notes: Notes) -> apsw.Connection:

@@ -12,6 +12,7 @@ from evalmark.errors import StoreError
 from evalmark.values import Result, Run
 
 from .faults import explained
+from .fields import a_status
 from .holder import Holder, from_text, is_gone, started
 from .names import back_from_last, near
 from .opening import reading
@@ -50,7 +51,7 @@ class StoredResults(Collection[Result]):
     def _decoded(self, db: Connection, row: Row) -> Result:
         try:
             return decode_result(row)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             run = db.execute("select id from run where number = ?", (self.number,)).get
             raise StoreError(
                 f"{self.path}: run {run}: the stored result of case {row.case_id!r} of {row.dataset!r} is damaged "
@@ -115,12 +116,12 @@ def unfinished_run(db: Connection, path: Path, here: Holder, plan: str | bytes, 
     return None if row is None else _run(path, here, *row)
 
 
-def _run(path: Path, here: Holder, number: int, status: str, holder: str | None, header: str) -> Run:
+def _run(path: Path, here: Holder, number: int, status: Any, holder: str | None, header: str) -> Run:
     """A run as a reader should see it: one whose process is gone was interrupted."""
     try:
-        run, writer = decode_run(header), from_text(holder)
-    except ValueError as error:
+        run, writer, status = decode_run(header), from_text(holder), a_status(status)
+    except (ValueError, TypeError) as error:
         raise StoreError(f"{path}: the header of run number {number} is damaged ({error}).") from error
     if status == "running" and (writer is None or is_gone(writer, here, started)):
         status = "interrupted"
-    return replace(run, status=status, results=StoredResults(path, number))  # type: ignore[arg-type]
+    return replace(run, status=status, results=StoredResults(path, number))

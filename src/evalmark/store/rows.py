@@ -1,6 +1,7 @@
 """A result as one row of the store, and back; the same for the header of a run."""
 
 import json
+import zlib
 from typing import Any, NamedTuple
 
 from evalmark.values import Case, Output, Result, Run, Score, Trial
@@ -24,6 +25,8 @@ class Row(NamedTuple):
     output: str
     content: str
     """The fields of the case, without its id and place."""
+    checksum: int = 0
+    """Of all columns but position and place, which change when a case moves."""
 
 
 def encode_result(result: Result) -> Row:
@@ -31,7 +34,7 @@ def encode_result(result: Result) -> Row:
     trial, case = result.trial, result.trial.case
     content = filled(case, CASE)
     del content["id"]
-    return Row(
+    row = Row(
         dataset=sql_text(trial.dataset),
         position=trial.position,
         repeat=trial.repeat,
@@ -45,6 +48,7 @@ def encode_result(result: Result) -> Row:
         output=to_json(filled(result.output, OUTPUT)),
         content=to_json(content),
     )
+    return row._replace(checksum=_checksum(row))
 
 
 def decode_result(row: Row) -> Result:
@@ -62,7 +66,18 @@ def decode_result(row: Row) -> Result:
         repeat=a_whole_number(row.repeat),
     )
     scores = tuple(read(Score, SCORE, item) for item in a_list(json.loads(row.scores)))
-    return Result(trial=trial, output=read(Output, OUTPUT, json.loads(row.output)), scores=scores)
+    output = read(Output, OUTPUT, json.loads(row.output))
+    if row.checksum != _checksum(row):
+        raise ValueError("its checksum is wrong")
+    return Result(trial=trial, output=output, scores=scores)
+
+
+def _checksum(row: Row) -> int:
+    named = (row.dataset, row.repeat, row.target, row.case_id, row.fingerprint, row.verdict, row.seconds)
+    total = zlib.crc32(repr(named).encode(errors="surrogatepass"))
+    for text in (row.scores, row.output, row.content):
+        total = zlib.crc32(text.encode(), total)
+    return total
 
 
 def _case(content: Any, case_id: str, place: str) -> Case:

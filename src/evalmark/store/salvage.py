@@ -98,30 +98,32 @@ class _Rescue:
     def _rows(self, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
         """All rows of a table that can be read, each asked for by its number: damage hides only itself."""
         query = f"select number, {columns} from {table} where number = ?"  # noqa: S608  columns, not data
-        for number in range(1, self._last(table) + 1):
+        for number in self._numbers(table):
             try:
                 row = self.damaged.execute(query, (number,)).fetchone()
-            except apsw.Error:
+            except (apsw.Error, UnicodeDecodeError):
                 self.lost += 1
                 continue
             if row is not None:
                 yield row
 
-    def _last(self, table: str) -> int:
-        """The largest row number that the table or any of its indices shows."""
-        last = 0
+    def _numbers(self, table: str) -> list[int]:
+        """The row numbers that the table or an index shows, and all that may be between them."""
+        found: set[int] = set()
         for query in _NUMBERS[table]:
             with contextlib.suppress(apsw.Error):  # what was seen before the damage counts
-                for (number,) in self.damaged.execute(query):
-                    last = max(last, number or 0)
-        return last
+                found.update(row[0] for row in self.damaged.execute(query) if isinstance(row[0], int))
+        possible = self.damaged.pragma("page_count") * _MOST_ROWS  # a damaged number may be anything
+        return sorted(found.union(range(1, min(max(found, default=0), possible) + 1)))
 
 
+_MOST_ROWS = 100
+"""More than a page can hold."""
 _NUMBERS = {
-    "run": ("select max(number) from run", "select number from run order by number", "select seq from sqlite_sequence"),
+    "run": ("select number from run order by number", "select number from run order by number desc"),
     "result": (
-        "select max(number) from result",
         "select number from result not indexed order by number",
+        "select number from result not indexed order by number desc",
         "select number from result indexed by result_order",
         "select number from result indexed by result_once",
     ),

@@ -44,7 +44,8 @@ def s1_runs_results_vectors(db: Connection) -> None:
             place any not null,
             scores text not null,                      -- JSON
             output text not null,                      -- JSON
-            content text not null                      -- the case, as JSON
+            content text not null,                     -- the case, as JSON
+            checksum integer not null                  -- CRC-32; disks forget, and SQLite does not notice
         ) strict;
         create unique index result_once on result(run, dataset, case_id, target, repeat, fingerprint);
         create index result_order on result(run, source, dataset, position, repeat, target);
