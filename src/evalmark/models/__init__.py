@@ -3,8 +3,9 @@
 Each name loads its file at first use, so that asking for weights does not load an array library.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .cached import CachedEmbedder, MemoryCache
@@ -14,24 +15,6 @@ if TYPE_CHECKING:
     from .routes import routes_for
     from .shelf import LocalModel, get_model, local_models
     from .weights import KNOWN, KnownModel, Progress, cache_folder, find_weights, known_model
-
-_HOME = {
-    "KNOWN": "weights",
-    "CachedEmbedder": "cached",
-    "KnownModel": "weights",
-    "LocalEmbedder": "local",
-    "LocalModel": "shelf",
-    "MemoryCache": "cached",
-    "Progress": "weights",
-    "as_embedder": "foreign",
-    "cache_folder": "weights",
-    "find_weights": "weights",
-    "get_model": "shelf",
-    "known_model": "weights",
-    "load_embedder": "loading",
-    "local_models": "shelf",
-    "routes_for": "routes",
-}
 
 __all__ = [
     "KNOWN",
@@ -51,8 +34,23 @@ __all__ = [
     "routes_for",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOME[name]}", __name__), name)
+__getattr__ = deferred(
+    __name__,
+    {
+        "CachedEmbedder": "cached",
+        "KNOWN": "weights",
+        "KnownModel": "weights",
+        "LocalEmbedder": "local",
+        "LocalModel": "shelf",
+        "MemoryCache": "cached",
+        "Progress": "weights",
+        "as_embedder": "foreign",
+        "cache_folder": "weights",
+        "find_weights": "weights",
+        "get_model": "shelf",
+        "known_model": "weights",
+        "load_embedder": "loading",
+        "local_models": "shelf",
+        "routes_for": "routes",
+    },
+)

@@ -125,5 +125,12 @@ def _unique(name: str) -> str:
 
 def _content(code: CodeType) -> str:
     """What a function does, whatever the place of its lines in the file."""
-    constants = [_content(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    constants = [_constant(constant) for constant in code.co_consts]
     return f"{code.co_code.hex()} {code.co_names} {constants}"
+
+
+def _constant(value: object) -> str:
+    if isinstance(value, CodeType):
+        return _content(value)
+    # The order of a set differs from process to process.
+    return str(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
