@@ -1,7 +1,8 @@
 """Reports: functions from a run to text. They open no file, read no store and print nothing."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .cleaning import clean
@@ -32,22 +33,23 @@ __all__ = [
     "writer_for",
 ]
 
-_FILES = {
-    "cleaning": ("clean",),
-    "digest": ("as_markdown",),
-    "document": ("as_json", "as_jsonl"),
-    "junit": ("as_junit",),
-    "options": ("Look", "Options", "Writer"),
-    "page": ("as_html",),
-    "screen": ("one_case", "run_list", "terminal"),
-    "sheet": ("as_csv",),
-    "writers": ("WRITERS", "writer_for"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Loads a name's file at first use, so that importing the room costs nothing."""
-    for file, names in _FILES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{file}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = deferred(
+    __name__,
+    {
+        "Look": "options",
+        "Options": "options",
+        "WRITERS": "writers",
+        "Writer": "options",
+        "as_csv": "sheet",
+        "as_html": "page",
+        "as_json": "document",
+        "as_jsonl": "document",
+        "as_junit": "junit",
+        "as_markdown": "digest",
+        "clean": "cleaning",
+        "one_case": "screen",
+        "run_list": "screen",
+        "terminal": "screen",
+        "writer_for": "writers",
+    },
+)

@@ -170,9 +170,7 @@ def _worst(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
 
 def _named(result: Result) -> Text:
     verdict = result.verdict
-    line = Text(f"{_MARKS[verdict]} ", style=_COLORS.get(verdict, "dim"))
-    line.append(wording.name_of(result), style="bold")
-    return line
+    return Text.assemble((f"{_MARKS[verdict]} ", _COLORS.get(verdict, "dim")), (wording.name_of(result), "bold"))
 
 
 def _fields() -> Table:

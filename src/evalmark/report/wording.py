@@ -92,9 +92,7 @@ def facts(run: Run, summary: Summary) -> list[str]:
     if total.cases != total.trials:
         found.append(count(total.cases, "case"))
     if total.seconds_median is not None:
-        found.append(
-            f"{duration(total.seconds_median)} an answer ({duration(total.seconds_p95)} at the 95th percentile)"
-        )
+        found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
     return [fact for fact in found if fact]
 
 
@@ -114,7 +112,7 @@ def endings(group: Group) -> str:
         if n:
             found.append(count(n, noun) if noun == "error" else f"{n:,} {noun}")
     if tally.flips:
-        found.append(f"{count(tally.flips, 'case')} with another verdict on another repeat")
+        found.append(f"{tally.flips:,} of {count(tally.cases, 'case')} flipped between repeats")
     return " · ".join(found)
 
 

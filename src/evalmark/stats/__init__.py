@@ -1,7 +1,8 @@
 """What the numbers are worth: intervals, the figures of a run, and the verdict of its gate."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .collect import summarise
@@ -30,18 +31,25 @@ __all__ = [
     "wilson",
 ]
 
-_FILES = {
-    "collect": ("summarise",),
-    "gate": ("GateVerdict", "Outcome", "judge"),
-    "intervals": ("LEVEL", "Interval", "clopper_pearson", "wilson"),
-    "means": ("clustered_error", "mean", "mean_interval", "share_interval"),
-    "summary": ("Group", "MetricSummary", "Share", "Summary", "Tally"),
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Loads a name's file at first use, so that importing the room costs nothing."""
-    for file, names in _FILES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{file}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = deferred(
+    __name__,
+    {
+        "GateVerdict": "gate",
+        "Group": "summary",
+        "Interval": "intervals",
+        "LEVEL": "intervals",
+        "MetricSummary": "summary",
+        "Outcome": "gate",
+        "Share": "summary",
+        "Summary": "summary",
+        "Tally": "summary",
+        "clopper_pearson": "intervals",
+        "clustered_error": "means",
+        "judge": "gate",
+        "mean": "means",
+        "mean_interval": "means",
+        "share_interval": "means",
+        "summarise": "collect",
+        "wilson": "intervals",
+    },
+)
