@@ -117,16 +117,26 @@ def _last_quote(lines: Iterable[str], line: int, delimiter: str, spaced: bool) -
 
 def _lines(reading: Reading) -> Iterator[str]:
     r"""The lines with their ends, whether these are \n, \r\n or \r."""
-    rest, number = "", 1
+    held, number = list[str](), 1
     for chunk in text_chunks(reading.path, reading.options.encoding):
-        lines = _LINE.findall(rest + chunk)
-        rest = lines.pop() if lines else ""
-        yield from lines
-        number += len(lines)
-        if len(rest) > MAX_ROW:
+        if held and held[-1].endswith("\r") and chunk.startswith("\n"):
+            held.append("\n")
+            chunk = chunk[1:]
+        lines = _LINE.findall(chunk)
+        if held and held[-1].endswith(("\r", "\n")):
+            lines.insert(0, "")
+        if not lines:
+            continue
+        held.append(lines[0])
+        if len(lines) > 1:
+            yield "".join(held)
+            yield from lines[1:-1]
+            number += len(lines) - 1
+            held = lines[-1:]
+        if sum(map(len, held)) > MAX_ROW:
             raise PlacedError(reading.place(number), f"the line is longer than {MAX_ROW >> 20} MiB; split it.")
-    if rest:
-        yield from _LINE.findall(rest)
+    if held:
+        yield "".join(held)
 
 
 def _header_line(reading: Reading) -> str:

@@ -50,7 +50,7 @@ def made_id(input: Any, history: Any, expected: Any, row: Any) -> str:  # noqa: 
 
 
 class Places:
-    """Where each id was first seen: 16 bytes an entry and slot, so a million ids need 32 MB.
+    """Where each id was first seen, in 16 bytes a slot: a million ids need 32 MB, or 64 a few ids later.
 
     Ids are known by a 64-bit hash; that two of a million different ids share one happens once in
     40 million files.

@@ -1,12 +1,17 @@
 """Strict JSON and YAML: text in, plain data and the places of it out."""
 
-from .document import DataPath, Document, document_of, load_document
-from .faults import PlacedError
-from .files import allowed_path, regular_file, safe_path
-from .json_stream import Item, JsonStream
-from .strict_json import parse_json
-from .strict_yaml import YamlItem, parse_yaml, yaml_items
-from .text import MAX_ROW, first_letter, known_encoding, read_text, text_chunks
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
+
+if TYPE_CHECKING:
+    from .document import DataPath, Document, document_of, load_document
+    from .faults import PlacedError
+    from .files import allowed_path, regular_file, safe_path
+    from .json_stream import Item, JsonStream
+    from .strict_json import parse_json
+    from .strict_yaml import YamlItem, parse_yaml, yaml_items
+    from .text import MAX_ROW, first_letter, known_encoding, read_text, text_chunks
 
 __all__ = [
     "MAX_ROW",
@@ -29,3 +34,28 @@ __all__ = [
     "text_chunks",
     "yaml_items",
 ]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "DataPath": "document",
+        "Document": "document",
+        "Item": "json_stream",
+        "JsonStream": "json_stream",
+        "MAX_ROW": "text",
+        "PlacedError": "faults",
+        "YamlItem": "strict_yaml",
+        "allowed_path": "files",
+        "document_of": "document",
+        "first_letter": "text",
+        "known_encoding": "text",
+        "load_document": "document",
+        "parse_json": "strict_json",
+        "parse_yaml": "strict_yaml",
+        "read_text": "text",
+        "regular_file": "files",
+        "safe_path": "files",
+        "text_chunks": "text",
+        "yaml_items": "strict_yaml",
+    },
+)
