@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .health import Health
     from .names import new_run_id
-    from .salvage import Salvaged, salvage
+    from .rescue import Salvaged, salvage
     from .store import Store, open_store
 
 __all__ = [
@@ -23,10 +23,10 @@ __getattr__ = deferred(
     __name__,
     {
         "Health": "health",
-        "Salvaged": "salvage",
+        "Salvaged": "rescue",
         "Store": "store",
         "new_run_id": "names",
         "open_store": "store",
-        "salvage": "salvage",
+        "salvage": "rescue",
     },
 )

@@ -1,0 +1,40 @@
+"""One of several processes on one store: writes a run, or reads all of them until told to stop."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sample
+
+from evalmark.store import open_store
+
+COUNT = 40
+
+
+def write(path: str, name: str) -> None:
+    with open_store(path) as store:
+        store.start(sample.run(name))
+        sink = store.sink(name)
+        for trial in sample.trials([sample.case(n) for n in range(COUNT)]):
+            asyncio.run(sink.write([sample.answered(trial)]))
+        store.finish(sample.run(name, status="complete"))
+    sys.stdout.write(f"written {COUNT}\n")
+
+
+def read(path: str, enough: str) -> None:
+    """Until so many runs are complete; every result that was seen once must be seen ever after."""
+    most = 0
+    while True:
+        with open_store(path, read_only=True) as store:
+            runs = store.runs()
+            seen = sum(len(list(run.results)) for run in runs)
+            assert seen >= most, f"{most} results were seen before, now {seen}"
+            most = seen
+            if sum(run.status == "complete" for run in runs) == int(enough):
+                sys.stdout.write(f"seen {most}\n")
+                return
+
+
+if __name__ == "__main__":
+    {"write": write, "read": read}[sys.argv[1]](*sys.argv[2:])
