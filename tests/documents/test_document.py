@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 
-from evalmark.documents import document_of, load_document
+from evalmark.documents import document_of, has_key, load_document
 from evalmark.errors import DataError
 
 from .test_strict_json import json_data
@@ -57,3 +57,27 @@ def paths_of(value, path=()):
 def test_no_value_is_without_a_line(tmp_path_factory, data):
     document = document_of(json.dumps(data, indent=1), tmp_path_factory.getbasetemp() / "x.json")
     assert set(document.lines) == set(paths_of(data))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        pytest.param("x.json", '{"name": "x", "datasets": ["a"]', True, id="JSON: a suite, even broken behind the key"),
+        pytest.param(
+            "x.json", '{"name": {"datasets": 1}, "data": [{"datasets": 1}]}', False, id="JSON: only deeper down"
+        ),
+        pytest.param("x.json", '{"input": "a"}\n{"datasets": 1}', False, id="JSON: in a later line"),
+        pytest.param("x.json", '[{"datasets": 1}]', False, id="JSON: a list"),
+        pytest.param("x.json", "{", False, id="JSON: broken"),
+        pytest.param("x.yaml", "name: [a, {b: c}]\nx: {datasets: 1}\n'datasets': x", True, id="YAML: a suite"),
+        pytest.param("x.yaml", "{a: 1, datasets: [b]}", True, id="YAML: a suite in braces"),
+        pytest.param("x.yaml", "name: datasets\nx: {datasets: 1}\ny: [datasets]", False, id="YAML: only elsewhere"),
+        pytest.param("x.yaml", "[a, b]: datasets\ndatasets: 1", True, id="YAML: after an odd key"),
+        pytest.param("x.yaml", "- datasets: a", False, id="YAML: a list"),
+        pytest.param("x.yaml", "a: [", False, id="YAML: broken"),
+        pytest.param("x.yaml", "", False, id="YAML: empty"),
+    ],
+)
+def test_a_look_at_the_top_tells_a_suite_from_rows(world, name, text, found):
+    (world / name).write_text(text)
+    assert has_key(world / name, "datasets") is found

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
     from .text import MAX_ROW, first_letter, known_encoding, read_text, text_chunks
+    from .top import has_key
 
 __all__ = [
     "MAX_ROW",
@@ -24,6 +25,7 @@ __all__ = [
     "allowed_path",
     "document_of",
     "first_letter",
+    "has_key",
     "known_encoding",
     "load_document",
     "parse_json",
@@ -48,6 +50,7 @@ __getattr__ = deferred(
         "allowed_path": "files",
         "document_of": "document",
         "first_letter": "text",
+        "has_key": "top",
         "known_encoding": "text",
         "load_document": "document",
         "parse_json": "strict_json",

@@ -31,7 +31,7 @@ _FORBIDDEN = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U001
 """What YAML does not allow in a text, not even in quotes."""
 
 
-class _Text:
+class TextStream:
     """Pieces of text as the stream that PyYAML reads from."""
 
     def __init__(self, chunks: Iterator[str], place: str) -> None:
@@ -72,7 +72,7 @@ def parse_yaml(
     Raises:
         DataError: no YAML, several documents, a key twice, a circle, too many aliases, too deep a nest, a tag.
     """
-    builder = Builder(document_events(_Text(iter((text,)), place), place), place, is_text=is_text, notes=notes)
+    builder = Builder(document_events(TextStream(iter((text,)), place), place), place, is_text=is_text, notes=notes)
     builder.lines = lines
     first = next(builder.events, None)
     if first is None:
@@ -95,7 +95,7 @@ def yaml_items(
     Raises:
         DataError: as `parse_yaml`; nothing after the faulty place can be read.
     """
-    builder = Builder(document_events(_Text(chunks, place), place), place, is_text=is_text, notes=notes)
+    builder = Builder(document_events(TextStream(chunks, place), place), place, is_text=is_text, notes=notes)
     first = next(builder.events, None)
     if first is None:
         return
