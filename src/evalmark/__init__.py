@@ -3,35 +3,15 @@
 Importing it does nothing and loads next to nothing: each name loads its room at first use.
 """
 
-from typing import TYPE_CHECKING
-
 from evalmark.errors import deferred
+
+TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
 
 if TYPE_CHECKING:
     from .api import evaluate, evaluate_async
     from .errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
     from .scorers import Similarity
     from .values import Case, Example, Gate, Output, Result, Run, Score, ToolCall, Turn
-
-_HOME = {
-    "Case": "values",
-    "ConfigError": "errors",
-    "DataError": "errors",
-    "EvalmarkError": "errors",
-    "Example": "values",
-    "Gate": "values",
-    "ModelError": "errors",
-    "Output": "values",
-    "Result": "values",
-    "Run": "values",
-    "Score": "values",
-    "Similarity": "scorers",
-    "StoreError": "errors",
-    "ToolCall": "values",
-    "Turn": "values",
-    "evaluate": "api",
-    "evaluate_async": "api",
-}
 
 __all__ = [
     "Case",
@@ -53,4 +33,25 @@ __all__ = [
     "evaluate_async",
 ]
 
-__getattr__ = deferred(__name__, _HOME)
+__getattr__ = deferred(
+    __name__,
+    {
+        "Case": "values",
+        "ConfigError": "errors",
+        "DataError": "errors",
+        "EvalmarkError": "errors",
+        "Example": "values",
+        "Gate": "values",
+        "ModelError": "errors",
+        "Output": "values",
+        "Result": "values",
+        "Run": "values",
+        "Score": "values",
+        "Similarity": "scorers",
+        "StoreError": "errors",
+        "ToolCall": "values",
+        "Turn": "values",
+        "evaluate": "api",
+        "evaluate_async": "api",
+    },
+)

@@ -4,9 +4,9 @@ A message is one sentence or several faults, one a line: where it happened, what
 """
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
 
 
 class EvalmarkError(Exception):
@@ -60,15 +60,17 @@ def need(module: str, extra: str) -> ModuleType:
         raise MissingExtraError(f"{module} is not installed. Run: pip install 'evalmark[{extra}]'") from missing
 
 
-def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """A package's `__getattr__` that loads the file of a name when the name is first used.
 
     `homes` says in which module of the package each name lives.
     """
 
-    def load(name: str) -> Any:
+    def load(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f".{homes[name]}", package), name)
+        found: object = getattr(importlib.import_module(f".{homes[name]}", package), name)
+        setattr(sys.modules[package], name, found)  # the next use does not come here
+        return found
 
     return load

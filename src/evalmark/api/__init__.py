@@ -19,28 +19,6 @@ if TYPE_CHECKING:
     from .suite import Overrides, plan_suite
     from .validation import validate
 
-_HOME = {
-    "Checked": "plan",
-    "Conduct": "conduct",
-    "Ledger": "ledger",
-    "Memory": "ledger",
-    "Overrides": "suite",
-    "Plan": "plan",
-    "RagJob": "rag",
-    "Source": "plan",
-    "check": "plan",
-    "evaluate": "evaluation",
-    "evaluate_async": "evaluation",
-    "examine": "doctor",
-    "execute": "conduct",
-    "now": "door",
-    "plan_rag": "rag",
-    "plan_suite": "suite",
-    "save": "files",
-    "validate": "validation",
-    "write_whole": "files",
-}
-
 __all__ = [
     "Checked",
     "Conduct",
@@ -63,4 +41,27 @@ __all__ = [
     "write_whole",
 ]
 
-__getattr__ = deferred(__name__, _HOME)
+__getattr__ = deferred(
+    __name__,
+    {
+        "Checked": "plan",
+        "Conduct": "conduct",
+        "Ledger": "ledger",
+        "Memory": "ledger",
+        "Overrides": "suite",
+        "Plan": "plan",
+        "RagJob": "rag",
+        "Source": "plan",
+        "check": "plan",
+        "evaluate": "evaluation",
+        "evaluate_async": "evaluation",
+        "examine": "doctor",
+        "execute": "conduct",
+        "now": "door",
+        "plan_rag": "rag",
+        "plan_suite": "suite",
+        "save": "files",
+        "validate": "validation",
+        "write_whole": "files",
+    },
+)

@@ -8,6 +8,7 @@ import typer
 
 from evalmark import api, report, stats
 from evalmark import store as kept
+from evalmark.errors import ConfigError
 
 from . import flags
 from .terminal import look
@@ -75,7 +76,7 @@ def write_report(
             api.save(found, path)
             print(f"{path}: {len(found.results)} results of {found.id}")
         if not output:
-            raise api.ConfigError("name at least one file with -o, for example -o report.html.")
+            raise ConfigError("name at least one file with -o, for example -o report.html.")
 
 
 def validate(
