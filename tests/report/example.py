@@ -2,7 +2,7 @@
 
 from evalmark.values import Case, DatasetInfo, Example, Gate, Metric, Output, Result, Run, Score, ToolCall, Trial, Turn
 
-HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[31m=HYPERLINK(\"http://x\")|<script>alert('&')</script>\x00\ud800 ![i](http://x/i.png) `a` *b*"
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m=HYPERLINK(\"http://x\")|<script>alert('&')</script>\x00\ud800 ![i](http://x/i.png) `a` *b*"
 
 METRICS = (
     Metric(name="answer_correctness", threshold=0.6, unit="cosine"),

@@ -90,6 +90,9 @@ def means(values, *, gaps=0, direction="higher", raw=False, **fields):
         pytest.param(
             means([0.9, 0.9], gaps=1, direction="lower"), 0.3, 1, id="lower is better, and zero would not save it"
         ),
+        pytest.param(
+            means([0.4, 0.4], gaps=1, direction="lower"), 0.3, 3, id="lower is better, and zero would save it"
+        ),
         pytest.param(means([7.0, 9.0], direction="lower", raw=True), 10, 0, id="raw numbers"),
         pytest.param(means([7.0, 9.0], gaps=1, direction="lower", raw=True), 5, 3, id="a raw number has no best"),
         pytest.param(means([]), 0.5, 3, id="no trial at all"),
