@@ -1,0 +1,188 @@
+"""Stores of every earlier release can be opened. What stands in `RELEASED` is history: it is never edited."""
+
+import asyncio
+import stat
+import threading
+
+import apsw
+import pytest
+
+from evalmark.errors import StoreError
+from evalmark.store import open_store
+from evalmark.store.opening import reading, writing
+from evalmark.store.schema import STEPS, version
+from evalmark.values import Case, DatasetInfo, Example, Output, Result, Run, Score, Trial
+
+from . import sample
+from .conftest import go_on, record
+from .crash_child import s2_title
+
+VERSION_1 = [
+    "pragma application_id = 1702260075",
+    """
+    create table run (
+        number integer primary key autoincrement, id text not null unique, plan any not null, suite any not null,
+        status text not null, pass integer not null, holder text, header text not null
+    ) strict
+    """,
+    """
+    create table result (
+        number integer primary key, run integer not null references run(number) on delete cascade,
+        pass integer not null, source integer not null, dataset any not null, position integer not null,
+        repeat integer not null, target any not null, case_id any not null, fingerprint text not null,
+        verdict text not null, seconds real, place any not null, scores text not null, output text not null,
+        content text not null, checksum integer not null
+    ) strict
+    """,
+    "create unique index result_once on result(run, dataset, case_id, target, repeat, fingerprint)",
+    "create index result_order on result(run, source, dataset, position, repeat, target)",
+    "create index result_verdict on result(run, verdict)",
+    "create table vector (key blob primary key, numbers blob not null) strict",
+    """
+    insert into run values (1, '20261121-143205-aaaa', 'p', 's.yaml', 'interrupted', 1, null,
+    '{"id":"20261121-143205-aaaa","name":"squares","created":"2026-11-21T14:32:05Z","status":"interrupted","datasets":[{"name":"squares.jsonl"}],"repeat":1,"suite":"s.yaml","plan":"p"}')
+    """,
+    """
+    insert into result values (1, 1, 1, 0, 'squares.jsonl', 0, 0, 'app:square', 'case-01',
+    '55d415e5af4dc15420451746a97896d5', 'pass', 0.5, 'squares.jsonl:2',
+    '[{"name":"equals","raw":true,"value":1.0,"passed":true}]',
+    '{"value":1,"seconds":0.5,"contexts":["line"],"metadata":{"repeat":0}}',
+    '{"input":"What is 1 times 1?","expected":1,"examples":[{"value":-1,"liked":false}],"contexts":["A table of squares, line 1."],"tags":["squares"],"metadata":{"number":1}}',
+    3522305808)
+    """,
+    """
+    insert into vector values
+    (x'9c3982750b170d5f94fe88d181100cc61b36afa3a9def0abc44a00f26d19cde0', x'0000803f00000040')
+    """,
+    "pragma user_version = 1",
+]
+RELEASED = {1: VERSION_1}
+
+CASE = Case(
+    id="case-01",
+    input="What is 1 times 1?",
+    expected=1,
+    examples=(Example(value=-1, liked=False),),
+    contexts=("A table of squares, line 1.",),
+    tags=("squares",),
+    metadata={"number": 1},
+    place="squares.jsonl:2",
+)
+RESULT = Result(
+    trial=Trial(case=CASE, dataset="squares.jsonl", target="app:square"),
+    output=Output(value=1, seconds=0.5, contexts=("line",), metadata={"repeat": 0}),
+    scores=(Score(name="equals", raw=True, value=1.0, passed=True),),
+)
+
+
+@pytest.fixture(params=RELEASED, ids=lambda number: f"store version {number}")
+def released(request, path):
+    path.parent.mkdir()
+    db = apsw.Connection(str(path))
+    for statement in RELEASED[request.param]:
+        db.execute(statement)
+    db.close()
+    return path
+
+
+def test_every_version_has_its_fixture():
+    assert list(RELEASED) == list(range(1, len(STEPS) + 1))
+
+
+def test_a_store_of_an_earlier_release_keeps_its_runs(released):
+    with open_store(released) as store:
+        run = store.run("last")
+        assert list(run.results) == [RESULT]
+        assert (run.status, run.datasets, run.suite) == ("interrupted", (DatasetInfo(name="squares.jsonl"),), "s.yaml")
+        assert isinstance(run, Run)
+        assert store.check().sound
+
+
+def test_a_run_of_an_earlier_release_is_resumed_without_computing_anything_again(released):
+    with open_store(released) as store:
+        assert go_on(store, "20261121-143205-aaaa", [RESULT.trial]) == []
+
+
+def test_new_stores_and_migrated_ones_have_the_same_tables(released, tmp_path):
+    open_store(released).close()
+    open_store(tmp_path / "new.db").close()
+    tables = []
+    for file in (released, tmp_path / "new.db"):
+        db = reading(file)
+        query = "select m.name, c.name, c.type, c.'notnull' from sqlite_schema m, pragma_table_info(m.name) c order by 1, c.cid"
+        tables.append(db.execute(query).fetchall())
+        db.close()
+    assert tables[0] == tables[1]
+
+
+def test_the_vectors_of_an_earlier_release_are_found(released):
+    with open_store(released) as store:
+        assert asyncio.run(store.get("model", ["text"]))["text"].tolist() == [1, 2]
+
+
+STEPS_2 = (*STEPS, s2_title)
+
+
+@pytest.fixture
+def older(path):
+    """A store with a run, one version behind `STEPS_2`."""
+    with open_store(path) as store:
+        record(store, sample.run(), sample.trials([sample.case(1)]))
+    return path
+
+
+def test_a_migration_keeps_a_copy_of_the_older_store(older):
+    db = writing(older, print, steps=STEPS_2)
+    assert version(db) == 2
+    assert db.execute("select title from run").get == sample.run().id.upper()
+    db.close()
+    backup = older.with_name("evalmark.db.v1.bak")
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    with open_store(backup, read_only=True) as store:
+        assert store.check().sound
+        assert len(store.run("last").results) == 1
+    assert {file.name for file in older.parent.iterdir()} == {".gitignore", "evalmark.db", "evalmark.db.v1.bak"}
+
+
+def test_a_step_that_fails_changes_nothing(older):
+    def s2_broken(db) -> None:
+        db.execute("alter table run add column title text")
+        db.execute("select nonsense")
+
+    with pytest.raises(StoreError, match="nonsense"):
+        writing(older, print, steps=(*STEPS, s2_broken))
+    with open_store(older) as store:
+        assert store.check().version == 1
+        assert len(store.run("last").results) == 1
+
+
+def test_two_that_migrate_at_once_do_it_once(older):
+    databases, faults = [], []
+
+    def migrate() -> None:
+        try:
+            databases.append(writing(older, print, steps=STEPS_2))
+        except Exception as error:  # noqa: BLE001  told below
+            faults.append(error)
+
+    threads = [threading.Thread(target=migrate) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert [version(db) for db in databases] == [2] * 4
+    for db in databases:
+        db.close()
+
+
+def test_an_older_store_is_not_changed_by_reading(path):
+    path.parent.mkdir()
+    db = apsw.Connection(str(path))
+    db.pragma("application_id", 1702260075)
+    db.execute("create table run (id text)")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"older evalmark wrote this store .store version 0, this one needs"):
+        open_store(path, read_only=True)
+    assert path.read_bytes() == before
