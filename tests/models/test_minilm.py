@@ -26,7 +26,7 @@ def test_the_example_of_the_model_card_comes_out(minilm: LocalEmbedder):
 
 def test_it_agrees_with_a_plain_numpy_forward_pass(minilm: LocalEmbedder):
     texts = [*CARD, "", "Ein Satz, den das Modell kaum kennt: Überraschung!", "word " * 300]
-    wanted = [forward(minilm, ids) for ids in (minilm.loaded.tokenizer.encode(text).ids for text in texts)]
+    wanted = [forward(minilm, ids) for ids in (encoding.ids for encoding in minilm.tokenizer(texts))]
     np.testing.assert_allclose(embed(minilm, texts), wanted, atol=2e-6)
 
 
@@ -106,6 +106,19 @@ def test_only_the_first_256_tokens_count_and_that_is_said_once_with_a_count(mini
     np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
     embed(cached, [long, "another"])
     assert cached.notes() == ("2 of 5 texts were longer than the model's 256 tokens and were cut.",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("한국어 " * 60, id="180 Korean syllables of three letters each"),
+        pytest.param("漢字" * 130, id="260 Chinese characters"),
+        pytest.param("a." * 128, id="256 ASCII characters"),
+    ],
+)
+def test_texts_of_few_characters_and_many_tokens_are_counted_too(text: str, minilm: LocalEmbedder):
+    assert minilm.tokenizer([text])[0].overflowing
+    assert minilm.too_long([text, "short", "kurz für ß"]) == 1
 
 
 def test_no_texts_are_no_vectors(minilm: LocalEmbedder):

@@ -3,11 +3,11 @@
 import json
 import struct
 from dataclasses import dataclass, field
-from math import erf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import erf
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "der", "the", "cat", "dog", "##s", ".", "!"]
 
@@ -164,7 +164,7 @@ class Tiny:
         if self.act == "relu":
             return np.maximum(x, 0)
         if self.act == "gelu":
-            return x * 0.5 * (1 + np.vectorize(erf)(x / np.sqrt(2)))
+            return x * 0.5 * (1 + erf(x / np.sqrt(2)))
         return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 

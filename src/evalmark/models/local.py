@@ -23,18 +23,20 @@ if TYPE_CHECKING:
 
     from .runtime import Infer, Tokens
 
+    Tokenizer = Callable[[list[str]], Any]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """A model in memory."""
 
     infer: "Infer"
-    tokenizer: Any
+    tokenizer: "Tokenizer"
     folder: ModelFolder
 
     def embed(self, texts: Sequence[str], stop: threading.Event) -> "Vectors":
         """One vector a text, in order; `stop` ends the work early and leaves the rest undone."""
-        rows = [encoding.ids for encoding in self._encode(clean_texts(texts))]
+        rows = [encoding.ids for encoding in self.tokenizer(clean_texts(texts))]
         vectors = np.zeros((len(rows), self.folder.encoder.hidden), np.float32)
 
         def run(batch: list[int]) -> None:
@@ -42,19 +44,12 @@ class Loaded:
                 vectors[batch] = self.infer(*_padded([rows[i] for i in batch], self.folder))
 
         with ThreadPoolExecutor(processors(), thread_name_prefix="evalmark-embed") as workers:
-            for _ in workers.map(run, pack([len(row) for row in rows])):
-                pass
+            try:
+                for _ in workers.map(run, pack([len(row) for row in rows])):
+                    pass
+            finally:  # after a failure, the batches that are still to come need not run
+                stop.set()
         return vectors
-
-    def too_long(self, texts: Sequence[str]) -> int:
-        """How many of the texts are cut to what the model reads."""
-        # A token takes at least one character, so only texts of many characters need a look.
-        suspects = [text for text in clean_texts(texts) if len(text) > self.folder.longest - 2]
-        return sum(bool(encoding.overflowing) for encoding in self._encode(suspects))
-
-    def _encode(self, texts: list[str]) -> Any:
-        lowered = [text.lower() for text in texts] if self.folder.lower_case else texts
-        return self.tokenizer.encode_batch_fast(lowered)
 
 
 def _padded(rows: list[list[int]], folder: ModelFolder) -> "tuple[Tokens, Tokens]":
@@ -100,10 +95,15 @@ class LocalEmbedder:
         return self.folder.fingerprint(self.mode_in_force, hashes)
 
     @cached_property
+    def tokenizer(self) -> "Tokenizer":
+        """From texts to tokens, cut to what the model reads."""
+        return _tokenizer(self.folder)
+
+    @cached_property
     def loaded(self) -> Loaded:
         """The model in memory."""
         infer = (open_openvino if self.mode_in_force == "fast" else open_exact)(self.folder)
-        return Loaded(infer=infer, tokenizer=_tokenizer(self.folder), folder=self.folder)
+        return Loaded(infer=infer, tokenizer=self.tokenizer, folder=self.folder)
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
         """One vector a text. The work is done in threads; when cancelled, they stop after the batch in hand."""
@@ -115,8 +115,12 @@ class LocalEmbedder:
             raise
 
     def too_long(self, texts: Sequence[str]) -> int:
-        """How many of the texts are longer than the model reads."""
-        return self.loaded.too_long(texts)
+        """How many of the texts are cut to what the model reads."""
+        # A token takes at least one ASCII character. Others may come apart before they become tokens: a Korean
+        # syllable into three letters, and no character of Unicode into more than eighteen.
+        room = self.longest - 3
+        suspects = [text for text in clean_texts(texts) if len(text) * (1 if text.isascii() else 18) > room]
+        return sum(bool(encoding.overflowing) for encoding in self.tokenizer(suspects)) if suspects else 0
 
     @property
     def longest(self) -> int:
@@ -136,11 +140,15 @@ def open_local(path: Path, mode: str, pins: tuple[tuple[str, str], ...] = ()) ->
     return LocalEmbedder(path, mode, pins)
 
 
-def _tokenizer(folder: ModelFolder) -> Any:
+def _tokenizer(folder: ModelFolder) -> "Tokenizer":
     try:
         tokenizer = need("tokenizers", "").Tokenizer.from_file(str(folder.path / "tokenizer.json"))
         tokenizer.no_padding()
         tokenizer.enable_truncation(folder.longest)
     except Exception as error:  # foreign code: the library raises bare Exceptions
         raise ModelError(f"{folder.path / 'tokenizer.json'}: cannot be used: {error}.") from error
-    return tokenizer
+
+    def encode(texts: list[str]) -> Any:
+        return tokenizer.encode_batch_fast([text.lower() for text in texts] if folder.lower_case else texts)
+
+    return encode
