@@ -86,7 +86,41 @@ def without_shared_memory(path: Path, say) -> None:
     say("notes", notes)
 
 
-JOBS = {job.__name__: job for job in (go_on, migrate, look, touch, without_shared_memory)}
+def count_syncs(path: Path, say) -> None:
+    """How often the log reaches the disk before each of three batches is acknowledged."""
+    plain = apsw.vfs_names()[0]
+    synced: list[str] = []
+
+    class File(apsw.VFSFile):
+        def __init__(self, name, flags) -> None:
+            super().__init__(plain, name, flags)
+            self.name = name.filename() if isinstance(name, apsw.URIFilename) else name
+
+        def xSync(self, flags):  # noqa: N802  SQLite's name
+            synced.append(Path(self.name).name)
+            return super().xSync(flags)
+
+    class Layer(apsw.VFS):
+        def __init__(self) -> None:
+            super().__init__("counting", base=plain, makedefault=True)
+
+        def xOpen(self, name, flags):  # noqa: N802  SQLite's name
+            return File(name, flags)
+
+    layer = Layer()
+    counts = []
+    with open_store(path) as store:
+        store.start(sample.run())
+        for number in range(3):
+            synced.clear()
+            trials = sample.trials([sample.case(number)])
+            asyncio.run(store.sink(sample.run().id).write([sample.answered(trial) for trial in trials]))
+            counts.append(synced.count("evalmark.db-wal"))
+    say("syncs", counts)
+    layer.unregister()
+
+
+JOBS = {job.__name__: job for job in (go_on, migrate, look, touch, without_shared_memory, count_syncs)}
 
 
 def child(job: dict, out: int) -> None:

@@ -14,7 +14,7 @@ from . import sample
 from .crash_child import s2_title
 
 WHOLE = [sample.answered(trial) for trial in sample.trials([sample.case(n) for n in range(20)])]
-SAMPLE = 12
+SAMPLE = 36
 BATCH = 3
 
 
@@ -72,6 +72,14 @@ def test_a_kill_at_every_write_loses_nothing(doomed, changes, tmp_path, how):
     for at in range(1, changes + 1):
         (folder := tmp_path / str(at)).mkdir()
         kill_and_resume(doomed, folder, at, how)
+
+
+def test_every_batch_is_on_the_disk_before_it_is_acknowledged(doomed, tmp_path):
+    """A kill cannot show this: what a dead process has written is kept by the system, unlike after a power cut."""
+    told = doomed.do("count_syncs", tmp_path)
+    assert told["error"] is None
+    assert all(count >= 1 for count in told["syncs"])
+    assert len(told["syncs"]) == 3
 
 
 @pytest.mark.parametrize("seed", range(3))
