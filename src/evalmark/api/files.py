@@ -7,10 +7,11 @@ from pathlib import Path
 
 from evalmark.errors import EvalmarkError
 from evalmark.report import writer_for
+from evalmark.stats import Summary
 from evalmark.values import Run
 
 
-def save(run: Run, path: Path) -> None:
+def save(run: Run, path: Path, summary: Summary | None = None) -> None:
     """Write a run as the report that the file's ending asks for; an older file stays until the new one is whole.
 
     Raises:
@@ -18,7 +19,7 @@ def save(run: Run, path: Path) -> None:
         EvalmarkError: the file cannot be written; the older one is untouched.
     """
     write = writer_for(path)
-    write_whole(path, write(run))
+    write_whole(path, write(run, summary))
 
 
 def write_whole(path: Path, chunks: Iterable[str]) -> None:

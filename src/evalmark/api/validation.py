@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evalmark.cases import check_cases
-from evalmark.documents import load_document
+from evalmark.documents import has_key
 from evalmark.errors import ConfigError
 from evalmark.settings import Settings
 
@@ -27,5 +27,4 @@ def _is_suite(path: Path) -> bool:
     """A mapping that names datasets is a suite; anything else is read as a dataset."""
     if path.suffix not in SUITE_ENDINGS:
         return False
-    data = load_document(path).data
-    return isinstance(data, dict) and "datasets" in data
+    return has_key(path, "datasets")

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,11 +53,10 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
         summary = stats.summarise(run)
         verdict = stats.judge(summary, run.gate)
         if not show.quiet:
-            print(report.terminal(run, look(settings.store), summary=summary, verdict=verdict), end="")
-            for line in show.remarks(summary) if show.remarks else ():
-                print(line)
+            seen = replace(look(settings.store), remarks=tuple(show.remarks(summary)) if show.remarks else ())
+            print(report.terminal(run, seen, summary=summary, verdict=verdict), end="")
         for path in reports:
-            api.save(run, path)
+            api.save(run, path, summary)
     if run.status == "interrupted":
         print(
             f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}", file=sys.stderr

@@ -13,6 +13,8 @@ from evalmark.errors import ConfigError
 from . import flags
 from .terminal import look
 
+NOT_PASSED = ("fail", "error", "unscored")
+
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start of one, `last` or `last~1`.")]
 
 
@@ -52,7 +54,7 @@ def show(
         wanted = (
             r
             for r in found.results
-            if (case is None or r.trial.case.id == case) and (not failed or r.verdict != "pass")
+            if (case is None or r.trial.case.id == case) and (not failed or r.verdict in NOT_PASSED)
         )
         shown = 0
         for result in islice(wanted, limit):

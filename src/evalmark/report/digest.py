@@ -21,7 +21,7 @@ _SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔"}
 def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """Verdict, a table a dataset, and the worst cases folded away."""
     summary, verdict = known(run, summary)
-    yield f"## {_SIGNS[verdict.outcome]} {_safe(run.name)}: {wording.OUTCOMES[verdict.outcome]}\n\n"
+    yield f"## {_SIGNS[verdict.outcome]} {_safe(run.name)}: {wording.outcome(verdict)}\n\n"
     yield " ".join(_safe(reason) for reason in verdict.reasons) + "\n\n"
     for group in summary.groups:
         yield from _group(group, summary)

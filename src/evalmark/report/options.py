@@ -17,6 +17,8 @@ class Look:
     """False draws with ASCII alone."""
     worst: int = 5
     """How many of the worst cases to show."""
+    remarks: tuple[str, ...] = ()
+    """Sentences to print above the verdict."""
     store: str = ""
     """Where the run is kept; said at the end, with the command to look again."""
 

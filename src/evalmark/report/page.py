@@ -53,7 +53,7 @@ def _head(run: Run) -> str:
 
 
 def _opening(run: Run, summary: Summary, verdict: GateVerdict, options: Options) -> str:
-    word = wording.OUTCOMES[verdict.outcome]
+    word = wording.outcome(verdict)
     trials = wording.count(summary.total.trials, "trial")
     facts = [*wording.facts(run, summary), *wording.origin(run)] if options.times else [trials]
     lines = [

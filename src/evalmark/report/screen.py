@@ -52,8 +52,9 @@ def terminal(
     for part in summary.groups:
         parts += [Text(""), *_part(part, summary, look)]
     parts += _worst(run, summary, look)
-    parts += [Text(""), *_verdict(verdict), *(Text(f"note: {clean(note)}", style="dim") for note in run.notes)]
-    parts += _where(run, look)
+    parts += [Text(""), *(Text(clean(remark), style="yellow") for remark in look.remarks)]
+    parts += [*_verdict(verdict), *(Text(f"note: {clean(note)}", style="dim") for note in run.notes)]
+    parts += _where(run, summary, look)
     return _drawn(parts, look)
 
 
@@ -76,8 +77,8 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
 def run_list(runs: Iterable[Run], look: Look = DEFAULT) -> str:
     """Runs, one a line, in the order given."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for heading in ("run", "created", "status", "name", "target"):
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=len(heading))
+    for heading, least in (("run", 20), ("created", 20), ("status", 11), ("name", 12), ("target", 6)):
+        table.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=least)
     table.add_column("results", justify="right", no_wrap=True)
     for run in runs:
         cells = (run.id, wording.origin(run)[1], run.status, run.name, run.target)
@@ -89,8 +90,8 @@ def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
     line = Table.grid(expand=True)
     line.add_column(ratio=1)
     line.add_column(justify="right", no_wrap=True)
-    ended = f"{_MARKS[verdict.outcome]} {wording.OUTCOMES[verdict.outcome]}"
-    line.add_row(Text(one_line(run.name), style="bold"), Text(ended, style=f"bold {_COLORS[verdict.outcome]}"))
+    ended = f"{_MARKS[verdict.outcome if verdict.gated else 'ungated']} {wording.outcome(verdict)}"
+    line.add_row(Text(one_line(run.name), style="bold"), Text(ended, style=f"bold {_color(verdict)}"))
     return Group(
         line,
         Text(" · ".join(wording.facts(run, summary)), style="dim"),
@@ -194,15 +195,20 @@ def _add_score(fields: Table, score: Score, limits: Mapping[str, float | None], 
 
 
 def _verdict(verdict: GateVerdict) -> Iterable[Text]:
-    opening = {"pass": "Gate passed: ", "fail": "Gate failed: ", "cannot tell": "Gate cannot tell: "}[verdict.outcome]
+    opening = f"Gate {wording.outcome(verdict)}: " if verdict.gated else ""
     for index, reason in enumerate(verdict.reasons):
-        line = Text(opening if index == 0 else " " * len(opening), style=f"bold {_COLORS[verdict.outcome]}")
+        line = Text(opening if index == 0 else " " * len(opening), style=f"bold {_color(verdict)}")
         yield line.append(clean(reason), style="not bold default")
 
 
-def _where(run: Run, look: Look) -> Iterable[Text]:
+def _color(verdict: GateVerdict) -> str:
+    return _COLORS[verdict.outcome] if verdict.gated else "default"
+
+
+def _where(run: Run, summary: Summary, look: Look) -> Iterable[Text]:
+    more = " --failed" if summary.total.passed < summary.total.trials - summary.total.ungated else ""
     if look.store:
-        yield Text(f"Kept in {one_line(look.store)}; look again with: evalmark show {one_line(run.id)} --failed")
+        yield Text(f"Kept in {one_line(look.store)}; look again with: evalmark show {one_line(run.id)}{more}")
         if run.status != "complete" and run.suite:
             yield Text(f"Go on with: evalmark run {one_line(run.suite)} --resume {one_line(run.id)}")
 

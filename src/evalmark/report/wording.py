@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from evalmark.stats import Group, Interval, MetricSummary, Share, Summary
+from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Share, Summary
 from evalmark.values import Result, Run, Score
 
 from .cleaning import clean, one_line
@@ -11,7 +11,13 @@ DASH = "\u2013"
 GAP = DASH
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.:-=+*#"
-OUTCOMES = {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}
+
+
+def outcome(verdict: GateVerdict) -> str:
+    """The verdict in a word or two."""
+    if not verdict.gated:
+        return "not gated"
+    return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
 
 
 def figure(number: float | None, unit: str = "") -> str:
@@ -137,14 +143,14 @@ def name_of(result: Result) -> str:
 
 
 def telling(result: Result) -> list[Score]:
-    """The scores that decided a trial's verdict; the lowest one where none could."""
+    """The scores that decided a trial's verdict; the two lowest where none could."""
     verdict = result.verdict
     if verdict in ("error", "fail"):
         return [s for s in result.scores if s.status == "error" or s.passed is False]
     if verdict == "unscored":
         return [s for s in result.scores if s.status == "unscored"]
     scored = [s for s in result.scores if s.value is not None]
-    return sorted(scored, key=_goodness)[:1] if verdict == "ungated" else []
+    return sorted(scored, key=_goodness)[:2] if verdict == "ungated" else []
 
 
 def _goodness(score: Score) -> float:

@@ -145,9 +145,11 @@ class _Worst:
 
 
 def _goodness(result: Result, *, failed: bool) -> float:
-    """The worst of the scores that decided, from 0 to 1 with 1 the best; 0 where none can be compared."""
-    decided = (s for s in result.scores if s.value is not None and (s.passed is False or not failed))
-    return min((s.value if s.direction == "higher" else 1 - s.value for s in decided if s.value is not None), default=0)
+    """From 0 to 1 with 1 the best: the worst score that failed, or the mean of all where none could; 0 of nothing."""
+    values = [(s, s.value if s.direction == "higher" else 1 - s.value) for s in result.scores if s.value is not None]
+    if failed:
+        return min((value for score, value in values if score.passed is False), default=0)
+    return math.fsum(value for _, value in values) / len(values) if values else 0
 
 
 def _number(value: object) -> float:

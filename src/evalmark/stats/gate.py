@@ -11,6 +11,7 @@ from .summary import MetricSummary, Summary, Tally
 
 Outcome = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
+NOTHING_GATED = "No score can pass or fail, so nothing was gated."
 SLACK = 1e-9
 """A mean that misses its threshold by rounding alone reaches it."""
 
@@ -21,6 +22,11 @@ class GateVerdict:
 
     outcome: Outcome
     reasons: tuple[str, ...]
+
+    @property
+    def gated(self) -> bool:
+        """Whether anything could have failed."""
+        return self.reasons != (NOTHING_GATED,)
 
     @property
     def exit_code(self) -> int:
@@ -95,7 +101,7 @@ def _every_trial(total: Tally) -> Iterable[_Finding]:
     elif total.passed:
         yield _Finding("pass", f"{_count(judged, 'judged trial')}: every one passed.")
     elif total.ungated:
-        yield _Finding("pass", "No score can pass or fail, so nothing was gated.")
+        yield _Finding("pass", NOTHING_GATED)
     elif total.trials:
         yield _Finding("cannot tell", "No trial was judged.")
 

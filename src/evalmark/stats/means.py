@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from evalmark.errors import need
 
+from .bootstrap import bca
 from .intervals import LEVEL, Interval, no_interval, wilson
 
 FEW = 10
@@ -14,7 +15,6 @@ MANY = 300
 """From so many values on, the mean is near enough to normal for Student's t."""
 DIFFERENT = 5
 """So many values must differ from the most common one before their spread says anything."""
-RESAMPLES = 9_999
 
 
 def mean(values: Sequence[float]) -> float | None:
@@ -114,7 +114,8 @@ def _bounded_interval(
         centre = min(1.0, math.fsum(values) / len(values))
         return wilson(centre * len(units), len(units), level, method="Wilson bound")
     if len(units) == len(values) < MANY:
-        return _bootstrap(values, level, seed)
+        low, high = bca(values, level, seed)
+        return Interval(low=low, high=high, level=level, method="BCa bootstrap")
     found = _student(values, clusters, level)
     if found.low is None or found.high is None:
         return found
@@ -137,20 +138,6 @@ def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level
         return no_interval("the values are too large", level)
     method = "Student's t" if count == len(values) else "Student's t, clustered by case"
     return Interval(low=centre - half, high=centre + half, level=level, method=method)
-
-
-def _bootstrap(values: Sequence[float], level: float, seed: int) -> Interval:
-    numpy, stats = need("numpy", "stats"), need("scipy.stats", "stats")
-    found = stats.bootstrap(
-        (numpy.sort(numpy.asarray(values, dtype=numpy.float64)),),  # sorted: the order of cases must not matter
-        numpy.mean,
-        n_resamples=RESAMPLES,
-        confidence_level=level,
-        method="BCa",
-        batch=500,
-        rng=numpy.random.default_rng(seed),
-    ).confidence_interval
-    return Interval(low=float(found.low), high=float(found.high), level=level, method="BCa bootstrap")
 
 
 def _residual_sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
