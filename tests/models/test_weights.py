@@ -1,8 +1,10 @@
 """Weights come to this machine by whatever route has them; only SHA-256 decides whether they are kept."""
 
+import asyncio
 import hashlib
 import json
 import multiprocessing
+import shutil
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from evalmark.errors import ConfigError, ModelError
-from evalmark.models import KNOWN, cache_folder, find_weights, get_model, known_model, local_models
+from evalmark.models import KNOWN, cache_folder, find_weights, get_model, known_model, load_embedder, local_models
 from evalmark.models.routes import Hub, InstalledPackage, PackageIndex, routes_for
 from evalmark.models.weights import KnownFile, KnownModel, RouteError, get_weights
 from evalmark.settings import Settings
@@ -364,8 +366,6 @@ def test_the_list_says_what_is_here_and_whether_it_is_right(minilm_folder: Path,
 
 
 def test_spoilt_files_in_the_cache_are_found_when_listed_and_when_used(minilm_folder: Path, tmp_path: Path):
-    from evalmark.models import load_embedder
-
     copy = tmp_path / "models" / minilm_folder.name
     for name, _ in KNOWN[0].pins:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -378,6 +378,18 @@ def test_spoilt_files_in_the_cache_are_found_when_listed_and_when_used(minilm_fo
     assert "config.json: not the file evalmark knows" in listed.fault
     with pytest.raises(ModelError, match="not the file evalmark knows"):
         _ = load_embedder("all-MiniLM-L6-v2", settings).fingerprint
+    with pytest.raises(ModelError, match="not the file evalmark knows"):
+        asyncio.run(load_embedder("all-MiniLM-L6-v2", settings)(["a"]))
+
+
+def test_weights_that_changed_in_the_cache_embed_nothing(minilm_folder: Path, tmp_path: Path):
+    copy = tmp_path / "models" / minilm_folder.name
+    shutil.copytree(minilm_folder, copy)
+    with (copy / "model.safetensors").open("rb+") as file:
+        file.seek(50_000_000)
+        file.write(b"\x00\x00\x80\x3f")
+    with pytest.raises(ModelError, match=r"model\.safetensors: not the file evalmark knows"):
+        asyncio.run(load_embedder("all-MiniLM-L6-v2", Settings(cache_dir=str(tmp_path)))(["a"]))
 
 
 def test_nothing_of_the_network_is_loaded_while_the_weights_are_here(minilm_folder: Path):

@@ -132,9 +132,12 @@ class Tiny:
 
     def vector(self, tokens: list[int]) -> np.ndarray:
         """One text's vector, the long way, in double precision."""
-        w = {name: array.astype(float) for name, array in self.weights.items()}
+        w = self.weights
         first = 0 if self.family == "bert" else 1
-        x = w["embeddings.word_embeddings.weight"][tokens] + w["embeddings.token_type_embeddings.weight"][0]
+        x = (
+            w["embeddings.word_embeddings.weight"][tokens].astype(float)
+            + w["embeddings.token_type_embeddings.weight"][0]
+        )
         x = x + w["embeddings.position_embeddings.weight"][first : first + len(tokens)]
         x = self._normed(x, w, "embeddings.LayerNorm")
         for k in range(self.layers):

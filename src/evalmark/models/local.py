@@ -81,7 +81,13 @@ class LocalEmbedder:
     @cached_property
     def folder(self) -> ModelFolder:
         """What the folder holds."""
+        pinned(self.path, [pin for pin in self.pins if pin[0] not in HASHED])
         return read_folder(self.path)
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """The SHA-256 of the weights and of the tokenizer."""
+        return pinned(self.path, [p for p in self.pins if p[0] in HASHED]) or {n: sha256(self.path / n) for n in HASHED}
 
     @cached_property
     def mode_in_force(self) -> str:
@@ -90,9 +96,8 @@ class LocalEmbedder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The identity of the vectors; the files are hashed for it once."""
-        hashes = pinned(self.path, self.pins) or {name: sha256(self.path / name) for name in HASHED}
-        return self.folder.fingerprint(self.mode_in_force, hashes)
+        """The identity of the vectors."""
+        return self.folder.fingerprint(self.mode_in_force, self.hashes)
 
     @cached_property
     def tokenizer(self) -> "Tokenizer":
@@ -102,7 +107,10 @@ class LocalEmbedder:
     @cached_property
     def loaded(self) -> Loaded:
         """The model in memory."""
-        infer = (open_openvino if self.mode_in_force == "fast" else open_exact)(self.folder)
+        with ThreadPoolExecutor(1) as aside:  # hashing needs no interpreter, so it costs no time here
+            checked = aside.submit(lambda: self.hashes)
+            infer = (open_openvino if self.mode_in_force == "fast" else open_exact)(self.folder)
+            checked.result()
         return Loaded(infer=infer, tokenizer=self.tokenizer, folder=self.folder)
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
