@@ -9,17 +9,15 @@ import sample
 
 from evalmark.store import open_store
 
-COUNT = 40
-
 
 def write(path: str, name: str) -> None:
     with open_store(path) as store:
         store.start(sample.run(name))
         sink = store.sink(name)
-        for trial in sample.trials([sample.case(n) for n in range(COUNT)]):
+        for trial in sample.trials([sample.case(n) for n in range(sample.COUNT)]):
             asyncio.run(sink.write([sample.answered(trial)]))
         store.finish(sample.run(name, status="complete"))
-    sys.stdout.write(f"written {COUNT}\n")
+    sys.stdout.write(f"written {sample.COUNT}\n")
 
 
 def read(path: str, enough: str) -> None:

@@ -24,11 +24,6 @@ from evalmark.testing.crash import Disk
 BATCH = 3
 
 
-def s2_title(db) -> None:
-    db.execute("alter table run add column title text")
-    db.execute("update run set title = upper(id)")
-
-
 def go_on(path: Path, say) -> None:
     """Start the run or take it up where it stands, to its end."""
     with open_store(path) as store:
@@ -48,7 +43,7 @@ def go_on(path: Path, say) -> None:
 
 
 def migrate(path: Path, say) -> None:
-    writing(path, print, steps=(*STEPS, s2_title)).close()
+    writing(path, print, steps=(*STEPS, sample.s2_title)).close()
     say("finished", True)
 
 

@@ -2,6 +2,15 @@
 
 from evalmark.values import Case, DatasetInfo, Example, Output, Result, Run, Score, Trial
 
+COUNT = 40
+"""Results that each of several writing processes saves."""
+
+
+def s2_title(db) -> None:
+    """A step of some later release."""
+    db.execute("alter table run add column title text")
+    db.execute("update run set title = upper(id)")
+
 
 def case(number: int, wording: str = "What is") -> Case:
     return Case(

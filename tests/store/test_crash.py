@@ -11,7 +11,6 @@ from evalmark.store.opening import writing
 from evalmark.store.schema import STEPS, version
 
 from . import sample
-from .crash_child import s2_title
 
 WHOLE = [sample.answered(trial) for trial in sample.trials([sample.case(n) for n in range(20)])]
 SAMPLE = 36
@@ -107,7 +106,7 @@ def test_a_kill_during_a_migration_leaves_the_old_or_the_new_store(doomed, tmp_p
         path.parent.mkdir(parents=True)
         path.write_bytes(content)
         killed = doomed.do("migrate", tmp_path / str(at), at, "torn")["killed"]
-        db = writing(path, print, steps=(*STEPS, s2_title))
+        db = writing(path, print, steps=(*STEPS, sample.s2_title))
         assert version(db) == 2
         assert db.execute("select title from run").get == sample.run().id.upper()
         assert db.execute("select count(*) from result").get == len(WHOLE)

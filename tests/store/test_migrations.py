@@ -15,7 +15,6 @@ from evalmark.values import Case, DatasetInfo, Example, Output, Result, Run, Sco
 
 from . import sample
 from .conftest import go_on, record
-from .crash_child import s2_title
 
 VERSION_1 = [
     "pragma application_id = 1702260075",
@@ -120,7 +119,7 @@ def test_the_vectors_of_an_earlier_release_are_found(released):
         assert asyncio.run(store.get("model", ["text"]))["text"].tolist() == [1, 2]
 
 
-STEPS_2 = (*STEPS, s2_title)
+STEPS_2 = (*STEPS, sample.s2_title)
 
 
 @pytest.fixture

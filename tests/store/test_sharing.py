@@ -17,7 +17,6 @@ from evalmark.store.opening import Patience
 from evalmark.store.opening import writing as open_for_writing
 
 from . import sample
-from .busy_child import COUNT
 from .conftest import record, save
 
 
@@ -34,19 +33,19 @@ def end(processes: list[subprocess.Popen]) -> list[str]:
 
 def test_processes_that_open_a_new_store_at_once_share_one(path):
     said = end([begin("write", str(path), f"run-{n}") for n in range(3)])
-    assert said == [f"written {COUNT}"] * 3
+    assert said == [f"written {sample.COUNT}"] * 3
     with open_store(path) as store:
         assert store.check().sound
         assert sorted(run.id for run in store.runs()) == ["run-0", "run-1", "run-2"]
-        assert {len(run.results) for run in store.runs()} == {COUNT}
+        assert {len(run.results) for run in store.runs()} == {sample.COUNT}
 
 
 def test_eight_readers_and_two_writers_never_see_a_lock_or_lose_sight_of_a_result(path):
     open_store(path).close()
     readers = [begin("read", str(path), "2") for _ in range(8)]
     writers = [begin("write", str(path), f"run-{n}") for n in range(2)]
-    assert end(writers) == [f"written {COUNT}"] * 2
-    assert end(readers) == [f"seen {2 * COUNT}"] * 8
+    assert end(writers) == [f"written {sample.COUNT}"] * 2
+    assert end(readers) == [f"seen {2 * sample.COUNT}"] * 8
 
 
 def test_two_stores_in_one_process_take_turns(path):
