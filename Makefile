@@ -1,7 +1,7 @@
 # `make` runs all checks. Another Python: `make PYTHON=python3.13`.
 PYTHON ?= .venv/bin/python
 
-.PHONY: all check format lint types architecture test sweep bench docs build clean
+.PHONY: all check format lint types architecture test sweep bench docs clean
 
 all: check
 	$(PYTHON) -m pytest -n auto --ignore=tests/test_architecture.py
@@ -36,9 +36,6 @@ bench: | $(PYTHON)
 # The examples and the links of README and docs/.
 docs: | $(PYTHON)
 	$(PYTHON) -m pytest tests/test_docs.py
-
-build: | $(PYTHON)
-	$(PYTHON) -m hatchling build
 
 clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
