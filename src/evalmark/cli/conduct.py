@@ -30,6 +30,8 @@ class Show:
 
     reports: Sequence[Path] = ()
     quiet: bool = False
+    worst: int = 5
+    """How many of the worst cases to show."""
     again: str = ""
     """The command that takes the run up again, should it be interrupted."""
     limit: int | None = None
@@ -53,7 +55,9 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
         summary = stats.summarise(run)
         verdict = stats.judge(summary, run.gate)
         if not show.quiet:
-            seen = replace(look(settings.store), remarks=tuple(show.remarks(summary)) if show.remarks else ())
+            seen = replace(
+                look(settings.store, show.worst), remarks=tuple(show.remarks(summary)) if show.remarks else ()
+            )
             print(report.terminal(run, seen, summary=summary, verdict=verdict), end="")
         for path in reports:
             api.save(run, path, summary)

@@ -23,6 +23,7 @@ Reports = Annotated[
         help="Write a report; its ending says which: .json .jsonl .csv .md .html .junit.xml. Repeatable.",
     ),
 ]
+Worst = Annotated[int, typer.Option("--worst", metavar="N", min=0, help="How many of the worst cases to show.")]
 Offline = Annotated[bool | None, typer.Option("--offline/--online", help="Fetch no model weights.", show_default=False)]
 Mode = Annotated[
     str | None, typer.Option("--mode", metavar="exact|fast", help="Arithmetic of the local embedding model [exact].")

@@ -51,6 +51,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     mode: flags.Mode = None,
     offline: flags.Offline = None,
     store: flags.Store = None,
+    worst: flags.Worst = 5,
     quiet: flags.Quiet = False,
 ) -> None:
     """Score the answers of a RAG dataset: context relevance and sufficiency, answer relevance, correctness, hallucination.
@@ -70,6 +71,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     show = Show(
         reports=output or (),
         quiet=quiet,
+        worst=worst,
         again=f"evalmark rag --dataset {dataset}",
         limit=limit,
         resume=resume,

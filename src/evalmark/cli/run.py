@@ -39,6 +39,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     mode: flags.Mode = None,
     offline: flags.Offline = None,
     store: flags.Store = None,
+    worst: flags.Worst = 5,
     quiet: flags.Quiet = False,
 ) -> None:
     """Run suites: every case through the target, every output past the scorers, and a verdict.
@@ -55,7 +56,9 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         carry_out(
             plan,
             settings,
-            Show(reports=output or (), quiet=quiet, again=f"evalmark run {path}", limit=limit, resume=resume),
+            Show(
+                reports=output or (), quiet=quiet, worst=worst, again=f"evalmark run {path}", limit=limit, resume=resume
+            ),
         )
         for path, plan in zip(files, plans, strict=True)
     ]

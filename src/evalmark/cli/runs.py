@@ -40,6 +40,7 @@ def show(
     failed: Annotated[bool, typer.Option("--failed", help="Every case that did not pass, in full.")] = False,
     case: Annotated[str | None, typer.Option("--case", metavar="ID", help="One case, in full.")] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="How many cases in full.")] = 50,
+    worst: flags.Worst = 5,
     store: flags.Store = None,
 ) -> None:
     """Show a run: its table and its worst cases, or with --failed or --case the cases themselves."""
@@ -49,7 +50,7 @@ def show(
         if not failed and case is None:
             summary = stats.summarise(found)
             verdict = stats.judge(summary, found.gate)
-            print(report.terminal(found, look(settings.store), summary=summary, verdict=verdict), end="")
+            print(report.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict), end="")
             return
         wanted = (
             r
