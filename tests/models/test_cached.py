@@ -176,6 +176,15 @@ def test_an_embedder_that_breaks_its_promise_is_found_out(given: object, said: s
         asyncio.run(CachedEmbedder(Broken())(["a", "b"]))
 
 
+def test_an_embedder_that_raises_is_named_with_what_it_raised():
+    class Broken(HashEmbedder):
+        async def __call__(self, texts):
+            raise KeyError("quota")
+
+    with pytest.raises(ModelError, match=r"The embedder testing:hash-8 raised KeyError: 'quota'"):
+        asyncio.run(CachedEmbedder(Broken())(["a"]))
+
+
 def test_a_cancelled_caller_takes_nothing_from_the_others():
     inner = HashEmbedder(seconds=0.05)
     embedder = CachedEmbedder(inner)

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from evalmark.errors import EvalmarkError, ModelError
 from evalmark.roles import Embedder, EmbeddingCache
 
 from .vectors import checked_vectors, clean_texts
@@ -45,20 +46,25 @@ class Noted(Protocol):
 
 @dataclass(slots=True)
 class MemoryCache:
-    """The vectors of the last texts, for a run without a store."""
+    """The vectors of the last texts, but not the texts."""
 
     limit: int = 20_000
-    _kept: "OrderedDict[tuple[str, str], Vectors]" = field(default_factory=OrderedDict)
+    _kept: "OrderedDict[tuple[str, int, int], Vectors]" = field(default_factory=OrderedDict)
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
         """The known ones of `texts`."""
-        return {text: self._kept[fingerprint, text] for text in texts if (fingerprint, text) in self._kept}
+        found = ((text, self._kept.get(_key(fingerprint, text))) for text in texts)
+        return {text: vector for text, vector in found if vector is not None}
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
         """Keep these, and forget the oldest beyond the limit."""
-        self._kept.update({(fingerprint, text): vector for text, vector in vectors.items()})
+        self._kept.update({_key(fingerprint, text): vector for text, vector in vectors.items()})
         while len(self._kept) > self.limit:
             self._kept.popitem(last=False)
+
+
+def _key(fingerprint: str, text: str) -> tuple[str, int, int]:
+    return fingerprint, hash(text), len(text)
 
 
 @dataclass(slots=True, eq=False)
@@ -175,8 +181,10 @@ class CachedEmbedder:
                 vectors |= fresh
             await self._memory.put(fingerprint, vectors)
             await self._count(batch.texts)
-        except Exception as error:  # noqa: BLE001  foreign code: the embedder's failure belongs to its callers
+        except EvalmarkError as error:
             return error
+        except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: its failure belongs to its callers
+            return ModelError(f"The embedder {self.fingerprint} raised {type(error).__name__}: {error}")
         batch.vectors = vectors
         return None
 
