@@ -27,7 +27,6 @@ CATCH_FOREIGN_CODE = {
     "scorers/named.py:_made",
     "store/fields.py:_kept",
     "targets/function.py:_own",
-    "targets/identity.py:_settings",
     "targets/threads.py:do",
 }
 

@@ -7,11 +7,10 @@ from typing import Any
 
 from evalmark.errors import ConfigError
 from evalmark.models import CachedEmbedder, as_embedder
-from evalmark.roles import Binding, Embedder, bind
+from evalmark.roles import Binding, Embedder, bind, described
 from evalmark.values import Case, Direction, Metric, Output, Score, fingerprint
 
 from .given import as_scores
-from .identity import described
 from .verdict import meets
 from .wording import shown
 

@@ -1,22 +1,26 @@
-"""What tells one scorer from another: its name, its settings and its source code."""
+"""What tells one foreign object from another: its class or name, its source code and its settings."""
 
 import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any
 
 from evalmark.values import fingerprint
 
 DEEPEST = 4
-"""Objects held by objects held by a scorer are followed so far."""
+"""Objects held by objects held by a foreign object are followed so far."""
 
 
 def described(thing: Any, depth: int = 0) -> Any:
-    """A scorer as plain data that is the same in every process, and another after every edit.
+    """A foreign object as plain data that is the same in every process, and another after every edit.
 
-    Functions count by name, source code and the plain values they close over; objects by
-    class, source code and public settings.
+    Functions count by name, source code and what they close over; objects by their own
+    `fingerprint`, or by class, source code and public settings. What the code calls is not looked at.
+
+    >>> described(len)
+    ['function', 'builtins:len', None, [[], [None, None]]]
     """
     if thing is None or isinstance(thing, (str, bool, int, float)):
         return thing
@@ -33,7 +37,7 @@ def described(thing: Any, depth: int = 0) -> Any:
         return ["method", _function(thing.__func__, depth), described(thing.__self__, depth + 1)]
     if inspect.isroutine(thing) or inspect.isclass(thing):
         return _function(thing, depth)
-    return _object(thing, depth)
+    return ["module", thing.__name__] if inspect.ismodule(thing) else _object(thing, depth)
 
 
 def _function(thing: Any, depth: int) -> Any:
@@ -65,11 +69,18 @@ def _source(thing: Callable[..., Any]) -> str | None:
         return fingerprint(inspect.getsource(thing))
     except (OSError, TypeError, SyntaxError):
         code = getattr(thing, "__code__", None)
-        return None if code is None else fingerprint(code.co_code, code.co_names, [*map(_constant, code.co_consts)])
+        return fingerprint(_compiled(code)) if isinstance(code, CodeType) else None
+
+
+def _compiled(code: CodeType) -> Any:
+    """What a function does, wherever its lines stand."""
+    return [code.co_code.hex(), code.co_names, [_constant(value) for value in code.co_consts]]
 
 
 def _constant(value: Any) -> Any:
-    return value if value is None or isinstance(value, (str, bytes, bool, int, float)) else type(value).__name__
+    if isinstance(value, CodeType):  # a function inside the function
+        return _compiled(value)
+    return value if value is None or isinstance(value, (str, bytes, bool, int, float)) else described(value)
 
 
 def _is_filled(cell: Any) -> bool:
