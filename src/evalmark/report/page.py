@@ -138,12 +138,11 @@ def _case(result: Result, limits: Mapping[str, float | None], options: Options, 
     trial, output, verdict = result.trial, result.output, result.verdict
     deciding = " · ".join(f"{one_line(s.name, 40)} {wording.standing(s, limits)}" for s in wording.telling(result))
     asked = one_line(trial.case.input, 160)
-    contexts = output.contexts if output.contexts is not None else trial.case.contexts
     unsupported = [sentence for score in result.scores for sentence in wording.unsupported(score)]
     rows = [("asked", _text(trial.case.input)), ("expected", _text(trial.case.expected))]
     rows.append(("answered", _marked(output.value, unsupported)))
     rows.append(("error", _text(output.error)))
-    rows += [("context", _text(context)) for context in contexts or ()]
+    rows += [("context", _text(context)) for context in trial.case.contexts_of(output) or ()]
     if options.times and output.seconds is not None:
         rows.append(("time", wording.duration(output.seconds)))
     shown_rows = "".join(f"<dt>{name}<dd>{text}" for name, text in rows if text)

@@ -62,9 +62,8 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
     """One trial in full: what was asked and answered, and what every score says."""
     limits = wording.thresholds(run) if run else {}
     case, output = result.trial.case, result.output
-    contexts = output.contexts if output.contexts is not None else case.contexts
     rows = [("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error)]
-    rows += [("context", context) for context in contexts or ()]
+    rows += [("context", context) for context in case.contexts_of(output) or ()]
     fields = _fields()
     for label, value in rows:
         if value is not None:

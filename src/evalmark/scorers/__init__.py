@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .bound import OFFERED, BoundScorer, as_scorer
+    from .bound import OFFERS, BoundScorer, as_scorer
     from .checks import Contains, Equals, Length, Regex, Time
     from .closeness import Chrf, EditSimilarity
     from .grounding import FLAGS, RAG_METRICS, Flag, flag_thresholds
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FLAGS",
-    "OFFERED",
+    "OFFERS",
     "RAG_METRICS",
     "AnswerCorrectness",
     "AnswerHallucination",
@@ -88,7 +88,7 @@ __getattr__ = deferred(
         "Length": "checks",
         "Not": "negation",
         "Numeric": "numbers",
-        "OFFERED": "bound",
+        "OFFERS": "bound",
         "RAG_METRICS": "grounding",
         "Regex": "checks",
         "Similarity": "similarity",

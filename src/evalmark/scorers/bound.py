@@ -14,11 +14,19 @@ from .given import as_scores
 from .verdict import meets
 from .wording import shown
 
-OFFERED = (
-    *("case", "output", "input", "question", "query", "expected", "ground_truth", "groundTruth", "reference"),
-    *("submission", "answer", "contexts", "tool_calls", "metadata"),
-)
-"""The parameter names a scorer may ask for; `async def` scorers may also ask for `embedder`."""
+OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
+    "case": lambda case, output: case,
+    "output": lambda case, output: output.value,
+    **dict.fromkeys(("input", "question", "query"), lambda case, output: case.input),
+    **dict.fromkeys(("expected", "ground_truth", "groundTruth", "reference"), lambda case, output: case.expected),
+    **dict.fromkeys(("submission", "answer"), lambda case, output: output.value),
+    "contexts": Case.contexts_of,
+    "tool_calls": lambda case, output: output.tool_calls,
+    "metadata": lambda case, output: case.metadata,
+}
+"""What a scorer's parameters can be called, and what they get; beside `case`, `output` is the whole Output.
+
+`async def` scorers may also ask for `embedder`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +65,20 @@ class BoundScorer:
         """
         if self.needs_embedder and self.embedder is None:
             raise ConfigError(f"{self.name} needs an embedding model; name one with `embeddings`.")
-        offers = _offers(case, output, whole="case" in self.binding.names)
-        _, arguments = self.binding.arguments({**offers, "embedder": self.embedder})
-        found = self.scorer(**arguments)
+        found = self.scorer(**self._arguments(case, output))
         if inspect.isawaitable(found):
             found = await found
         scores = tuple(self._judged(score) for score in as_scores(found, self.name, self.metric.direction))
         return (replace(scores[0], name=self.name),) if self.renames and len(scores) == 1 else scores
+
+    def _arguments(self, case: Case, output: Output) -> dict[str, Any]:
+        names = self.binding.names
+        given = {name: OFFERS[name](case, output) for name in names if name != "embedder"}
+        if "embedder" in names:
+            given["embedder"] = self.embedder
+        if {"case", "output"} <= given.keys():
+            given["output"] = output
+        return given
 
     def _judged(self, score: Score) -> Score:
         """The score held against this metric's threshold, if it has one."""
@@ -110,24 +125,9 @@ def as_scorer(
     )
 
 
-def _offers(case: Case, output: Output, *, whole: bool) -> Mapping[str, Any]:
-    """Everything a scorer can ask for; `whole` hands over the Output itself."""
-    answer = output.value
-    return {
-        "case": case,
-        "output": output if whole else answer,
-        "tool_calls": output.tool_calls,
-        "metadata": case.metadata,
-        "contexts": case.contexts if output.contexts is None else output.contexts,
-        **dict.fromkeys(("input", "question", "query"), case.input),
-        **dict.fromkeys(("expected", "ground_truth", "groundTruth", "reference"), case.expected),
-        **dict.fromkeys(("submission", "answer"), answer),
-    }
-
-
 def _offered(scorer: Callable[..., Any]) -> tuple[str, ...]:
     is_async = inspect.iscoroutinefunction(scorer) or inspect.iscoroutinefunction(type(scorer).__call__)
-    return (*OFFERED, "embedder") if is_async else OFFERED
+    return (*OFFERS, "embedder") if is_async else tuple(OFFERS)
 
 
 def _check(scorer: Any, called: str, threshold: Any) -> None:

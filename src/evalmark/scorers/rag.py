@@ -32,9 +32,8 @@ class Texts:
 
     @classmethod
     def of(cls, case: Case, output: Output) -> "Texts":
-        contexts = case.contexts if output.contexts is None else output.contexts
         reference = case.liked[0] if case.liked else None
-        return cls(text_of(case.input), text_of(output.value), text_of(reference), tuple(contexts or ()))
+        return cls(text_of(case.input), text_of(output.value), text_of(reference), case.contexts_of(output) or ())
 
     def lacks(
         self, *, answer: bool = True, contexts: bool = False, reference: bool = False, question: bool = False

@@ -80,6 +80,10 @@ class Case:
         """All disliked examples."""
         return tuple(e.value for e in self.examples if not e.liked)
 
+    def contexts_of(self, output: Output) -> tuple[str, ...] | None:
+        """The passages an output should rest on: those it brings along, else those of the row."""
+        return self.contexts if output.contexts is None else output.contexts
+
     @property
     def fingerprint(self) -> str:
         """Changes whenever anything a target or a scorer can see changes."""
