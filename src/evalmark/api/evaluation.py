@@ -8,8 +8,7 @@ from typing import Any, TypedDict, Unpack
 
 from evalmark.cases import as_cases
 from evalmark.errors import ConfigError
-from evalmark.models import as_embedder, load_embedder
-from evalmark.roles import Embedder, Target
+from evalmark.roles import Target
 from evalmark.settings import Settings, load
 from evalmark.store import open_store
 from evalmark.targets import Given, as_target
@@ -18,7 +17,7 @@ from evalmark.values import Case, DatasetInfo, Gate, Run
 from .conduct import Conduct, execute
 from .door import now
 from .ledger import Memory
-from .plan import Asked, Plan, Source, ask, file_source
+from .plan import Plan, Source, ask, embedder_for, file_source
 
 Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
 Task = Callable[..., Any] | str | None
@@ -106,14 +105,3 @@ def _source(data: Data) -> Source:
         return file_source(Path(data))
     cases = tuple(as_cases(data))
     return Source(info=DatasetInfo(name="cases"), read=lambda note: iter(cases))
-
-
-def embedder_for(
-    asked: Iterable[Asked], wanted: str | Callable[..., Any], settings: Settings, folders: tuple[Path, ...]
-) -> Embedder | None:
-    """The embedding model, loaded only if some scorer asks for one."""
-    if not any(a.needs_embedder for a in asked):
-        return None
-    if isinstance(wanted, str):
-        return load_embedder(wanted, settings, folders)
-    return as_embedder(wanted)

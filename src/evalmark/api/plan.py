@@ -8,9 +8,10 @@ from typing import Any
 
 from evalmark.cases import BadRow, ReadOptions, dataset_name, read_cases
 from evalmark.errors import ConfigError, DataError
-from evalmark.models import CachedEmbedder
+from evalmark.models import CachedEmbedder, as_embedder, load_embedder
 from evalmark.roles import Embedder, EmbeddingCache, Target
 from evalmark.scorers import BoundScorer, as_scorer, resolve
+from evalmark.settings import Settings
 from evalmark.targets import Given
 from evalmark.values import Case, DatasetInfo, Gate, fingerprint
 
@@ -62,6 +63,17 @@ class Asked:
             return self.bound(None).needs_embedder
         except ConfigError:
             return False
+
+
+def embedder_for(
+    asked: Iterable[Asked], wanted: str | Callable[..., Any], settings: Settings, folders: tuple[Path, ...]
+) -> Embedder | None:
+    """The embedding model, loaded only if some scorer asks for one."""
+    if not any(a.needs_embedder for a in asked):
+        return None
+    if isinstance(wanted, str):
+        return load_embedder(wanted, settings, folders)
+    return as_embedder(wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

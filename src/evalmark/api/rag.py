@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalmark.scorers import FLAGS
+from evalmark.cases import dataset_name
+from evalmark.scorers import RAG_METRICS, flag_thresholds
 from evalmark.settings import Settings
 from evalmark.values import Gate
 
-from .evaluation import embedder_for
-from .plan import Plan, ask, file_source
+from .plan import Plan, ask, embedder_for, file_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +38,10 @@ def plan_rag(job: RagJob, settings: Settings) -> Plan:
         "context_sufficiency": {"sufficiency": job.sufficiency},
         "answer_hallucination": {"hallucination": job.hallucination, "splitter": job.splitter},
     }
-    asked = tuple(ask({name: own.get(name, {})}, f"--metric {name}", (here,)) for name in (*FLAGS, *job.metrics))
-    limits = {name: flag.limit for name, flag in FLAGS.items()} if job.fail_on_flags else {}
+    asked = tuple(ask({name: own.get(name, {})}, f"--metric {name}", (here,)) for name in (*RAG_METRICS, *job.metrics))
+    limits = flag_thresholds(RAG_METRICS) if job.fail_on_flags else {}
     return Plan(
-        name=job.dataset.stem,
+        name=dataset_name(job.dataset),
         sources=(file_source(job.dataset),),
         asked=asked,
         embedder=embedder_for(asked, job.model, settings, (here,)),

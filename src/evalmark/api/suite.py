@@ -6,14 +6,13 @@ from pathlib import Path
 from evalmark.cases import ReadOptions
 from evalmark.errors import ConfigError
 from evalmark.roles import Target
-from evalmark.scorers import FLAGS
+from evalmark.scorers import flag_thresholds
 from evalmark.settings import Settings
 from evalmark.suites import Suite, read_suite
 from evalmark.targets import Given, as_target
 from evalmark.values import Gate
 
-from .evaluation import embedder_for
-from .plan import Asked, Plan, ask, file_source, refuse
+from .plan import Asked, Plan, ask, embedder_for, file_source, refuse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +81,7 @@ def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
     """The suite's gate; `flags: true` adds the interpretation limits of the RAG metrics in use."""
     if not suite.gate_flags:
         return suite.gate
-    limits = {name: FLAGS[name].limit for a in asked if (name := a.name or "") in FLAGS}
+    limits = flag_thresholds(a.name for a in asked if a.name)
     gate = suite.gate or Gate()
     return replace(gate, thresholds={**limits, **gate.thresholds})
 

@@ -86,7 +86,5 @@ def _remarks(summary: "Summary") -> Sequence[str]:
         f"{metric.name} {metric.mean:.3f} is {'above' if metric.direction == 'lower' else 'below'} {flag.limit:g}: {flag.line}."
         for group in summary.groups
         for metric in group.metrics
-        if metric.mean is not None
-        and (flag := scorers.FLAGS.get(metric.name)) is not None
-        and (metric.mean > flag.limit if metric.direction == "lower" else metric.mean < flag.limit)
+        if (flag := scorers.FLAGS.get(metric.name)) is not None and flag.is_beyond(metric.mean)
     ]
