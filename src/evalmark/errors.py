@@ -46,8 +46,10 @@ class StoreBusyError(StoreError):
     """Another process holds what this one needs."""
 
 
-def need(module: str, extra: str) -> ModuleType:
-    """Import an optional module, or say how to install it.
+def need(module: str, extra: str = "") -> ModuleType:
+    """Import a module at the moment of use, or say how to install it.
+
+    `extra` is the extra of evalmark that brings it; empty where evalmark itself does.
 
     Raises:
         MissingExtraError: the module is not installed.
@@ -57,7 +59,8 @@ def need(module: str, extra: str) -> ModuleType:
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.split(".")[0] != module.split(".")[0]:
             raise
-        raise MissingExtraError(f"{module} is not installed. Run: pip install 'evalmark[{extra}]'") from missing
+        wanted = f"'evalmark[{extra}]'" if extra else "evalmark"
+        raise MissingExtraError(f"{module} is not installed. Run: pip install {wanted}") from missing
 
 
 def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:

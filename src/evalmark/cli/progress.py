@@ -20,8 +20,8 @@ class Progress:
         self._counts: Counter[str] = Counter()
         self._bar = None
         if shown:
-            bar = need("rich.progress", "")
-            console = need("rich.console", "").Console(stderr=True)
+            bar = need("rich.progress")
+            console = need("rich.console").Console(stderr=True)
             columns = (
                 bar.TextColumn("{task.description}"),
                 bar.BarColumn(bar_width=24),

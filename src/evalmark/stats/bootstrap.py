@@ -16,7 +16,7 @@ def bca(values: Sequence[float], level: float, seed: int) -> tuple[float, float]
     The same resamples and figures as `scipy.stats.bootstrap(..., method="BCa")`, which the tests
     hold it to.
     """
-    numpy, special = need("numpy", "stats"), need("scipy.special", "stats")
+    numpy, special = need("numpy"), need("scipy.special")
     sample = numpy.sort(numpy.asarray(values, dtype=numpy.float64))  # the order of cases must not matter
     means = _resampled_means(sample, numpy.random.default_rng(seed))
     centre = sample.mean()
@@ -31,7 +31,7 @@ def bca(values: Sequence[float], level: float, seed: int) -> tuple[float, float]
 
 
 def _resampled_means(sample: Any, random: Any) -> Any:
-    numpy = need("numpy", "stats")
+    numpy = need("numpy")
     sizes = [min(_BATCH, RESAMPLES - done) for done in range(0, RESAMPLES, _BATCH)]
     return numpy.concatenate(
         [sample[random.integers(0, len(sample), (size, len(sample)))].mean(axis=1) for size in sizes]

@@ -57,7 +57,7 @@ def clopper_pearson(passed: int, n: int, level: float = LEVEL) -> Interval:
     _check(passed, n, level)
     if n == 0:
         return no_interval("nothing was counted", level)
-    quantile = need("scipy.special", "stats").betaincinv
+    quantile = need("scipy.special").betaincinv
     tail = (1 - level) / 2
     low = 0.0 if passed == 0 else float(quantile(passed, n - passed + 1, tail))
     high = 1.0 if passed == n else float(quantile(passed + 1, n - passed, 1 - tail))

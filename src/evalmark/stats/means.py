@@ -67,7 +67,7 @@ def _effective_number(passed: Sequence[float], clusters: Sequence[Hashable], lev
     if groups < 2 or spread == 0:
         return cases_alone
     # The spread is itself an estimate, a poor one from few cases: t instead of z pays for that.
-    special, tail = need("scipy.special", "stats"), (1 + level) / 2
+    special, tail = need("scipy.special"), (1 + level) / 2
     fewer = float(special.ndtri(tail) / special.stdtrit(groups - 1, tail)) ** 2
     return max(cases_alone, min(n, share * (1 - share) / spread * fewer))
 
@@ -132,7 +132,7 @@ def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level
         return no_interval("repeats of one case show no spread between cases", level)
     if error == 0:
         return no_interval("all values are equal", level)
-    half = float(need("scipy.special", "stats").stdtrit(count - 1, (1 + level) / 2)) * error
+    half = float(need("scipy.special").stdtrit(count - 1, (1 + level) / 2)) * error
     centre = mean(values)
     if centre is None or not math.isfinite(centre) or not math.isfinite(half):
         return no_interval("the values are too large", level)
