@@ -9,6 +9,15 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
+PEAK = """
+def peak():
+    'The most memory this program has used, in MB; `getrusage` would also count its parent at the time of the fork.'
+    lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    return int(lines["VmHWM"].split()[0]) // 1024
+"""
+"""A function for programs that tests start; Linux only."""
+needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+
 
 def _refuse_the_outside(event: str, args: tuple) -> None:
     """Only loopback may be reached from the test process: evalmark sends nothing anywhere by itself."""

@@ -108,6 +108,13 @@ def test_what_is_always_installed_is_used():
     assert unused == []
 
 
+def test_every_extra_that_a_message_names_exists():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources("src"))
+    named = set(re.findall(r"""need\("[\w.]+", "([^"]*)"\)""", text))
+    assert "parquet" in named
+    assert named - {""} <= PROJECT["optional-dependencies"].keys()
+
+
 def test_no_gateway_sdk_or_framework_is_always_installed():
     heavy = {"torch", "transformers", "openai", "anthropic", "litellm", "langchain", "langchain-core", "pandas"}
     assert not closure(PROJECT["dependencies"], everywhere=True) & heavy

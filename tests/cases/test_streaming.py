@@ -14,6 +14,8 @@ from evalmark.documents import JsonStream
 from evalmark.errors import DataError
 from evalmark.values import Case
 
+from ..conftest import PEAK, needs_proc
+
 
 def outcome(read):
     """What a reader gives, or the text of its refusal."""
@@ -56,11 +58,10 @@ def write_csv(file):
         file.write(f'{n},What is it?,It is it.,"{cell}"\n')
 
 
-CHILD = """
-import resource, sys
+CHILD = f"""import sys
 from pathlib import Path
+{PEAK}
 from evalmark.cases import BadRow, read_cases
-def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 before, count = peak(), 0
 for row in read_cases(Path(sys.argv[1])):
     assert not isinstance(row, BadRow), row
@@ -69,6 +70,7 @@ print(count, before, peak())
 """
 
 
+@needs_proc
 @pytest.mark.parametrize(
     ("name", "write"),
     [
@@ -90,6 +92,7 @@ def test_thirty_megabytes_need_a_few(world, name, write):
     assert peak - before < 16
 
 
+@needs_proc
 def test_a_bomb_in_a_gz_file_is_a_fault_and_needs_little_memory(world):
     path = world / "x.jsonl.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from evalmark.documents import parse_yaml, yaml_items
 from evalmark.errors import DataError
 
+from ..conftest import PEAK
 from .test_strict_json import outcome
 
 LAUGHS = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n" + "".join(
@@ -160,13 +161,13 @@ def test_an_empty_text_is_nothing():
 
 def test_bombs_need_little_memory():
     code = (
-        "import resource, sys\n"
+        f"import sys\n{PEAK}\n"
         "from evalmark.documents import parse_yaml\n"
         "from evalmark.errors import DataError\n"
         "for text in sys.stdin.read().split('\\0'):\n"
         "    try: parse_yaml(text, 'x'); raise SystemExit('read')\n"
         "    except DataError: pass\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
+        "print(peak())\n"
     )
     bombs = "\0".join([LAUGHS, "[" * 200_000, "- " * 50_000, "{a: " * 100_000])
     found = subprocess.run([sys.executable, "-c", code], input=bombs, capture_output=True, text=True, check=True)
