@@ -10,6 +10,7 @@ from pathlib import Path
 from evalmark import models, store
 from evalmark.errors import EvalmarkError
 from evalmark.settings import Settings
+from evalmark.values import count
 
 PARTS = ("evalmark", "apsw", "numpy", "onnxruntime", "tokenizers", "sentencex", "scipy", "pydantic", "typer", "rich")
 
@@ -48,7 +49,8 @@ def _store(settings: Settings) -> Iterator[Finding]:
     except EvalmarkError as error:
         yield Finding(what="store", says=str(error), well=False)
         return
-    held = f"{health.runs} runs, {health.results} results, {health.vectors} vectors, {health.size:,} bytes"
+    kept = ((health.runs, "run"), (health.results, "result"), (health.vectors, "vector"), (health.size, "byte"))
+    held = ", ".join(count(number, noun) for number, noun in kept)
     yield Finding(what="store", says=f"{path}: {held}; SQLite {health.sqlite}, journal {health.journal}")
     yield from (Finding(what="store", says=problem, well=False) for problem in health.problems)
     yield from (Finding(what="store", says=warning) for warning in health.warnings)

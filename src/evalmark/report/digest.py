@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 
 from evalmark.stats import Group, Summary
-from evalmark.values import Result, Run
+from evalmark.values import Result, Run, count
 
 from . import wording
 from .cleaning import cut, one_line, shown
@@ -38,7 +38,7 @@ def _facts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
     if options.times:
         yield from map(_safe, (*wording.facts(run, summary), *wording.origin(run)))
     else:
-        yield _safe(wording.count(summary.total.trials, "trial"))
+        yield _safe(count(summary.total.trials, "trial"))
 
 
 def _group(group: Group, summary: Summary) -> Iterator[str]:

@@ -9,7 +9,7 @@ from importlib.resources import files
 from itertools import islice
 
 from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Summary
-from evalmark.values import Result, Run, Score
+from evalmark.values import Result, Run, Score, count
 
 from . import wording
 from .cleaning import clean, one_line, shown
@@ -32,7 +32,7 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     if summary.worst:
         yield "<h2>Worst cases</h2>\n"
         yield from (_case(result, limits, options, unfold=index < 3) for index, result in enumerate(summary.worst))
-    yield f"<h2>All {wording.count(summary.total.trials, 'trial')}</h2>\n"
+    yield f"<h2>All {count(summary.total.trials, 'trial')}</h2>\n"
     yield from (_case(result, limits, options) for result in islice(run.results, options.cases))
     if summary.total.trials > options.cases:
         yield f"<p class=quiet>The first {options.cases:,} are listed here; a .jsonl or .csv report has them all.</p>\n"
@@ -54,7 +54,7 @@ def _head(run: Run) -> str:
 
 def _opening(run: Run, summary: Summary, verdict: GateVerdict, options: Options) -> str:
     word = wording.outcome(verdict)
-    trials = wording.count(summary.total.trials, "trial")
+    trials = count(summary.total.trials, "trial")
     facts = [*wording.facts(run, summary), *wording.origin(run)] if options.times else [trials]
     lines = [
         f"<header><h1>{_safe(one_line(run.name))}</h1><strong class={_CLASSES[verdict.outcome]}>{word}</strong></header>"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Share, Summary
-from evalmark.values import Result, Run, Score
+from evalmark.values import Result, Run, Score, count
 
 from .cleaning import clean, one_line
 
@@ -61,15 +61,6 @@ def share_interval(found: Interval) -> str:
 def share(found: Share) -> str:
     """So many of so many."""
     return f"{found.passed}/{found.n}" if found.n else GAP
-
-
-def count(n: int, noun: str) -> str:
-    """A number and its noun.
-
-    >>> count(1, "error"), count(1200, "trial")
-    ('1 error', '1,200 trials')
-    """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def duration(seconds: float | None) -> str:

@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 import regex
 
 from evalmark.errors import ConfigError
-from evalmark.values import Case, Output, Score, canonical, plain
+from evalmark.values import Case, Output, Score, canonical, count, plain
 
 from .verdict import checked, unscored
-from .wording import both, count, shown, text_of
-
-NO_EXPECTED = "the case has no expected answer"
+from .wording import NO_EXPECTED, both, shown, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

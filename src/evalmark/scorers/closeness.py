@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 from rapidfuzz.distance import Levenshtein
 
 from evalmark.errors import need
-from evalmark.values import Case, Output, Score
+from evalmark.values import Case, Output, Score, count
 
-from .checks import NO_EXPECTED
 from .verdict import unscored
-from .wording import both, count, text_of
+from .wording import NO_EXPECTED, both, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

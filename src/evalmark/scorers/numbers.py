@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
-from evalmark.values import Case, Output, Score
+from evalmark.values import Case, Output, Score, count
 
 from .verdict import checked, unscored
-from .wording import count, shown
+from .wording import NO_EXPECTED, shown
 
 _NUMBER = r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+\u2212]?\.\d+(?:[eE][-+]?\d+)?"
 _WHOLE = re.compile(_NUMBER, re.ASCII)
@@ -75,7 +75,7 @@ class Numeric:
         wanted = [number for value in case.liked if (number := self._one(value)) is not None]
         if not wanted:
             lacks = f"the expected answer {shown(case.liked[0])} is not one number" if case.liked else None
-            return unscored(self.name, lacks or "the case has no expected answer")
+            return unscored(self.name, lacks or NO_EXPECTED)
         found = self._all(output.value)
         if not found:
             hint = "" if self.anywhere else "; set `anywhere` to look for one inside the text"

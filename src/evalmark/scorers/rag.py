@@ -6,17 +6,16 @@ from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
-from evalmark.values import Case, Direction, Output, Score
+from evalmark.values import Case, Direction, Output, Score, count
 
 from .cosine import rows
 from .grounding import FLAGS, relevance, similarities, similarity, sufficiency, supports, unsupported
 from .sentences import Splitter, check_splitter, split
 from .verdict import unscored
-from .wording import count, shown, text_of
+from .wording import NO_EXPECTED, shown, text_of
 
 NO_ANSWER = "the answer is empty"
 NO_CONTEXTS = "there are no contexts"
-NO_REFERENCE = "the case has no expected answer"
 NO_QUESTION = "the case has no question"
 
 
@@ -42,7 +41,7 @@ class Texts:
         needs = (
             (answer, self.answer.strip(), NO_ANSWER),
             (contexts, self.contexts, NO_CONTEXTS),
-            (reference, self.reference.strip(), NO_REFERENCE),
+            (reference, self.reference.strip(), NO_EXPECTED),
             (question, self.question.strip(), NO_QUESTION),
         )
         return next((why for needed, found, why in needs if needed and not found), "")

@@ -5,6 +5,7 @@ from typing import Any
 
 from evalmark.values import plain
 
+NO_EXPECTED = "the case has no expected answer"
 LONGEST = 80
 """Characters of an answer that a reason shows."""
 
@@ -43,15 +44,6 @@ def both(one: Any, other: Any) -> tuple[str, str]:
     parting = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     start = max(0, parting - LONGEST // 4) if parting > LONGEST // 2 else 0
     return shown(one, start), shown(other, start)
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> count(1, "context"), count(1200, "character")
-    ('1 context', '1,200 characters')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _escaped(text: str) -> str:

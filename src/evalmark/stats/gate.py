@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from evalmark.values import Gate
+from evalmark.values import Gate, count
 
 from .summary import MetricSummary, Summary, Tally
 
@@ -64,11 +64,11 @@ def _nothing(summary: Summary) -> Iterable[_Finding]:
 def _gaps(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     total = summary.total
     if total.errors > gate.max_errors:
-        yield _Finding("cannot tell", f"{_count(total.errors, 'error')}, and {gate.max_errors} allowed.")
+        yield _Finding("cannot tell", f"{count(total.errors, 'error')}, and {gate.max_errors} allowed.")
     if total.unscored > gate.max_unscored:
-        yield _Finding("cannot tell", f"{_count(total.unscored, 'unscored trial')}, and {gate.max_unscored} allowed.")
+        yield _Finding("cannot tell", f"{count(total.unscored, 'unscored trial')}, and {gate.max_unscored} allowed.")
     if summary.status != "complete":
-        known = "" if summary.missing is None else f": {_count(summary.missing, 'trial')} did not run"
+        known = "" if summary.missing is None else f": {count(summary.missing, 'trial')} did not run"
         yield _Finding("cannot tell", f"The run is not complete{known}.")
 
 
@@ -84,7 +84,7 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
             yield _Finding("cannot tell", f"A pass rate of {needed:g} is asked for, but no trial passed or failed.")
         return
     rate = total.passed / judged
-    said = f"{total.passed} of {_count(judged, 'judged trial')} passed ({rate:.4g})"
+    said = f"{total.passed} of {count(judged, 'judged trial')} passed ({rate:.4g})"
     if rate >= needed:
         yield _Finding("pass", f"{said}, at least {needed:g}.")
     elif missing is not None and (total.passed + missing) / (judged + missing) < needed:
@@ -97,9 +97,9 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
 def _every_trial(total: Tally) -> Iterable[_Finding]:
     judged = total.passed + total.failed
     if total.failed:
-        yield _Finding("fail", f"{total.failed} of {_count(judged, 'judged trial')} failed.")
+        yield _Finding("fail", f"{total.failed} of {count(judged, 'judged trial')} failed.")
     elif total.passed:
-        yield _Finding("pass", f"{_count(judged, 'judged trial')}: every one passed.")
+        yield _Finding("pass", f"{count(judged, 'judged trial')}: every one passed.")
     elif total.ungated:
         yield _Finding("pass", NOTHING_GATED)
     elif total.trials:
@@ -130,7 +130,7 @@ def _mean(name: str, needed: float, parts: list[MetricSummary], not_run: int | N
     total = math.fsum(average * m.n for m, average in scored)
     lower = scored[0][0].direction == "lower"
     limit, said = ("at most", "more than") if lower else ("at least", "less than")
-    text = f"The mean of {name} is {total / n:.4g} over {_count(n, 'score')}"
+    text = f"The mean of {name} is {total / n:.4g} over {count(n, 'score')}"
     if _reaches(total / n, needed, lower=lower):
         return _Finding("pass", f"{text}, {limit} {needed:g}.")
     missing = None if not_run is None else not_run + sum(m.missing for m in parts)
@@ -145,7 +145,3 @@ def _mean(name: str, needed: float, parts: list[MetricSummary], not_run: int | N
 
 def _reaches(value: float, needed: float, *, lower: bool) -> bool:
     return value <= needed + SLACK if lower else value >= needed - SLACK
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

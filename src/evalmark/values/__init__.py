@@ -4,6 +4,7 @@ from .canonical import MAX_DEPTH, canonical, fingerprint, plain
 from .case import Case, Example, Output, ToolCall, Turn
 from .run import DatasetInfo, Gate, Metric, Run, RunStatus
 from .score import Direction, Result, Score, Status, Trial, Verdict
+from .words import count
 
 __all__ = [
     "MAX_DEPTH",
@@ -24,6 +25,7 @@ __all__ = [
     "Turn",
     "Verdict",
     "canonical",
+    "count",
     "fingerprint",
     "plain",
 ]
