@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalmark.cases import BadRow, ReadOptions, dataset_name, read_cases
+from evalmark.cases import BadRow, Faults, ReadOptions, dataset_name, read_cases
 from evalmark.errors import ConfigError, DataError
 from evalmark.models import CachedEmbedder, as_embedder, load_embedder
 from evalmark.roles import Embedder, EmbeddingCache, Target
@@ -18,8 +18,6 @@ from evalmark.values import Case, DatasetInfo, Gate, fingerprint
 CHECKED_ROWS = 1_000
 """Rows of each dataset that are read and checked before the first trial."""
 AS_IT_IS = ReadOptions()
-MOST_FAULTS = 20
-"""Faults of one dataset that are named; the rest is counted."""
 
 
 Note = Callable[[str], None]
@@ -178,27 +176,21 @@ def _scorer_faults(plan: Plan) -> list[str]:
 
 
 def _row_faults(source: Source, needs_answer: bool, most: int | None) -> tuple[list[str], int]:
-    faults: list[str] = []
+    faults = Faults(source.info.name)
     count = 0
     try:
         for row in islice(source.read(_unheard), most):
             count += 1
             if isinstance(row, BadRow):
-                faults.append(str(row))
+                faults.add(str(row))
             elif needs_answer and row.given is None:
-                faults.append(
+                faults.add(
                     f"{row.place or row.id}: the row brings no answer and no target is named. "
                     "Name one with --target package.module:attribute, or add a column `answer`."
                 )
     except DataError as fault:
-        faults.append(str(fault))
-    return _cut(faults, source.info.name), count
-
-
-def _cut(faults: list[str], name: str) -> list[str]:
-    if len(faults) <= MOST_FAULTS:
-        return faults
-    return [*faults[:MOST_FAULTS], f"… and {len(faults) - MOST_FAULTS} more faults in {name}."]
+        faults.add(str(fault))
+    return faults.told(), count
 
 
 def refuse(faults: Iterable[str]) -> None:

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.documents import allowed_path, safe_path
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .faults import Faults
     from .fields import SYNONYMS
     from .options import BadRow, ReadOptions
     from .read import READERS, as_cases, check_cases, dataset_name, read_cases
@@ -14,19 +14,19 @@ __all__ = [
     "READERS",
     "SYNONYMS",
     "BadRow",
+    "Faults",
     "ReadOptions",
-    "allowed_path",
     "as_cases",
     "check_cases",
     "dataset_name",
     "read_cases",
-    "safe_path",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
         "BadRow": "options",
+        "Faults": "faults",
         "READERS": "read",
         "ReadOptions": "options",
         "SYNONYMS": "fields",

@@ -10,6 +10,7 @@ from evalmark.errors import DataError
 from evalmark.values import Case
 
 from .csv_rows import csv_rows, tsv_rows
+from .faults import Faults
 from .json_rows import json_rows, jsonl_rows
 from .maker import Maker, RowError
 from .options import BadRow, ReadOptions
@@ -27,8 +28,6 @@ READERS: Mapping[str, RowReader] = {
 }
 _ENDINGS = {f".{name}": name for name in READERS} | {".ndjson": "jsonl", ".yml": "yaml"}
 AS_IT_IS = ReadOptions()
-MOST_FAULTS = 50
-"""Faults of one file that are named; the rest is counted."""
 
 
 def _silent(note: str) -> None:
@@ -122,18 +121,14 @@ def _cases(reading: Reading, reader: RowReader) -> Iterator[Case | BadRow]:
 
 def check_cases(path: Path, options: ReadOptions = AS_IT_IS, limit: int | None = None) -> list[str]:
     """Every fault of a file, or of its first `limit` rows, each with its place; at most 50 and a count."""
-    faults: list[str] = []
-    more = 0
+    faults = Faults(str(path))
     try:
         for row in islice(read_cases(path, options=options), limit):
             if isinstance(row, BadRow):
-                if len(faults) < MOST_FAULTS:
-                    faults.append(str(row))
-                else:
-                    more += 1
+                faults.add(str(row))
     except DataError as fault:
-        faults.append(str(fault))
-    return [*faults, f"… and {more} more faults in {path}."] if more else faults
+        faults.add(str(fault))
+    return faults.told()
 
 
 def as_cases(items: Iterable[Case | Mapping[str, Any] | str]) -> list[Case]:
@@ -149,18 +144,14 @@ def as_cases(items: Iterable[Case | Mapping[str, Any] | str]) -> list[Case]:
         raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")
     maker = Maker(_item_place, ReadOptions(), _silent)
     cases: list[Case] = []
-    faults: list[str] = []
-    more = 0
+    faults = Faults()
     for number, item in enumerate(items, start=1):
         try:
             cases.append(maker.make(item, number))
         except RowError as fault:
-            if len(faults) < MOST_FAULTS:
-                faults.append(f"{_item_place(number)}: {fault}")
-            else:
-                more += 1
-    if faults:
-        raise DataError("\n".join([*faults, f"… and {more} more faults."] if more else faults))
+            faults.add(f"{_item_place(number)}: {fault}")
+    if found := faults.told():
+        raise DataError("\n".join(found))
     return cases
 
 
