@@ -11,6 +11,7 @@ from itertools import islice
 
 from evalmark.cases import BadRow
 from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
+from evalmark.errors import ConfigError
 from evalmark.roles import Recorded
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
@@ -76,7 +77,13 @@ def _limit_faults(limit: int | None) -> list[str]:
 def _begin(plan: Plan, conduct: Conduct) -> Run:
     """A new run's header in the ledger, or the header of the run that is taken up again."""
     if conduct.resume is not None:
-        return conduct.ledger.resume(conduct.resume)
+        kept = conduct.ledger.run(conduct.resume)
+        if kept.plan != plan.fingerprint:
+            raise ConfigError(
+                f"run {kept.id} was made by another target, other scorers or another model than are named now, "
+                "and a run holds the answers of one. Go on with the flags and the code it began with, or leave --resume out."
+            )
+        return conduct.ledger.resume(kept.id)
     bound, _ = plan.scorers()
     run = Run(
         id=new_run_id(),

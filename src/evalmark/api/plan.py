@@ -63,15 +63,21 @@ class Asked:
             return False
 
 
+Loader = Callable[[str, Settings, tuple[Path, ...]], Embedder | None]
+"""Makes an embedder of a model's name, and fetches weights where they are missing."""
+
+
 def embedder_for(
-    asked: Iterable[Asked], wanted: str | Callable[..., Any], settings: Settings, folders: tuple[Path, ...]
+    asked: Iterable[Asked],
+    wanted: str | Callable[..., Any],
+    settings: Settings,
+    folders: tuple[Path, ...],
+    load: Loader = load_embedder,
 ) -> Embedder | None:
     """The embedding model, loaded only if some scorer asks for one."""
     if not any(a.needs_embedder for a in asked):
         return None
-    if isinstance(wanted, str):
-        return load_embedder(wanted, settings, folders)
-    return as_embedder(wanted)
+    return load(wanted, settings, folders) if isinstance(wanted, str) else as_embedder(wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

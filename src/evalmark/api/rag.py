@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalmark.cases import dataset_name
+from evalmark.models import load_embedder
 from evalmark.scorers import RAG_METRICS, flag_thresholds
 from evalmark.settings import Settings
 from evalmark.values import Gate
 
-from .plan import Plan, ask, embedder_for, file_source
+from .plan import Loader, Plan, ask, embedder_for, file_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class RagJob:
     """Turn the interpretation limits into a gate on the means."""
 
 
-def plan_rag(job: RagJob, settings: Settings) -> Plan:
+def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> Plan:
     """The five RAG metrics, and any others asked for, over the answers that a dataset brings along.
 
     Raises:
@@ -44,7 +45,7 @@ def plan_rag(job: RagJob, settings: Settings) -> Plan:
         name=dataset_name(job.dataset),
         sources=(file_source(job.dataset),),
         asked=asked,
-        embedder=embedder_for(asked, job.model, settings, (here,)),
+        embedder=embedder_for(asked, job.model, settings, (here,), load),
         gate=Gate(thresholds=limits),
         suite=str(job.dataset),
     )

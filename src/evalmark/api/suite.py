@@ -5,6 +5,7 @@ from pathlib import Path
 
 from evalmark.cases import ReadOptions
 from evalmark.errors import ConfigError
+from evalmark.models import load_embedder
 from evalmark.roles import Target
 from evalmark.scorers import flag_thresholds
 from evalmark.settings import Settings
@@ -12,7 +13,7 @@ from evalmark.suites import Suite, read_suite
 from evalmark.targets import Given, as_target
 from evalmark.values import Gate
 
-from .plan import Asked, Plan, ask, embedder_for, file_source, refuse
+from .plan import Asked, Loader, Plan, ask, embedder_for, file_source, refuse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +25,10 @@ class Overrides:
     embeddings: str | None = None
 
 
-def plan_suite(path: Path, settings: Settings, overrides: Overrides = Overrides()) -> Plan:
-    """The plan that a suite file asks for.
+def plan_suite(
+    path: Path, settings: Settings, overrides: Overrides = Overrides(), load: Loader = load_embedder
+) -> Plan:
+    """The plan that a suite file asks for; `load` makes an embedder of the model's name.
 
     Raises:
         ConfigError: the suite, its target or a metric cannot be used; all faults are named at once.
@@ -42,7 +45,7 @@ def plan_suite(path: Path, settings: Settings, overrides: Overrides = Overrides(
         sources=tuple(file_source(s.path, s.name, ReadOptions(**s.options)) for s in suite.datasets),
         target=target,
         asked=asked,
-        embedder=embedder_for(asked, wanted, settings, folders),
+        embedder=embedder_for(asked, wanted, settings, folders, load),
         repeat=overrides.repeat or suite.repeat,
         timeout=suite.timeout,
         gate=_gate(suite, asked),

@@ -5,6 +5,8 @@ from pathlib import Path
 from evalmark.cases import check_cases
 from evalmark.documents import has_key
 from evalmark.errors import ConfigError
+from evalmark.models import known_model, load_embedder
+from evalmark.roles import Embedder
 from evalmark.settings import Settings
 
 from .plan import check
@@ -18,7 +20,7 @@ def validate(path: Path, settings: Settings) -> list[str]:
     try:
         if not _is_suite(path):
             return check_cases(path)
-        return list(check(plan_suite(path, settings), most=None).faults)
+        return list(check(plan_suite(path, settings, load=_unfetched), most=None).faults)
     except ConfigError as fault:
         return str(fault).splitlines()
 
@@ -28,3 +30,8 @@ def _is_suite(path: Path) -> bool:
     if path.suffix not in SUITE_ENDINGS:
         return False
     return has_key(path, "datasets")
+
+
+def _unfetched(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
+    """A known model is known to be right; its weights are fetched when a run needs them."""
+    return None if known_model(name) else load_embedder(name, settings, folders)

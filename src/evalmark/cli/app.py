@@ -40,8 +40,9 @@ def main(words: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    words = with_resume_value(sys.argv[1:] if words is None else words)
     try:
-        app(args=with_resume_value(sys.argv[1:] if words is None else words), prog_name="evalmark")
+        app(args=words, prog_name="evalmark", obj=words)
     except EvalmarkError as error:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(USAGE) from None

@@ -71,7 +71,7 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
 
 async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", show: Show) -> "Run":
     stop = asyncio.Event()
-    with Progress(shown=not show.quiet and sys.stderr.isatty()) as progress:
+    with Progress(quiet=show.quiet) as progress:
 
         def begun(run: "Run", checked: "api.Checked") -> None:
             known = [checked.rows.get(source.info.name) for source in plan.sources]

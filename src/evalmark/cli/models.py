@@ -1,6 +1,5 @@
 """`evalmark models get` and `models list`: the local embedding models."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -24,7 +23,7 @@ def get(
     offline: flags.Offline = None,
 ) -> None:
     """Fetch a model's weights once, and check them by their SHA-256."""
-    with Progress(shown=sys.stderr.isatty()) as progress:
+    with Progress() as progress:
         folder = door.get_model(name, flags.settings(offline=offline), progress.fetched)
     print(f"{name} is in {folder}")
 

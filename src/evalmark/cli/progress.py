@@ -1,25 +1,32 @@
 """How far a run is, on the error stream of a terminal; nothing where nobody looks."""
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from evalmark import models
 from evalmark.errors import need
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evalmark.roles import Embedder
+    from evalmark.settings import Settings
     from evalmark.values import Result
 
 _SHOWN = (("pass", "passed"), ("fail", "failed"), ("error", "errors"), ("unscored", "unscored"))
 
 
 class Progress:
-    """A bar while a run goes on; silent unless `shown`."""
+    """A bar while a run goes on, where somebody looks at a terminal; a line for each download where not."""
 
-    def __init__(self, *, shown: bool) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
         self._counts: Counter[str] = Counter()
+        self._quiet, self._said = quiet, ""
         self._bar = None
-        if shown:
+        if sys.stderr.isatty() and not quiet:
             bar = need("rich.progress")
             console = need("rich.console").Console(stderr=True)
             columns = (
@@ -53,8 +60,15 @@ class Progress:
             said = "  ".join(f"{self._counts[key]} {word}" for key, word in _SHOWN if self._counts[key])
             self._bar.update(self._task, advance=len(results), counts=said)
 
+    def loading(self, name: str, settings: "Settings", folders: "tuple[Path, ...]") -> "Embedder":
+        """The embedder of this name; shows the download, if there has to be one."""
+        return models.load_embedder(name, settings, folders, self.fetched)
+
     def fetched(self, label: str, done: int, total: int | None) -> None:
         """A download goes on; sizes in bytes."""
+        if self._bar is None and not self._quiet and not self._said:
+            self._said = label  # the first one is enough
+            sys.stderr.write(f"Fetching {label} …\n")
         if self._bar is not None:
             finished = total is not None and done >= total
             self._bar.update(

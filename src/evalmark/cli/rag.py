@@ -10,6 +10,8 @@ from evalmark import api, scorers
 
 from . import flags
 from .conduct import Show, carry_out
+from .progress import Progress
+from .words import once_more
 
 if TYPE_CHECKING:
     from evalmark.stats import Summary
@@ -21,6 +23,7 @@ def add(app: typer.Typer) -> None:
 
 
 def rag(  # noqa: PLR0913  each is a flag of the command line
+    context: typer.Context,
     dataset: Annotated[
         Path, typer.Option(metavar="FILE", help="Rows with question, reference_answer, answer and contexts.")
     ],
@@ -72,12 +75,14 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
         reports=output or (),
         quiet=quiet,
         worst=worst,
-        again=f"evalmark rag --dataset {dataset}",
+        again=once_more(context.obj),
         limit=limit,
         resume=resume,
         remarks=_remarks,
     )
-    raise typer.Exit(carry_out(api.plan_rag(job, settings), settings, show))
+    with Progress(quiet=quiet) as progress:
+        plan = api.plan_rag(job, settings, progress.loading)
+    raise typer.Exit(carry_out(plan, settings, show))
 
 
 def _remarks(summary: "Summary") -> Sequence[str]:

@@ -1,5 +1,6 @@
 """`evalmark run`: run suites."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +10,10 @@ from evalmark import api
 from evalmark.errors import ConfigError
 
 from . import flags
-from .conduct import Show, carry_out
+from .conduct import INTERRUPTED, Show, carry_out
+from .words import NEWEST, once_more
 
-WORST_FIRST = (130, 1, 3, 0)
+WORST_FIRST = (INTERRUPTED, 1, 3, 0)
 
 
 def add(app: typer.Typer) -> None:
@@ -20,6 +22,7 @@ def add(app: typer.Typer) -> None:
 
 
 def run(  # noqa: PLR0913  each is a flag of the command line
+    context: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite files (YAML or JSON).")],
     target: Annotated[
         str | None, typer.Option(metavar="MODULE:ATTR", help="What to test; wins over the suite's target.")
@@ -49,17 +52,16 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     """
     if len(files) > 1 and output:
         raise ConfigError("-o writes one run; with several suites, run them one at a time or use `evalmark report`.")
+    if len(files) > 1 and resume not in (None, NEWEST):
+        raise ConfigError(f"--resume {resume} is one run; name only its suite, or leave the run's id out.")
     settings = flags.settings(jobs=jobs, timeout=timeout, embedding_mode=mode, offline=offline, store=store)
     overrides = api.Overrides(target=target, repeat=repeat, embeddings=embeddings)
     plans = [api.plan_suite(path, settings, overrides) for path in files]
-    codes = [
-        carry_out(
-            plan,
-            settings,
-            Show(
-                reports=output or (), quiet=quiet, worst=worst, again=f"evalmark run {path}", limit=limit, resume=resume
-            ),
-        )
-        for path, plan in zip(files, plans, strict=True)
-    ]
+    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, resume=resume)
+    codes: list[int] = []
+    for path, plan in zip(files, plans, strict=True):
+        again = once_more(context.obj, [str(other) for other in files if other != path])
+        codes.append(carry_out(plan, settings, replace(show, again=again)))
+        if codes[-1] == INTERRUPTED:
+            break
     raise typer.Exit(min(codes, key=WORST_FIRST.index))

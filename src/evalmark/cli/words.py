@@ -1,5 +1,6 @@
 """The words of a command line, before they are parsed."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +20,17 @@ def with_resume_value(words: Sequence[str]) -> list[str]:
         f"--resume={NEWEST}" if word == "--resume" and not _is_run(words[number + 1 : number + 2]) else word
         for number, word in enumerate(words)
     ]
+
+
+def once_more(words: Sequence[str], others: Sequence[str] = ()) -> str:
+    """The same command as a shell takes it, without `--resume` and without the `others` among its words.
+
+    >>> once_more(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
+    "evalmark run 'my suite.yaml' --store a.db"
+    """
+    left_out = {number for number, word in enumerate(words) if word.startswith("--resume") or word in others}
+    left_out |= {number + 1 for number, word in enumerate(words) if word == "--resume"}
+    return shlex.join(["evalmark", *(word for number, word in enumerate(words) if number not in left_out)])
 
 
 def _is_run(following: Sequence[str]) -> bool:
