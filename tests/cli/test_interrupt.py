@@ -68,7 +68,7 @@ def test_ctrl_c_once_finishes_saves_and_says_how_to_go_on(process, suite, world)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130, err
-    assert "--resume" in err
+    assert "Go on with: evalmark run suite.json -j 2 --resume 2" in err
     assert "Traceback" not in out + err
     before = results_so_far(world)
     assert 2 <= before < CASES
@@ -78,6 +78,34 @@ def test_ctrl_c_once_finishes_saves_and_says_how_to_go_on(process, suite, world)
     assert again.returncode == 0
     assert f"{before} results are there" in err
     assert sorted(asked(world)) == sorted(f"x{n}" for n in range(CASES))
+
+
+def test_ctrl_c_in_the_first_of_two_suites_begins_no_second(process, suite, world):
+    (world / "other.json").write_text((world / "suite.json").read_text(encoding="utf-8"), encoding="utf-8")
+    running = process("run", suite, "other.json", "-j", "1")
+    wait_for(2, world, running)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    assert "evalmark run suite.json -j 1 --resume" in err
+    with open_store(world / ".evalmark" / "evalmark.db", read_only=True) as store:
+        assert [run.suite for run in store.runs()] == ["suite.json"]
+
+
+def test_a_run_is_not_taken_up_by_another_target(process, suite, world):
+    running = process("run", suite, "-j", "1")
+    wait_for(2, world, running)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=60)
+    before = results_so_far(world)
+    with open_store(world / ".evalmark" / "evalmark.db", read_only=True) as store:
+        run = store.run("last").id
+    other = process("run", suite, "--target", "slow:hangs", "--resume", run)
+    _, err = other.communicate(timeout=60)
+    assert other.returncode == 2
+    assert f"run {run} was made by another target" in err
+    assert results_so_far(world) == before
+    assert process("run", suite, "--resume", run).wait(timeout=60) == 0
 
 
 def test_ctrl_c_twice_leaves_at_once_and_the_store_is_whole(process, suite, world):

@@ -154,6 +154,14 @@ def test_several_suites_give_the_worst_code(evalmark, suite, world):
     assert evalmark("run", "good.json", "good.json").code == 0
 
 
+def test_one_run_is_not_taken_up_by_several_suites(evalmark, suite, world):
+    suite()
+    (world / "other.json").write_text((world / "suite.json").read_text())
+    said = evalmark("run", "suite.json", "other.json", "--resume", "20261121-143205-k3f9")
+    assert (said.code, "one run" in said.err) == (2, True), said.text
+    assert evalmark("run", "suite.json", "other.json", "--resume").code == 0
+
+
 def test_a_run_is_listed_and_shown(evalmark, suite):
     evalmark("run", suite(wrong=1))
     evalmark("run", suite())
