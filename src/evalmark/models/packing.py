@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 BUDGET = 512
-"""Tokens of one batch, padding included: its numbers fit a processor's own cache (benchmarks/embedding.py)."""
+"""Tokens of one batch, padding included: few enough for its numbers to stay in a processor's own cache."""
 
 
 def pack(lengths: Sequence[int], budget: int = BUDGET) -> list[list[int]]:
