@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from evalmark.report import Look, one_case, run_list, terminal
 from evalmark.stats import GateVerdict, summarise
-from evalmark.values import DatasetInfo, Gate, Run
+from evalmark.values import Gate, Run
 
 from .example import RESULTS, RUN
 from .test_page import everywhere
@@ -85,13 +85,6 @@ def test_the_reader_learns_where_the_run_is_and_how_to_go_on():
     assert "Kept in s.db; look again with: evalmark show 20261121-101500-3f9a --failed" in text
     assert "To go on, call it as before and add: --resume 20261121-101500-3f9a" in text
     assert "Kept in" not in terminal(RUN)
-
-
-def test_a_run_over_a_dataset_goes_on_with_the_verb_that_began_it():
-    run = replace(
-        RUN, status="interrupted", suite="my rows.json", datasets=(DatasetInfo(name="a", path="my rows.json"),)
-    )
-    assert "Go on with: evalmark rag --dataset 'my rows.json' --resume" in terminal(run, Look(width=120, store="s.db"))
 
 
 def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():

@@ -209,7 +209,7 @@ def _where(run: Run, summary: Summary, look: Look) -> Iterable[Text]:
     if look.store:
         yield Text(f"Kept in {one_line(look.store)}; look again with: evalmark show {one_line(run.id)}{more}")
         if run.status != "complete" and run.suite:
-            yield Text(f"Go on with: {wording.again(run)}")
+            yield Text(f"To go on, call it as before and add: --resume {one_line(run.id)}")
 
 
 def _drawn(parts: Iterable[RenderableType], look: Look) -> str:
