@@ -82,8 +82,7 @@ class ContextRelevance:
         texts = Texts.of(case, output)
         if why := texts.lacks(question=True, contexts=True):
             return unscored(self.name, why)
-        vectors = rows(await embedder([texts.question, *texts.contexts]))
-        found = similarities(vectors[0], vectors[1:])
+        found = await _to_question(texts, embedder)
         fact = f"question and {count(len(found), 'context')} have a mean cosine of {relevance(found):.3f}"
         return graded(self.name, relevance(found), fact, {"similarities": found})
 
@@ -106,11 +105,16 @@ class ContextSufficiency:
         texts = Texts.of(case, output)
         if why := texts.lacks(question=True, contexts=True):
             return unscored(self.name, why)
-        vectors = rows(await embedder([texts.question, *texts.contexts]))
-        found = similarities(vectors[0], vectors[1:])
+        found = await _to_question(texts, embedder)
         enough = sum(value >= self.sufficiency for value in found)
         fact = f"{enough} of {count(len(found), 'context')} reach a cosine of {self.sufficiency:g} to the question"
         return graded(self.name, sufficiency(found, self.sufficiency), fact, {"similarities": found})
+
+
+async def _to_question(texts: Texts, embedder: Embedder) -> list[float]:
+    """How similar each context is to the question."""
+    vectors = rows(await embedder([texts.question, *texts.contexts]))
+    return similarities(vectors[0], vectors[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
