@@ -10,7 +10,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -105,7 +105,8 @@ def hub(served: Served) -> Iterator[tuple[Hub, list[str]]]:
             self.send_response(404 if data is None else 200)
             self.send_header("Content-Length", str(len(data or b"")))
             self.end_headers()
-            self.wfile.write((data or b"")[: len(data or b"") - served.short_of])
+            with suppress(OSError):  # the client may have had enough
+                self.wfile.write((data or b"")[: len(data or b"") - served.short_of])
 
         def log_message(self, *args: object) -> None:
             pass
