@@ -105,7 +105,9 @@ def test_a_run_is_not_taken_up_by_another_target(process, suite, world):
     assert other.returncode == 2
     assert f"run {run} was made by another target" in err
     assert results_so_far(world) == before
-    assert process("run", suite, "--resume", run).wait(timeout=60) == 0
+    same = process("run", suite, "--resume", run)
+    same.communicate(timeout=60)
+    assert same.returncode == 0
 
 
 def test_ctrl_c_twice_leaves_at_once_and_the_store_is_whole(process, suite, world):

@@ -16,6 +16,10 @@ def picky(text):
         raise ValueError("no c today")
     return text.upper()
 
+def thinks(text):
+    time.sleep(0.3)
+    return text.upper()
+
 def leaves(text):
     sys.exit(3)
 
@@ -133,6 +137,21 @@ def test_flags_win_over_environment_and_project(evalmark, suite, world, monkeypa
     assert (world / "environment.db").exists()
     evalmark("run", suite(), "--store", "flag.db")
     assert (world / "flag.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        pytest.param((), 3, "no answer within 0.05 s", id="the suite's time limit wins over the environment's"),
+        pytest.param(("--timeout", "30"), 0, "every one passed", id="the flag wins over the suite's"),
+    ],
+)
+def test_a_suite_is_louder_than_the_environment_and_a_flag_louder_than_both(
+    evalmark, suite, monkeypatch, words, code, says
+):
+    monkeypatch.setenv("EVALMARK_TIMEOUT", "20")
+    said = evalmark("run", suite(target="bot:thinks", timeout=0.05), *words)
+    assert (said.code, says in said.out) == (code, True), said.text
 
 
 def test_a_target_that_changes_the_working_directory_changes_nothing_else(evalmark, suite, world):

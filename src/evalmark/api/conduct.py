@@ -2,6 +2,7 @@
 
 import asyncio
 import platform
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -59,7 +60,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     said: dict[str, None] = {}  # in order, each once
     reading = _Reading(plan, conduct.ledger.recorded(run.id), conduct.limit, rows, said)
     work = Work(trials=_trials(reading), target=plan.target, scorers=scorers, sink=conduct.ledger.sink(run.id))
-    limits = Limits(jobs=conduct.settings.jobs, timeout=conduct.settings.timeout or plan.timeout)
+    limits = Limits(jobs=conduct.settings.jobs, timeout=plan.timeout or conduct.settings.timeout)
     outcome: Outcome | None = None
     try:
         outcome = await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
@@ -70,7 +71,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
 
 
 def _limit_faults(limit: int | None) -> list[str]:
-    fine = limit is None or (isinstance(limit, int) and limit >= 1)
+    fine = limit is None or (isinstance(limit, int) and 1 <= limit <= sys.maxsize)
     return [] if fine else [f"limit has to be a whole number of at least 1, or be left out; found {limit!r}."]
 
 

@@ -92,7 +92,7 @@ class Plan:
     """Used by the scorers that ask for one; None only where none of them does."""
     repeat: int = 1
     timeout: float | None = None
-    """Seconds a trial may take, unless the settings say so; None: as long as it wants."""
+    """Seconds a trial may take; None: what the settings say."""
     gate: Gate | None = None
     suite: str = ""
     notes: tuple[str, ...] = ()

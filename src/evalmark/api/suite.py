@@ -23,6 +23,7 @@ class Overrides:
     target: str | None = None
     repeat: int | None = None
     embeddings: str | None = None
+    timeout: float | None = None
 
 
 def plan_suite(
@@ -47,7 +48,7 @@ def plan_suite(
         asked=asked,
         embedder=embedder_for(asked, wanted, settings, folders, load),
         repeat=overrides.repeat or suite.repeat,
-        timeout=suite.timeout,
+        timeout=overrides.timeout or suite.timeout,
         gate=_gate(suite, asked),
         suite=str(path),
         notes=(*suite.notes, *_unused(suite)),

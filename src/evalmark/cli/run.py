@@ -27,7 +27,9 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     target: Annotated[
         str | None, typer.Option(metavar="MODULE:ATTR", help="What to test; wins over the suite's target.")
     ] = None,
-    repeat: Annotated[int | None, typer.Option(min=1, help="How often each case is answered [1].")] = None,
+    repeat: Annotated[
+        int | None, typer.Option(min=1, max=flags.MOST, help="How often each case is answered [1].")
+    ] = None,
     resume: Annotated[
         str | None,
         typer.Option(metavar="[RUN]", help="Go on with an unfinished run of the suite; without RUN, the newest."),
@@ -55,7 +57,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     if len(files) > 1 and resume not in (None, NEWEST):
         raise ConfigError(f"--resume {resume} is one run; name only its suite, or leave the run's id out.")
     settings = flags.settings(jobs=jobs, timeout=timeout, embedding_mode=mode, offline=offline, store=store)
-    overrides = api.Overrides(target=target, repeat=repeat, embeddings=embeddings)
+    overrides = api.Overrides(target=target, repeat=repeat, embeddings=embeddings, timeout=timeout)
     plans = [api.plan_suite(path, settings, overrides) for path in files]
     show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, resume=resume)
     codes: list[int] = []
