@@ -16,6 +16,28 @@ from .words import once_more
 if TYPE_CHECKING:
     from evalmark.stats import Summary
 
+Dataset = Annotated[
+    Path, typer.Option(metavar="FILE", help="Rows with question, reference_answer, answer and contexts.")
+]
+Model = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Embedding model: a name, a folder or module:attribute [all-MiniLM-L6-v2]."),
+]
+Sufficiency = Annotated[
+    float, typer.Option(min=-1, max=1, help="A context at least this similar to the question is sufficient.")
+]
+Hallucination = Annotated[
+    float, typer.Option(min=-1, max=1, help="A sentence less similar than this to every context is unsupported.")
+]
+Splitter = Annotated[str, typer.Option(metavar="sentencex|simple", help="How answers are cut into sentences.")]
+Metrics = Annotated[
+    list[str] | None, typer.Option("--metric", metavar="NAME|MODULE:ATTR", help="A further metric. Repeatable.")
+]
+FailOnFlags = Annotated[
+    bool, typer.Option("--fail-on-flags", help="Exit 1 when a mean is beyond its interpretation limit.")
+]
+Resume = Annotated[str | None, typer.Option(metavar="[RUN]", help="Go on with an unfinished run over this dataset.")]
+
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
@@ -24,31 +46,14 @@ def add(app: typer.Typer) -> None:
 
 def rag(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
-    dataset: Annotated[
-        Path, typer.Option(metavar="FILE", help="Rows with question, reference_answer, answer and contexts.")
-    ],
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Embedding model: a name, a folder or module:attribute [all-MiniLM-L6-v2]."),
-    ] = None,
-    sufficiency: Annotated[
-        float, typer.Option(min=-1, max=1, help="A context at least this similar to the question is sufficient.")
-    ] = 0.5,
-    hallucination: Annotated[
-        float, typer.Option(min=-1, max=1, help="A sentence less similar than this to every context is unsupported.")
-    ] = 0.4,
-    splitter: Annotated[
-        str, typer.Option(metavar="sentencex|simple", help="How answers are cut into sentences.")
-    ] = "sentencex",
-    metric: Annotated[
-        list[str] | None, typer.Option(metavar="NAME|MODULE:ATTR", help="A further metric. Repeatable.")
-    ] = None,
-    fail_on_flags: Annotated[
-        bool, typer.Option("--fail-on-flags", help="Exit 1 when a mean is beyond its interpretation limit.")
-    ] = False,
-    resume: Annotated[
-        str | None, typer.Option(metavar="[RUN]", help="Go on with an unfinished run over this dataset.")
-    ] = None,
+    dataset: Dataset,
+    model: Model = None,
+    sufficiency: Sufficiency = 0.5,
+    hallucination: Hallucination = 0.4,
+    splitter: Splitter = "sentencex",
+    metric: Metrics = None,
+    fail_on_flags: FailOnFlags = False,
+    resume: Resume = None,
     output: flags.Reports = None,
     limit: flags.Limit = None,
     mode: flags.Mode = None,
