@@ -8,7 +8,8 @@ import sys
 import pytest
 import yaml
 
-from evalmark.cases import BadRow, ReadOptions, check_cases, dataset_name, read_cases
+from evalmark.cases import BadRow, ReadOptions, check_cases, read_cases
+from evalmark.documents import dataset_name
 from evalmark.errors import DataError
 from evalmark.values import Case, Example
 

@@ -140,6 +140,12 @@ def test_a_key_has_the_value_it_says(folder, text, field, value):
     assert type(getattr(suite, field)) is type(value)
 
 
+def test_a_dataset_is_called_as_it_is_everywhere_else(folder):
+    (folder / "questions.v2.jsonl").touch()
+    suite = read(folder, "datasets: questions.v2.jsonl\nmetrics: equals\n")
+    assert [dataset.name for dataset in suite.datasets] == ["questions.v2"]
+
+
 def test_a_byte_order_mark_and_windows_line_ends_do_no_harm(folder):
     (folder / "suite.yaml").write_bytes(b"\xef\xbb\xbfdatasets: cases.jsonl\r\nmetrics: equals\r\nname: x\r\n")
     assert read_suite(Path("suite.yaml")).name == "x"

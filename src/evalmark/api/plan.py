@@ -6,7 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalmark.cases import BadRow, Faults, ReadOptions, dataset_name, read_cases
+from evalmark.cases import BadRow, Faults, ReadOptions, read_cases
+from evalmark.documents import dataset_name
 from evalmark.errors import ConfigError, DataError
 from evalmark.models import CachedEmbedder, as_embedder, load_embedder
 from evalmark.roles import Embedder, EmbeddingCache, Target

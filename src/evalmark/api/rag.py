@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalmark.cases import dataset_name
+from evalmark.documents import dataset_name
 from evalmark.models import load_embedder
 from evalmark.scorers import RAG_METRICS, flag_thresholds
 from evalmark.settings import Settings

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .faults import Faults
     from .fields import SYNONYMS
     from .options import BadRow, ReadOptions
-    from .read import READERS, as_cases, check_cases, dataset_name, read_cases
+    from .read import READERS, as_cases, check_cases, read_cases
 
 __all__ = [
     "READERS",
@@ -18,7 +18,6 @@ __all__ = [
     "ReadOptions",
     "as_cases",
     "check_cases",
-    "dataset_name",
     "read_cases",
 ]
 
@@ -32,7 +31,6 @@ __getattr__ = deferred(
         "SYNONYMS": "fields",
         "as_cases": "read",
         "check_cases": "read",
-        "dataset_name": "read",
         "read_cases": "read",
     },
 )

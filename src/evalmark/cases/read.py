@@ -72,16 +72,6 @@ def _ending(path: Path) -> tuple[str, bool]:
     return (path.with_suffix("") if packed else path).suffix.lower(), packed
 
 
-def dataset_name(path: Path) -> str:
-    """What a dataset in a file is called: the file's name without its endings.
-
-    >>> dataset_name(Path("data/questions.v2.jsonl.gz"))
-    'questions.v2'
-    """
-    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return plain.stem
-
-
 def _once(notes: Callable[[str], None]) -> Callable[[str], None]:
     said: set[str] = set()
 

@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .document import DataPath, Document, document_of, load_document
     from .faults import PlacedError
-    from .files import allowed_path, regular_file, safe_path
+    from .files import allowed_path, dataset_name, regular_file, safe_path
     from .json_stream import Item, JsonStream
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
@@ -23,6 +23,7 @@ __all__ = [
     "PlacedError",
     "YamlItem",
     "allowed_path",
+    "dataset_name",
     "document_of",
     "first_letter",
     "has_key",
@@ -48,6 +49,7 @@ __getattr__ = deferred(
         "PlacedError": "faults",
         "YamlItem": "strict_yaml",
         "allowed_path": "files",
+        "dataset_name": "files",
         "document_of": "document",
         "first_letter": "text",
         "has_key": "top",

@@ -1,4 +1,4 @@
-"""Which files may be opened at all."""
+"""Which files may be opened at all, and what the data in them is called."""
 
 import os
 import re
@@ -49,6 +49,16 @@ def _near(path: Path) -> str:
         return f", nor the folder {shown(str(path.parent), 200)}"
     close = get_close_matches(path.name, names, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}" if close else f" in {path.parent.absolute()}"
+
+
+def dataset_name(path: Path) -> str:
+    """What a dataset in a file is called: the file's name without its endings.
+
+    >>> dataset_name(Path("data/questions.v2.jsonl.gz"))
+    'questions.v2'
+    """
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return plain.stem
 
 
 def safe_path(path: Path, root: Path) -> Path:

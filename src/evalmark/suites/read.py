@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import DataPath, Document, PlacedError, allowed_path, document_of, read_text
+from evalmark.documents import DataPath, Document, PlacedError, allowed_path, dataset_name, document_of, read_text
 from evalmark.errors import ConfigError, DataError
 from evalmark.roles import is_named_object
 from evalmark.values import Gate
@@ -128,7 +128,7 @@ class _Reading:
 
     def _datasets(self, items: list[Any]) -> Iterator[DatasetSpec]:
         rows = [{"path": item} if isinstance(item, str) else item or {"path": ""} for item in items]
-        stems = [_stem(Path(row.get("path", ""))) for row in rows]
+        stems = [dataset_name(Path(row.get("path", ""))) for row in rows]
         called: dict[str, str] = {}
         for number, (row, stem) in enumerate(zip(rows, stems, strict=True)):
             if not (text := row.get("path")):
@@ -196,7 +196,7 @@ def _gate(said: Mapping[str, Any]) -> Gate:
 
 
 def _stem(path: Path) -> str:
-    """The name of a file without its endings."""
+    """What a suite is called that does not say: its file's name up to the first point."""
     return path.name.split(".")[0] or path.name
 
 
