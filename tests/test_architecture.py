@@ -15,6 +15,7 @@ CATCH_FOREIGN_CODE = {
     "api/door.py:run",
     "engine/trial.py:answer",
     "engine/trial.py:_ask",
+    "engine/trial.py:_settled",
     "engine/trial.py:describe",
     "models/cached.py:_serve",
     "models/foreign.py:__call__",
@@ -22,12 +23,12 @@ CATCH_FOREIGN_CODE = {
     "models/local.py:_tokenizer",
     "models/runtime.py:open_exact",
     "models/runtime.py:open_openvino",
+    "roles/copies.py:own",
     "roles/loading.py:load_object",
+    "roles/threads.py:do",
     "scorers/named.py:_loaded",
     "scorers/named.py:_made",
     "store/fields.py:_kept",
-    "targets/function.py:_own",
-    "targets/threads.py:do",
 }
 
 

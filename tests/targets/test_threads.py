@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from evalmark.engine import answer
+from evalmark.roles.threads import Threads, presentable
 from evalmark.targets import as_target
-from evalmark.targets.threads import Threads, presentable
 from evalmark.values import Case
 
 CASE = Case(id="1", input="x")

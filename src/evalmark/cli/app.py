@@ -1,8 +1,9 @@
 """The program: its verbs, and one place where errors become a sentence and an exit code."""
 
 import os
-import signal
 import sys
+import threading
+from pathlib import Path
 
 import typer
 
@@ -13,9 +14,12 @@ from .models import add as add_models
 from .rag import add as add_rag
 from .run import add as add_run
 from .runs import add as add_runs
+from .terminal import complain, is_open, silence
 from .words import with_resume_value
 
 USAGE = 2
+LONGEST_FAREWELL = 5.0
+"""Seconds that threads of a target get to end, once everything else is done."""
 
 app = typer.Typer(
     name="evalmark",
@@ -35,18 +39,55 @@ add_doctor(app)
 
 def main(words: list[str] | None = None) -> None:
     """Run one command and leave with its exit code: 0, 1, 2, 3 or 130."""
-    if hasattr(signal, "SIGPIPE"):  # `evalmark list | head` ends quietly
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    _ready_streams()
+    is_process = words is None
     words = with_resume_value(sys.argv[1:] if words is None else words)
     try:
         app(args=words, prog_name="evalmark", obj=words)
     except EvalmarkError as error:
-        sys.stderr.write(f"{error}\n")
+        complain(f"{error}\n")
         raise SystemExit(USAGE) from None
     except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted.\n")
-        sys.stderr.flush()
+        complain("\nInterrupted.\n")
         os._exit(130)
+    finally:
+        _settle_streams()
+        if is_process:
+            _leave_in_time(sys.exc_info()[1])
+
+
+def _ready_streams() -> None:
+    """Streams that take every text; where the program was started without one, what goes there goes nowhere."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  open to the end
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _settle_streams() -> None:
+    """Write out what waits, while a fault can still be told from a crash of the interpreter."""
+    for stream in (sys.stdout, sys.stderr):
+        if is_open(stream):
+            try:
+                stream.flush()
+            except OSError as error:
+                silence(stream)
+                if not isinstance(error, BrokenPipeError):
+                    complain(f"The output cannot be written: {error.strerror}.\n")
+
+
+def _leave_in_time(left: BaseException | None) -> None:
+    """End the process even if a target has started threads that do not end."""
+    others = [t for t in threading.enumerate() if not t.daemon and t is not threading.current_thread()]
+    if others:
+        code = left.code if isinstance(left, SystemExit) else 1
+        patience = threading.Timer(LONGEST_FAREWELL, _leave_now, (code if isinstance(code, int) else 0,))
+        patience.daemon = True
+        patience.start()
+
+
+def _leave_now(code: int) -> None:
+    complain("Left without the threads that the target has started and that still run.\n")
+    os._exit(code)

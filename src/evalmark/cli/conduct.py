@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark import api, report, stats, store
+from evalmark.errors import ConfigError
 
 from .progress import Progress
-from .terminal import look
+from .terminal import complain, look, say
 from .words import NEWEST
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
         EvalmarkError: a fault of the plan, of the store or of a report's path, as a sentence.
     """
     reports = [path.absolute() for path in show.reports]  # a target may change the working directory
-    for path in show.reports:
-        report.writer_for(path)  # an ending nobody knows is said before anything runs
+    refuse_reports(plan, show.reports)
     with store.open_store(settings.store) as ledger:
         run = asyncio.run(_run(plan, settings, ledger, show))
         summary = stats.summarise(run)
@@ -58,15 +58,34 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
             seen = replace(
                 look(settings.store, show.worst), remarks=tuple(show.remarks(summary)) if show.remarks else ()
             )
-            print(report.terminal(run, seen, summary=summary, verdict=verdict), end="")
-        for path in reports:
-            api.save(run, path, summary)
+            text = report.terminal(run, seen, summary=summary, verdict=verdict)
+        try:
+            for path in reports:
+                api.save(run, path, summary)
+        finally:  # a report that cannot be written is no reason to keep the verdict back
+            if not show.quiet:
+                say(text)
     if run.status == "interrupted":
-        print(
-            f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}", file=sys.stderr
-        )
+        complain(f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
         return INTERRUPTED
     return verdict.exit_code
+
+
+def refuse_reports(plan: "api.Plan", reports: Sequence[Path]) -> None:
+    """Say before anything runs what is wrong with the reports that were asked for.
+
+    Raises:
+        ConfigError: an ending that nobody knows, or a file that the run reads.
+    """
+    read = {os.path.realpath(name) for name in (plan.suite, *(source.info.path for source in plan.sources)) if name}
+    for path in reports:
+        report.writer_for(path)
+        if os.path.realpath(path) in read:
+            raise ConfigError(
+                f"{path}: the run reads this file, so no report is written over it; name another with -o."
+            )
+        if path.is_dir():
+            raise ConfigError(f"{path}: this is a folder; name a file in it with -o.")
 
 
 async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", show: Show) -> "Run":
@@ -97,9 +116,9 @@ def _resumed(plan: "api.Plan", ledger: "store.Store", wanted: str | None) -> str
         return None
     found = ledger.unfinished(plan.fingerprint, plan.suite) if wanted == NEWEST else ledger.run(wanted)
     if found is None:
-        print("No unfinished run of this suite with the same target and scorers; starting a new one.", file=sys.stderr)
+        complain("No unfinished run of this suite with the same target and scorers; starting a new one.\n")
         return None
-    print(f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.", file=sys.stderr)
+    complain(f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n")
     return found.id
 
 

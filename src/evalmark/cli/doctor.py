@@ -5,6 +5,7 @@ import typer
 from evalmark import api
 
 from . import flags
+from .terminal import say_line
 
 
 def add(app: typer.Typer) -> None:
@@ -17,5 +18,5 @@ def doctor(store: flags.Store = None) -> None:
     findings = list(api.examine(flags.settings(store=store)))
     width = max(len(finding.what) for finding in findings)
     for finding in findings:
-        print(f"{'ok ' if finding.well else 'BAD'}  {finding.what:<{width}}  {finding.says}")
+        say_line(f"{'ok ' if finding.well else 'BAD'}  {finding.what:<{width}}  {finding.says}")
     raise typer.Exit(0 if all(finding.well for finding in findings) else 1)

@@ -8,12 +8,17 @@ import typer
 
 from evalmark.settings import Settings, load
 
+MOST = 1_000_000_000
+"""The largest whole number a flag takes."""
+
 Store = Annotated[
     str | None, typer.Option("--store", metavar="FILE", help="Where runs are kept [.evalmark/evalmark.db].")
 ]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Trials answered at the same time [10].")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of one trial.")]
-Limit = Annotated[int | None, typer.Option("-n", "--limit", min=1, help="Only the first N cases of each dataset.")]
+Limit = Annotated[
+    int | None, typer.Option("-n", "--limit", min=1, max=MOST, help="Only the first N cases of each dataset.")
+]
 Reports = Annotated[
     list[Path] | None,
     typer.Option(
@@ -23,7 +28,9 @@ Reports = Annotated[
         help="Write a report; its ending says which: .json .jsonl .csv .md .html .junit.xml. Repeatable.",
     ),
 ]
-Worst = Annotated[int, typer.Option("--worst", metavar="N", min=0, help="How many of the worst cases to show.")]
+Worst = Annotated[
+    int, typer.Option("--worst", metavar="N", min=0, max=MOST, help="How many of the worst cases to show.")
+]
 Offline = Annotated[bool | None, typer.Option("--offline/--online", help="Fetch no model weights.", show_default=False)]
 Mode = Annotated[
     str | None, typer.Option("--mode", metavar="exact|fast", help="Arithmetic of the local embedding model [exact].")

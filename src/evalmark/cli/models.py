@@ -8,6 +8,7 @@ from evalmark import models as door
 
 from . import flags
 from .progress import Progress
+from .terminal import say_line
 
 
 def add(app: typer.Typer) -> None:
@@ -25,10 +26,10 @@ def get(
     """Fetch a model's weights once, and check them by their SHA-256."""
     with Progress() as progress:
         folder = door.get_model(name, flags.settings(offline=offline), progress.fetched)
-    print(f"{name} is in {folder}")
+    say_line(f"{name} is in {folder}")
 
 
 def list_models() -> None:
     """List the known models: which are here, how large, and whether their hashes are right."""
     for model in door.local_models(flags.settings()):
-        print(model.line)
+        say_line(model.line)

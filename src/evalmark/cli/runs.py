@@ -11,7 +11,7 @@ from evalmark import store as kept
 from evalmark.errors import ConfigError
 
 from . import flags
-from .terminal import look
+from .terminal import look, say, say_line
 
 NOT_PASSED = ("fail", "error", "unscored")
 
@@ -27,19 +27,19 @@ def add(app: typer.Typer) -> None:
 
 
 def list_runs(
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="How many, newest first.")] = 20,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many, newest first.")] = 20,
     store: flags.Store = None,
 ) -> None:
     """List the runs in the store, newest first."""
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
-        print(report.run_list(ledger.runs(limit), look()), end="")
+        say(report.run_list(ledger.runs(limit), look()))
 
 
 def show(
     run: Run = "last",
     failed: Annotated[bool, typer.Option("--failed", help="Every case that did not pass, in full.")] = False,
     case: Annotated[str | None, typer.Option("--case", metavar="ID", help="One case, in full.")] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="How many cases in full.")] = 50,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many cases in full.")] = 50,
     worst: flags.Worst = 5,
     store: flags.Store = None,
 ) -> None:
@@ -50,7 +50,7 @@ def show(
         if not failed and case is None:
             summary = stats.summarise(found)
             verdict = stats.judge(summary, found.gate)
-            print(report.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict), end="")
+            say(report.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict))
             return
         wanted = (
             r
@@ -59,12 +59,14 @@ def show(
         )
         shown = 0
         for result in islice(wanted, limit):
-            print(report.one_case(result, look(), run=found), end="")
+            say(report.one_case(result, look(), run=found))
             shown += 1
         if shown == 0:
-            print(f"No such case in {found.id}." if case else f"No case of {found.id} failed.")
+            say_line(f"No such case in {found.id}." if case else f"No case of {found.id} failed.")
         elif shown == limit:
-            print(f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl")
+            say_line(
+                f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl"
+            )
 
 
 def write_report(
@@ -77,7 +79,7 @@ def write_report(
         found = ledger.run(run)
         for path in output or ():
             api.save(found, path)
-            print(f"{path}: {len(found.results)} results of {found.id}")
+            say_line(f"{path}: {len(found.results)} results of {found.id}")
         if not output:
             raise ConfigError("name at least one file with -o, for example -o report.html.")
 
@@ -91,5 +93,5 @@ def validate(
     for path in files:
         faults = api.validate(path, settings)
         faulty += bool(faults)
-        print("\n".join(faults) if faults else f"{path}: no fault found")
+        say_line("\n".join(faults) if faults else f"{path}: no fault found")
     raise typer.Exit(2 if faulty else 0)

@@ -3,18 +3,67 @@
 import os
 import shutil
 import sys
+from contextlib import suppress
+from typing import Any
 
 from evalmark import report
 
 
 def look(store: str = "", worst: int = 5) -> "report.Look":
     """Width, colour and characters of the standard output; `store` is where the run is kept."""
-    interactive = sys.stdout.isatty()
+    interactive = is_open(sys.stdout) and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
     return report.Look(
         store=store,
         worst=worst,
         width=max(60, min(width, 140)),
         color=interactive and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
-        unicode=(sys.stdout.encoding or "").lower().replace("-", "").startswith("utf"),
+        unicode=(getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf"),
     )
+
+
+def say(text: str) -> None:
+    """Write to the standard output, or to the error stream where a target has closed it; never fails.
+
+    A reader that has gone away (`| head`) has seen enough: the rest is dropped.
+    """
+    _write(text, sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
+
+
+def say_line(text: str) -> None:
+    """`say`, with a line end."""
+    say(f"{text}\n")
+
+
+def complain(text: str) -> None:
+    """Write to the error stream, unless it is closed; never fails."""
+    _write(text, sys.stderr, sys.__stderr__)
+
+
+def _write(text: str, *streams: Any) -> None:
+    """Write to the first of the streams that takes it."""
+    for stream in dict.fromkeys(streams):  # one that is named twice is tried once
+        if is_open(stream):
+            try:
+                stream.write(text)
+                stream.flush()
+            except BrokenPipeError:
+                silence(stream)
+            except OSError as error:  # its file is closed, or the disk it goes to is full
+                silence(stream)
+                text = f"The output cannot be written there ({error.strerror}), so it stands here.\n{text}"
+                continue
+            return
+
+
+def is_open(stream: Any) -> bool:
+    """Whether something can be written there: a program can be started without, and a target can close it."""
+    return stream is not None and not stream.closed
+
+
+def silence(stream: Any) -> None:
+    """Send what still waits in a broken stream, and all that follows, to nowhere."""
+    with suppress(OSError, ValueError):  # a stream without a file behind it
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -3,13 +3,15 @@
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from evalmark.roles import Scorer, Target
 from evalmark.values import Case, Output, Score
 
 T = TypeVar("T")
 
+GRACE = 0.5
+"""Seconds that cancelled work gets to tidy up."""
 LONGEST_REASON = 2_000
 """Characters kept of what an exception says."""
 
@@ -28,7 +30,9 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
         if _is_cancelled_from_outside():
             raise
         return Output(error=describe(cancelled), seconds=time.perf_counter() - started)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: the target
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  foreign code: the target
         return Output(error=describe(error), seconds=time.perf_counter() - started)
     return output
 
@@ -57,7 +61,9 @@ async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None)
         if _is_cancelled_from_outside():
             raise
         reason = describe(cancelled)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: the scorer
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  foreign code: the scorer
         reason = describe(error)
     return (Score(name=scorer.name, status="error", reason=reason),)
 
@@ -74,13 +80,37 @@ async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     """
     if seconds is None:
         return await work
+    task = asyncio.create_task(_settled(work))
     try:
-        async with asyncio.timeout(seconds) as limit:
-            return await work
-    except TimeoutError as late:
-        if limit.expired():
-            raise TimeLimitError(f"{seconds:g} s") from late
+        done, _ = await asyncio.wait({task}, timeout=seconds)
+        if not done:
+            raise TimeLimitError(f"{seconds:g} s")
+    finally:
+        if not task.done():
+            await _cancel(task)
+    found, error = task.result()
+    if error is not None:
+        raise error
+    return cast(T, found)
+
+
+async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    """What the work gives or raises, as a value: a SystemExit that leaves a task ends the event loop."""
+    try:
+        return await work, None
+    except (KeyboardInterrupt, GeneratorExit):
         raise
+    except BaseException as error:  # noqa: BLE001  foreign code: it is raised again by whoever waits
+        return None, error
+
+
+async def _cancel(task: asyncio.Task[Any]) -> None:
+    """Cancel foreign work; what does not let itself be cancelled is left behind, and nothing waits for it."""
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=GRACE)
+    if not done:
+        asyncio._unregister_task(task)  # asyncio.run would wait for it for ever
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
 def _is_cancelled_from_outside() -> bool:

@@ -8,6 +8,8 @@ from typing import Any
 from evalmark.errors import ConfigError
 from evalmark.models import CachedEmbedder, as_embedder
 from evalmark.roles import Binding, Embedder, bind, described
+from evalmark.roles.copies import own
+from evalmark.roles.threads import Threads
 from evalmark.values import Case, Direction, Metric, Output, Score, fingerprint
 
 from .given import as_scores
@@ -42,6 +44,8 @@ class BoundScorer:
     """Whether the run has to bring an embedding model."""
     renames: bool = False
     """Whether a single score goes by the metric's name, whatever the scorer called it."""
+    threads: Threads | None = None
+    """Where somebody else's plain function runs, which may wait for a model or never come back; None: right here."""
 
     @property
     def name(self) -> str:
@@ -54,8 +58,8 @@ class BoundScorer:
 
         The run's embedding model has a fingerprint of its own.
         """
-        own = None if self.needs_embedder or self.embedder is None else self.embedder.fingerprint
-        return fingerprint(self.name, self.metric.direction, self.metric.threshold, described(self.scorer), own)
+        model = None if self.needs_embedder or self.embedder is None else self.embedder.fingerprint
+        return fingerprint(self.name, self.metric.direction, self.metric.threshold, described(self.scorer), model)
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
         """What the scorer says of one output. May raise whatever the scorer raises.
@@ -65,11 +69,20 @@ class BoundScorer:
         """
         if self.needs_embedder and self.embedder is None:
             raise ConfigError(f"{self.name} needs an embedding model; name one with `embeddings`.")
-        found = self.scorer(**self._arguments(case, output))
+        found = await self._called(self._arguments(case, output))
         if inspect.isawaitable(found):
             found = await found
         scores = tuple(self._judged(score) for score in as_scores(found, self.name, self.metric.direction))
         return (replace(scores[0], name=self.name),) if self.renames and len(scores) == 1 else scores
+
+    async def _called(self, arguments: Mapping[str, Any]) -> Any:
+        if _is_ours(self.scorer):
+            return self.scorer(**arguments)
+        # The embedder is shared, and meant to be.
+        copies = {name: value if name == "embedder" else own(value) for name, value in arguments.items()}
+        if self.threads is None:
+            return self.scorer(**copies)
+        return await self.threads.run(lambda _: self.scorer(**copies))
 
     def _arguments(self, case: Case, output: Output) -> dict[str, Any]:
         names = self.binding.names
@@ -111,7 +124,7 @@ def as_scorer(
     called = name or scorer_name(scorer)
     _check(scorer, called, threshold)
     binding = bind(scorer, _offered(scorer), what=f"scorer {called!r}")
-    own = getattr(scorer, "embedder", None)
+    bound_to = getattr(scorer, "embedder", None)
     metric = Metric(
         name=called, direction=_direction(scorer, called), threshold=threshold, unit=str(getattr(scorer, "unit", ""))
     )
@@ -119,15 +132,24 @@ def as_scorer(
         metric=metric,
         scorer=scorer,
         binding=binding,
-        embedder=embedder if own is None else CachedEmbedder(as_embedder(own), None),
-        needs_embedder="embedder" in binding.names and own is None,
+        embedder=embedder if bound_to is None else CachedEmbedder(as_embedder(bound_to), None),
+        needs_embedder="embedder" in binding.names and bound_to is None,
         renames=name is not None,
+        threads=None if _is_ours(scorer) or _is_async(scorer) else Threads(),
     )
 
 
 def _offered(scorer: Callable[..., Any]) -> tuple[str, ...]:
-    is_async = inspect.iscoroutinefunction(scorer) or inspect.iscoroutinefunction(type(scorer).__call__)
-    return (*OFFERS, "embedder") if is_async else tuple(OFFERS)
+    return (*OFFERS, "embedder") if _is_async(scorer) else tuple(OFFERS)
+
+
+def _is_async(scorer: Any) -> bool:
+    return inspect.iscoroutinefunction(scorer) or inspect.iscoroutinefunction(type(scorer).__call__)
+
+
+def _is_ours(scorer: Any) -> bool:
+    """Whether it is a built-in, which neither waits nor changes what it is given."""
+    return str(getattr(scorer, "__module__", "")).startswith(__package__)
 
 
 def _check(scorer: Any, called: str, threshold: Any) -> None:

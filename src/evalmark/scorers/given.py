@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, get_args
 
-from evalmark.values import Direction, Score
+from evalmark.values import Direction, Score, Status
 
 from .verdict import unscored
 from .wording import shown
@@ -107,7 +107,14 @@ def _described(found: Mapping[Any, Any], name: str, direction: Direction) -> Sco
 
 
 def _sound(score: Score) -> Score:
-    """A foreign Score as it is, unless its value is none that can be kept."""
+    """A foreign Score as it is, unless its value is none that can be kept.
+
+    Raises:
+        TypeError: one of its other fields holds what the store and the reports have no word for.
+    """
+    if getattr(score.passed, "ndim", None) == 0:  # a truth value of numpy
+        score = replace(score, passed=bool(score.passed))
+    _check_fields(score)
     value = score.value
     if value is None or (type(value) is float and 0 <= value <= 1):
         return score
@@ -115,3 +122,19 @@ def _sound(score: Score) -> Score:
         return replace(score, value=float(value))
     reason = f"the scorer gave the value {shown(repr(value))}, which is no number from 0 to 1"
     return replace(score, status="unscored", value=None, passed=None, reason=reason)
+
+
+def _check_fields(score: Score) -> None:
+    expected = {
+        "name": ("a text", isinstance(score.name, str) and bool(score.name)),
+        "status": (f"one of {', '.join(get_args(Status))}", score.status in get_args(Status)),
+        "direction": (f"one of {', '.join(get_args(Direction))}", score.direction in get_args(Direction)),
+        "passed": ("True, False or None", score.passed is None or isinstance(score.passed, bool)),
+        "reason": ("a text", isinstance(score.reason, str)),
+        "detail": ("a mapping", isinstance(score.detail, Mapping)),
+    }
+    for field, (allowed, fine) in expected.items():
+        if not fine:
+            raise TypeError(
+                f"the scorer returned a Score whose `{field}` is {shown(getattr(score, field))}, not {allowed}"
+            )

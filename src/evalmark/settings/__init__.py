@@ -8,6 +8,9 @@ from typing import Any
 
 from evalmark.errors import ConfigError
 
+MOST_JOBS = 10_000
+"""More trials at the same time than any machine or provider takes; a slip of the finger, most likely."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -55,9 +58,13 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("evalmark", {})
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        tools = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         faults.append(f"{path}: cannot be read as TOML: {error}")
+        return {}
+    table = tools.get("evalmark", {}) if isinstance(tools, dict) else {}
+    if not isinstance(table, dict):
+        faults.append(f"{path}: tool.evalmark is {table!r}, not a table; write its settings under [tool.evalmark]")
         return {}
     known = {f.name for f in fields(Settings)}
     unknown = [key for key in table if key.replace("-", "_") not in known]
@@ -96,7 +103,7 @@ def _text(given: Any) -> str:
 
 
 def _jobs(given: Any) -> int:
-    if isinstance(given, bool) or int(given) < 1:
+    if isinstance(given, bool) or not 1 <= int(given) <= MOST_JOBS or int(given) != float(given):
         raise ValueError
     return int(given)
 
@@ -126,7 +133,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 _EXPECTED = {
     "embedding_mode": "'exact' or 'fast'",
-    "jobs": "a whole number of at least 1",
+    "jobs": f"a whole number from 1 to {MOST_JOBS:,}",
     "timeout": "a number of seconds above 0",
     "offline": "true or false",
 }

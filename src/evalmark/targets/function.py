@@ -1,6 +1,5 @@
 """Python targets: anything that can be called, brought to the one protocol of a target."""
 
-import copy
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +10,13 @@ from typing import Any, cast
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Binding, Target, bind, load_object
+from evalmark.roles.copies import own
+from evalmark.roles.threads import Threads
 from evalmark.values import Case, Output
 
 from .given import Given
 from .identity import identity, name_of
 from .output import as_output, gathered, joined
-from .threads import Threads
 
 OFFERS: Mapping[str, Callable[[Case], Any]] = {
     "input": lambda case: case.input,
@@ -28,7 +28,6 @@ OFFERS: Mapping[str, Callable[[Case], Any]] = {
     "metadata": lambda case: case.metadata,
 }
 """What a target's parameters can be called, and what they get."""
-_IMMUTABLE = (str, int, float, bool, bytes, type(None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class FunctionTarget:
     async def __call__(self, case: Case) -> Output:
         """What the function gives for a case; what it raises goes to the caller."""
         first = () if self.binding.first is None else (self.binding.first,)
-        offers = {name: _own(OFFERS[name](case)) for name in (*first, *self.binding.names)}
+        offers = {name: own(OFFERS[name](case)) for name in (*first, *self.binding.names)}
         args, named = self.binding.arguments(offers)
         started = time.perf_counter()
         if _is_async(self.function):
@@ -112,18 +111,3 @@ def _called(function: Callable[[], Any], is_wanted: Callable[[], bool]) -> Any:
     """Call the function; a generator is run to its end while we are still in the thread."""
     returned = function()
     return joined(returned, is_wanted) if inspect.isgenerator(returned) else returned
-
-
-def _own(value: Any) -> Any:
-    """A copy of what could be changed; the value itself where its type cannot be copied."""
-    if isinstance(value, _IMMUTABLE) or (isinstance(value, Case) and _is_immutable(value)):
-        return value
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001  foreign code: objects that a user put into a case copy themselves
-        return value
-
-
-def _is_immutable(case: Case) -> bool:
-    simple = isinstance(case.input, _IMMUTABLE) and isinstance(case.expected, _IMMUTABLE)
-    return simple and not (case.metadata or case.examples or case.history or case.given)

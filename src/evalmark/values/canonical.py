@@ -4,30 +4,40 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 MAX_DEPTH = 100
 """Data nested deeper than this is cut off by `plain` and refused by the readers."""
+MAX_ITEMS = 1_000_000
+"""Items of one value, those of its parts included; `plain` cuts off what comes after."""
+CUT = "..."
+"""What stands where data was cut off."""
+
+T = TypeVar("T")
 
 
 def plain(value: Any, depth: int = 0) -> Any:
     """The value as JSON data: what the store and every report keep of it.
 
     Objects become their fields or their text, sets become sorted lists, a number that JSON
-    has no word for becomes its name, and what is nested deeper than `MAX_DEPTH` (a cycle,
-    most likely) becomes the text "...".
+    has no word for becomes its name. What is nested deeper than `MAX_DEPTH` (a cycle, most
+    likely) becomes the text "...", and so does what comes after `MAX_ITEMS` items.
 
     >>> plain({"a": (1, float("nan")), 2: {"b"}})
     {'a': [1, 'nan'], '2': ['b']}
     """
+    return value if type(value) in _EXACT else _plain(value, depth, [MAX_ITEMS])
+
+
+def _plain(value: Any, depth: int, left: list[int]) -> Any:
     if value is None or isinstance(value, (str, bool, int)):
         return value if type(value) in _EXACT else _unwrapped(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else repr(float(value))
     if depth >= MAX_DEPTH:
-        return "..."
-    return _nested(value, depth + 1)
+        return CUT
+    return _nested(value, depth + 1, left)
 
 
 _EXACT = (type(None), str, bool, int)
@@ -38,21 +48,34 @@ def _unwrapped(value: Any) -> Any:
     return str.__str__(value) if isinstance(value, str) else int(value)
 
 
-def _nested(value: Any, depth: int) -> Any:
+def _nested(value: Any, depth: int, left: list[int]) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): plain(item, depth) for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        return sorted((plain(item, depth) for item in value), key=canonical)
+        pairs = {str(key): _plain(item, depth, left) for key, item in _counted(value.items(), left)}
+        return pairs if left[0] >= 0 else pairs | {CUT: CUT}
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", errors="replace")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name), depth) for f in dataclasses.fields(value)}
+        return {f.name: _plain(getattr(value, f.name), depth, left) for f in dataclasses.fields(value)}
     for method in ("model_dump", "tolist"):  # pydantic models; numpy arrays and scalars
         if callable(found := getattr(value, method, None)) and not isinstance(value, type):
-            return plain(found(), depth)
+            return _plain(found(), depth, left)
     if isinstance(value, Iterable) and not hasattr(value, "__next__"):
-        return [plain(item, depth) for item in value]
+        items = [_plain(item, depth, left) for item in _counted(value, left)]
+        sortable = sorted(items, key=_encode) if isinstance(value, (set, frozenset)) else items
+        return sortable if left[0] >= 0 else [*sortable, CUT]
     return str(value)
+
+
+def _counted(items: Iterable[T], left: list[int]) -> Iterator[T]:
+    """As many of the items as are left to be counted, which all parts of a value share.
+
+    A small object can hold one part a billion times over, and an iterable need not end.
+    """
+    for item in items:
+        left[0] -= 1
+        if left[0] < 0:
+            return
+        yield item
 
 
 def canonical(value: Any) -> str:

@@ -98,7 +98,7 @@ class _Hand(threading.Thread):
     """One thread: waits on the idle list, works, goes back; ends after a while without work."""
 
     def __init__(self, idle: "deque[_Hand]", seconds: float) -> None:
-        super().__init__(name="evalmark target", daemon=True)
+        super().__init__(name="evalmark foreign code", daemon=True)
         self.jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._idle, self._seconds = idle, seconds
 
