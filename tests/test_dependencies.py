@@ -16,6 +16,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from evalmark.api.doctor import PARTS
+
 from .conftest import ROOT
 
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -106,6 +108,10 @@ def test_what_is_always_installed_is_used():
     pattern = r"^\s*(?:import|from) {0}\b|need\(\"{0}\b"
     unused = [name for name, module in modules.items() if not re.search(pattern.format(module), text, re.MULTILINE)]
     assert unused == []
+
+
+def test_the_doctor_looks_at_all_that_is_always_installed():
+    assert set(PARTS) == {PROJECT["name"], *direct(PROJECT["dependencies"])}
 
 
 def test_every_extra_that_a_message_names_exists():

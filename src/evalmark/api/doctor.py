@@ -12,7 +12,11 @@ from evalmark.errors import EvalmarkError
 from evalmark.settings import Settings
 from evalmark.values import count
 
-PARTS = ("evalmark", "apsw", "numpy", "onnxruntime", "tokenizers", "sentencex", "scipy", "pydantic", "typer", "rich")
+PARTS = (
+    *("evalmark", "apsw", "jsonschema", "numpy", "onnxruntime", "pydantic", "pyyaml", "rapidfuzz", "referencing"),
+    *("regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
+)
+"""What every installation has, in the order in which the doctor names it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
