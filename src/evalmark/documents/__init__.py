@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .document import DataPath, Document, document_of, load_document
     from .faults import PlacedError
-    from .files import allowed_path, dataset_name, regular_file, safe_path
+    from .files import allowed_path, dataset_name, regular_file
     from .json_stream import Item, JsonStream
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
@@ -33,7 +33,6 @@ __all__ = [
     "parse_yaml",
     "read_text",
     "regular_file",
-    "safe_path",
     "text_chunks",
     "yaml_items",
 ]
@@ -59,7 +58,6 @@ __getattr__ = deferred(
         "parse_yaml": "strict_yaml",
         "read_text": "text",
         "regular_file": "files",
-        "safe_path": "files",
         "text_chunks": "text",
         "yaml_items": "strict_yaml",
     },

@@ -32,13 +32,13 @@ class Document:
         return f"{self.path}:{self.lines.get(where, 1)}"
 
 
-def load_document(path: Path) -> Document:
-    """The data of a `.json` file, or of any other as YAML.
+def load_document(path: Path, is_text: Callable[[str], bool] = lambda key: False) -> Document:
+    """The data of a `.json` file, or of any other as YAML; below a key for which `is_text` holds, words stay text.
 
     Raises:
         DataError: it cannot be opened, decoded or parsed, or is larger than 32 MiB.
     """
-    return document_of(read_text(path), path)
+    return document_of(read_text(path), path, is_text)
 
 
 def document_of(text: str, path: Path, is_text: Callable[[str], bool] = lambda key: False) -> Document:

@@ -61,19 +61,6 @@ def dataset_name(path: Path) -> str:
     return plain.stem
 
 
-def safe_path(path: Path, root: Path) -> Path:
-    """The path itself if, with all links followed, it lies under `root`.
-
-    Raises:
-        DataError: it leads out of `root`.
-    """
-    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
-        raise PlacedError(
-            str(path), f"leads out of {root}; name a file inside it, or give the path on the command line."
-        )
-    return path
-
-
 def allowed_path(text: str, folder: Path, cwd: Path) -> Path:
     """The file that a suite in `folder` names: relative to the suite, else to the working directory.
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import DataPath, Document, PlacedError, allowed_path, dataset_name, document_of, read_text
+from evalmark.documents import DataPath, Document, PlacedError, allowed_path, dataset_name, load_document
 from evalmark.errors import ConfigError, DataError
 from evalmark.roles import is_named_object
 from evalmark.values import Gate
@@ -26,7 +26,7 @@ def read_suite(path: Path, cwd: Path | None = None) -> Suite:
     Raises:
         ConfigError: the file cannot be read or something in it is wrong; all faults are named, one a line.
     """
-    document = document_of(read_text(path), path, is_text=text_keys().__contains__)
+    document = load_document(path, is_text=text_keys().__contains__)
     if hint := _other_file(document.data):
         raise DataError(f"{document.place_of()}: {hint}")
     findings, sound = schema_findings(_without_blanks(document.data))
