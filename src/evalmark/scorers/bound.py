@@ -7,9 +7,7 @@ from typing import Any
 
 from evalmark.errors import ConfigError
 from evalmark.models import CachedEmbedder, as_embedder
-from evalmark.roles import Binding, Embedder, bind, described
-from evalmark.roles.copies import own
-from evalmark.roles.threads import Threads
+from evalmark.roles import Binding, Embedder, Threads, bind, described, own
 from evalmark.values import Case, Direction, Metric, Output, Score, fingerprint
 
 from .given import as_scores

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evalmark.errors import ConfigError
-from evalmark.roles import Binding, Target, bind, load_object
-from evalmark.roles.copies import own
-from evalmark.roles.threads import Threads
+from evalmark.roles import Binding, Target, Threads, bind, load_object, own
 from evalmark.values import Case, Output
 
 from .given import Given
