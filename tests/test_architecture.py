@@ -24,6 +24,7 @@ CATCH_FOREIGN_CODE = {
     "models/runtime.py:open_exact",
     "models/runtime.py:open_openvino",
     "roles/copies.py:own",
+    "roles/identity.py:_written",
     "roles/loading.py:load_object",
     "roles/threads.py:do",
     "scorers/named.py:_loaded",

@@ -1,8 +1,10 @@
 """A foreign object is told from another by its code and its settings, in every process alike."""
 
 import json
+import logging
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from evalmark.roles import described
@@ -11,6 +13,11 @@ from evalmark.roles import described
 def typed(source):
     """A function as one types it at a prompt: no file holds its source."""
     return eval(source)  # noqa: S307
+
+
+class Bot:
+    def __init__(self, model):
+        self._model = model
 
 
 def holding(thing):
@@ -27,14 +34,25 @@ def holding(thing):
         pytest.param(holding(json), holding(json), True, id="a module stands for itself"),
         pytest.param(holding(json), holding(pytest), False, id="another module"),
         pytest.param(SimpleNamespace(a=[1]), SimpleNamespace(a=[2]), False, id="a setting inside a setting"),
-        pytest.param(SimpleNamespace(_a=1), SimpleNamespace(_a=2), True, id="what is private is no setting"),
+        pytest.param(Bot("a"), Bot("a"), True, id="equal settings"),
+        pytest.param(Bot("a"), Bot("b"), False, id="a private setting"),
+        pytest.param(Bot(np.zeros(2)), Bot(np.ones(2)), False, id="the numbers of an array"),
+        pytest.param(Bot(object()), Bot(object()), True, id="an address in memory is no setting"),
     ],
 )
 def test_descriptions_differ_when_code_or_settings_do(one, another, same):
     assert (described(one) == described(another)) is same
 
 
-def test_a_circle_of_objects_comes_to_an_end():
-    one = SimpleNamespace()
+def test_a_logger_among_the_settings_leads_no_further():
+    bot = Bot(logging.getLogger("a bot"))
+    before = described(bot)
+    logging.getLogger("another part of the program")
+    assert described(bot) == before
+
+
+@pytest.mark.parametrize("make", [SimpleNamespace, lambda: Bot(None)], ids=["with a text", "without one"])
+def test_a_circle_of_objects_comes_to_an_end(make):
+    one = make()
     one.other = one
     assert json.dumps(described(one))

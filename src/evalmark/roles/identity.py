@@ -3,12 +3,14 @@
 import dataclasses
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
 from evalmark.values import fingerprint
 
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 DEEPEST = 4
 """Objects held by objects held by a foreign object are followed so far."""
 
@@ -17,7 +19,7 @@ def described(thing: Any, depth: int = 0) -> Any:
     """A foreign object as plain data that is the same in every process, and another after every edit.
 
     Functions count by name, source code and what they close over; objects by their own
-    `fingerprint`, or by class, source code and public settings. What the code calls is not looked at.
+    `fingerprint`, or by class, source code and what they hold. What the code calls is not looked at.
 
     >>> described(len)
     ['function', 'builtins:len', None, [[], [None, None]]]
@@ -50,12 +52,22 @@ def _object(thing: Any, depth: int) -> Any:
     own = getattr(thing, "fingerprint", None)
     if isinstance(own, str):  # an embedder, say
         return ["fingerprint", own]
+    kind: Any = type(thing)
     if dataclasses.is_dataclass(thing):
-        held = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
-    else:
-        held = {name: item for name, item in getattr(thing, "__dict__", {}).items() if not name.startswith("_")}
-    settings = {name: described(item, depth + 1) for name, item in held.items()}
-    return ["object", _name(type(thing)), _source(type(thing)), settings]
+        held: Any = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
+    elif kind.__repr__ is object.__repr__:
+        held = getattr(thing, "__dict__", {})
+    else:  # its own text says what matters: a logger or a model would lead to half the program
+        held = _written(thing)
+    return ["object", _name(kind), _source(kind), described(held, depth)]
+
+
+def _written(thing: Any) -> str:
+    """The text of an object, without addresses in memory; empty where it has none."""
+    try:
+        return _ADDRESS.sub("", repr(thing))
+    except Exception:  # noqa: BLE001  foreign code: objects write their own text
+        return ""
 
 
 def _name(thing: Any) -> str:
