@@ -37,3 +37,24 @@ def test_links_between_pages_lead_somewhere(page: Path):
     links = re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if not (page.parent / link).exists()]
     assert missing == []
+
+
+def _anchors(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, id=p.name) for p in PAGES])
+def test_links_to_a_heading_find_it(page: Path):
+    links = re.findall(r"\]\((?!https?://|mailto:)([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    missing = [(to, anchor) for to, anchor in links if anchor not in _anchors(page.parent / to if to else page)]
+    assert missing == []
+
+
+def test_every_page_is_linked_from_the_readme_and_from_the_map():
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    in_readme = set(re.findall(r"\]\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    in_map = set(re.findall(r"\]\(([\w-]+\.md)", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")))
+    assert pages - in_readme == set()
+    assert pages - in_map - {"architecture.md"} == set()

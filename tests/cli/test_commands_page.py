@@ -9,7 +9,6 @@ import typer.main
 
 from evalmark.cli.app import app
 from evalmark.settings import Settings
-
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
