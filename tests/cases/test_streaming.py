@@ -13,8 +13,7 @@ from evalmark.cases import READERS, BadRow, check_cases, read_cases
 from evalmark.documents import JsonStream
 from evalmark.errors import DataError
 from evalmark.values import Case
-
-from ..conftest import PEAK, needs_proc
+from tests.conftest import PEAK, needs_proc
 
 
 def outcome(read):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from evalmark.documents import parse_yaml, yaml_items
 from evalmark.errors import DataError
+from tests.conftest import PEAK
 
-from ..conftest import PEAK
 from .test_strict_json import outcome
 
 LAUGHS = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n" + "".join(

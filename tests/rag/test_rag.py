@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from evalmark import rag
 from evalmark.errors import ConfigError
-
-from ..scorers.asking import angles  # noqa: TID252  the tests are no installed package
+from tests.scorers.asking import angles
 
 FIVE = ["context_relevance", "context_sufficiency", "answer_relevance", "answer_correctness", "answer_hallucination"]
 

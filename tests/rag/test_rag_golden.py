@@ -5,8 +5,7 @@ import json
 import pytest
 
 from evalmark import rag
-
-from ..scorers.asking import angles  # noqa: TID252  the tests are no installed package
+from tests.scorers.asking import angles
 
 DIFFERENCES = {
     ("punctuation-only answer (DIVERGES: separate 0.0, evaluate_all 1.0)", "evaluate_all"): (
