@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from evalmark.report import Look, one_case, run_list, terminal
+from evalmark.report import WRITERS, Look, one_case, run_list, terminal
 from evalmark.stats import GateVerdict, summarise
-from evalmark.values import Gate, Run
+from evalmark.values import DatasetInfo, Gate, Run
 
 from .example import RESULTS, RUN
 from .test_page import everywhere
@@ -89,7 +89,7 @@ def test_the_reader_learns_where_the_run_is_and_how_to_go_on():
 
 def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
     text = terminal(RUN, Look(width=120, worst=2))
-    assert text.index("✗ q4\n") < text.index("✗ q4 (repeat 2)")
+    assert text.index("✗ q4 (questions)\n") < text.index("✗ q4 (questions, repeat 2)")
     assert "✗ q3" not in text
     assert "unsupported           “Zermatt lies to the north of it.”" in text
     assert "worst cases" not in terminal(RUN, Look(worst=0))
@@ -98,6 +98,33 @@ def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
 def test_a_list_without_runs_says_so():
     assert run_list([]).strip() == "No runs yet."
     assert "20261121-101500-3f9a" in run_list([RUN])
+
+
+@pytest.mark.parametrize(
+    ("width", "headings"),
+    [
+        pytest.param(60, "run status name results", id="60 columns give up the target too"),
+        pytest.param(80, "run status name target results", id="80 columns give up the date, which the id tells too"),
+        pytest.param(100, "run created status name target results", id="100 columns show everything"),
+    ],
+)
+def test_a_narrow_list_leaves_columns_out_rather_than_cut_figures(width, headings):
+    long = replace(RUN, name="a bot with a long name", target="package.of.mine:answer", status="interrupted")
+    lines = run_list([long], Look(width=width)).splitlines()
+    assert lines[1].split() == headings.split()
+    assert all(len(line) <= width for line in lines)
+    assert lines[2].rstrip().endswith(" 21")
+    assert "interrupted" in lines[2]
+    assert width < 100 or "2026-11-21 10:15:00 UTC" in lines[2]
+
+
+def test_where_there_are_several_datasets_a_case_names_its_own():
+    both = replace(RUN, datasets=(DatasetInfo(name="questions"), DatasetInfo(name="lakes")))
+    assert "✗ q4 (questions)\n" in terminal(both, Look(worst=5))
+    assert "✗ q4 (questions, repeat 2)\n" in terminal(both, Look(worst=5))
+    assert "q1 (questions)" in one_case(RESULTS[0], run=both)
+    assert "<b>q4 (questions)</b>" in "".join(WRITERS[".html"](both))
+    assert "<summary>q4 (questions) (fail)" in "".join(WRITERS[".md"](both))
 
 
 def test_a_case_in_full_keeps_its_lines():

@@ -108,6 +108,30 @@ def test_what_is_left_out_has_a_default(folder):
     )
 
 
+def test_one_dataset_and_one_metric_need_no_list_with_settings_either(folder):
+    alone = read(folder, "datasets: {path: cases.jsonl, input: q}\nmetrics:\n  contains: {any: [a]}\n")
+    listed = read(folder, "datasets: [{path: cases.jsonl, input: q}]\nmetrics:\n  - contains: {any: [a]}\n")
+    assert (alone.datasets, alone.metrics[0].settings) == (listed.datasets, {"any": ["a"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(
+            "datasets: {}\nmetrics: equals", "suite.yaml:1: `datasets[0]` has no `path`; it takes", id="no path"
+        ),
+        pytest.param(
+            "datasets: cases.jsonl\nmetrics: {equals: , contains: }",
+            'suite.yaml:2: `metrics[0]` is {"equals": null, "contains": null}; it takes a name, or a mapping of one name',
+            id="two metrics in one mapping",
+        ),
+    ],
+)
+def test_what_stands_without_a_list_is_checked_like_what_stands_in_one(folder, text, told):
+    (found,) = faults(folder, text)
+    assert found.startswith(told)
+
+
 def test_a_tiamat_test_is_a_suite(folder):
     test = {"datasets": ["./cases.jsonl"], "metrics": ["./metrics/correct.json"]}
     suite = read(folder, json.dumps(test), "test.json")

@@ -29,7 +29,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLA
         yield "### Worst cases\n\n"
     limits = wording.thresholds(run)
     for result in summary.worst:
-        yield from _case(result, limits)
+        yield from _case(result, limits, run)
     yield from (f"> {_safe(note)}\n\n" for note in run.notes)
     yield f"<sub>{' · '.join(_facts(run, summary, options))}</sub>\n"
 
@@ -67,18 +67,16 @@ def _group(group: Group, summary: Summary) -> Iterator[str]:
         yield "↓ lower is better\n\n"
 
 
-def _case(result: Result, limits: Mapping[str, float | None]) -> Iterator[str]:
-    yield f"<details><summary>{_html(wording.name_of(result))} ({result.verdict})</summary>\n\n"
+def _case(result: Result, limits: Mapping[str, float | None], run: Run) -> Iterator[str]:
+    yield f"<details><summary>{_html(wording.name_of(result, run))} ({result.verdict})</summary>\n\n"
     case, output = result.trial.case, result.output
     rows = (("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error))
     for label, value in rows:
         if value is not None:
             yield f"{label}\n<pre>{_html(cut(shown(value), _LONGEST))}</pre>\n\n"
     for score in wording.telling(result):
-        yield (
-            f"- {_safe(score.name)}: {_safe(wording.standing(score, limits))} {_safe(cut(score.reason, _LONGEST))}".rstrip()
-            + "\n"
-        )
+        said = [_safe(text) for text in (wording.standing(score, limits), cut(score.reason, _LONGEST)) if text]
+        yield f"- {_safe(score.name)}: {'; '.join(said)}\n"
         yield from (f"  - unsupported: {_safe(cut(sentence, _LONGEST))}\n" for sentence in wording.unsupported(score))
     yield "\n</details>\n\n"
 

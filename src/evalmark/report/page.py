@@ -24,16 +24,15 @@ _CLASSES = {"pass": "pass", "fail": "fail", "cannot tell": "unscored"}
 def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """A page that opens from disk: verdict, figures, the worst cases, then every case."""
     summary, verdict = known(run, summary)
-    limits = wording.thresholds(run)
     yield _head(run)
     yield _opening(run, summary, verdict, options)
     for group in summary.groups:
         yield _group(group, summary)
     if summary.worst:
         yield "<h2>Worst cases</h2>\n"
-        yield from (_case(result, limits, options, unfold=index < 3) for index, result in enumerate(summary.worst))
+        yield from (_case(result, run, options, unfold=index < 3) for index, result in enumerate(summary.worst))
     yield f"<h2>All {count(summary.total.trials, 'trial')}</h2>\n"
-    yield from (_case(result, limits, options) for result in islice(run.results, options.cases))
+    yield from (_case(result, run, options) for result in islice(run.results, options.cases))
     if summary.total.trials > options.cases:
         yield f"<p class=quiet>The first {options.cases:,} are listed here; a .jsonl or .csv report has them all.</p>\n"
     yield "</main>\n</html>\n"
@@ -134,7 +133,8 @@ def _spread(metric: MetricSummary) -> str:
     )
 
 
-def _case(result: Result, limits: Mapping[str, float | None], options: Options, *, unfold: bool = False) -> str:
+def _case(result: Result, run: Run, options: Options, *, unfold: bool = False) -> str:
+    limits = wording.thresholds(run)
     trial, output, verdict = result.trial, result.output, result.verdict
     deciding = " · ".join(f"{one_line(s.name, 40)} {wording.standing(s, limits)}" for s in wording.telling(result))
     asked = one_line(trial.case.input, 160)
@@ -147,7 +147,7 @@ def _case(result: Result, limits: Mapping[str, float | None], options: Options, 
         rows.append(("time", wording.duration(output.seconds)))
     shown_rows = "".join(f"<dt>{name}<dd>{text}" for name, text in rows if text)
     return (
-        f"<details{' open' if unfold else ''}><summary><i class={verdict}>{verdict}</i> <b>{_safe(wording.name_of(result))}</b> "
+        f"<details{' open' if unfold else ''}><summary><i class={verdict}>{verdict}</i> <b>{_safe(wording.name_of(result, run))}</b> "
         f"<span>{_safe(asked)}</span> <small>{_safe(deciding)}</small></summary>\n"
         f"<dl>{shown_rows}</dl>\n{_scores(result, limits)}</details>\n"
     )

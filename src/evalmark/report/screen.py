@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from io import StringIO
+from typing import Literal
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -39,6 +41,8 @@ _LINES = 400
 """How much of a field a case shown in full may fill, in characters a column."""
 _WIDE = 110
 """From so many columns on, the table has room for the interval of each metric's pass rate."""
+_FLEXIBLE = ("name", "target")
+"""What a list of runs cuts where it is too long."""
 DEFAULT = Look()
 
 
@@ -70,19 +74,38 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
             fields.add_row(label, Text(cut(shown(value), look.width * _LINES)))
     for score in result.scores:
         _add_score(fields, score, limits, None)
-    return _drawn([_named(result), Padding(fields, (0, 0, 0, 2))], look)
+    return _drawn([_named(result, run), Padding(fields, (0, 0, 0, 2))], look)
 
 
 def run_list(runs: Iterable[Run], look: Look = DEFAULT) -> str:
-    """Runs, one a line, in the order given."""
+    """Runs, one a line, in the order given; what a narrow terminal has no room for is left out."""
+    rows = [_line_of(run, look) for run in runs]
+    if not rows:
+        return _drawn([Text("No runs yet.")], look)
+    widest = {
+        heading: max(cell_len(text) for text in (heading, *(row[heading] for row in rows))) for heading in rows[0]
+    }
+    room = _inner(look) - 2 * (len(widest) - 1) - sum(widest[h] for h in widest if h not in _FLEXIBLE)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for heading, least in (("run", 20), ("created", 20), ("status", 11), ("name", 12), ("target", 6)):
-        table.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=least)
-    table.add_column("results", justify="right", no_wrap=True)
-    for run in runs:
-        cells = (run.id, wording.origin(run)[1], run.status, run.name, run.target)
-        table.add_row(*(Text(one_line(cell)) for cell in cells), f"{len(run.results):,}")
-    return _drawn([table if table.row_count else Text("No runs yet.")], look)
+    for heading, width in widest.items():
+        others = min(sum(widest[h] for h in _FLEXIBLE if h in widest and h != heading), (room + 1) // 2)
+        most = max(6, room - others) if heading in _FLEXIBLE else width
+        justify: Literal["left", "right"] = "right" if heading == "results" else "left"
+        table.add_column(heading, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
+    for row in rows:
+        table.add_row(*map(Text, row.values()))
+    return _drawn([table], look)
+
+
+def _line_of(run: Run, look: Look) -> dict[str, str]:
+    """What a list says of a run, by its headings."""
+    found = {"run": run.id, "created": wording.origin(run)[1], "status": run.status, "name": run.name}
+    found |= {"target": run.target, "results": f"{len(run.results):,}"}
+    if look.width < 100:
+        del found["created"]  # the id begins with it
+    if look.width < 80:
+        del found["target"]
+    return {heading: one_line(text) for heading, text in found.items()}
 
 
 def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
@@ -164,13 +187,13 @@ def _worst(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
             fields.add_row("error", Text(one_line(result.output.error, 2 * room), style=_COLORS["error"]))
         for score in wording.telling(result):
             _add_score(fields, score, limits, room)
-        parts += [_named(result), Padding(fields, (0, 0, 0, 2))]
+        parts += [_named(result, run), Padding(fields, (0, 0, 0, 2))]
     return parts
 
 
-def _named(result: Result) -> Text:
+def _named(result: Result, run: Run | None) -> Text:
     verdict = result.verdict
-    return Text.assemble((f"{_MARKS[verdict]} ", _COLORS.get(verdict, "dim")), (wording.name_of(result), "bold"))
+    return Text.assemble((f"{_MARKS[verdict]} ", _COLORS.get(verdict, "dim")), (wording.name_of(result, run), "bold"))
 
 
 def _fields() -> Table:
@@ -212,12 +235,17 @@ def _where(run: Run, summary: Summary, look: Look) -> Iterable[Text]:
             yield Text(f"To go on, call it as before and add: --resume {one_line(run.id)}")
 
 
+def _inner(look: Look) -> int:
+    """Columns between the margins; an ellipsis takes three places in ASCII."""
+    return look.width - (2 if look.unicode else 8)
+
+
 def _drawn(parts: Iterable[RenderableType], look: Look) -> str:
     """The parts as text, free of the environment: only `look` decides."""
     stream = StringIO()
     console = Console(
         file=stream,
-        width=look.width - (2 if look.unicode else 8),  # an ellipsis takes three places in ASCII
+        width=_inner(look),
         color_system="standard" if look.color else None,
         force_terminal=look.color,
         no_color=not look.color,

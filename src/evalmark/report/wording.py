@@ -125,12 +125,13 @@ def methods(metrics: Iterable[MetricSummary]) -> list[str]:
     return list(dict.fromkeys(metric.interval.method for metric in metrics))
 
 
-def name_of(result: Result) -> str:
-    """A trial's case, and its repeat where it is not the first."""
+def name_of(result: Result, run: Run | None = None) -> str:
+    """A trial's case, its dataset where the run has several, and its repeat where it is not the first."""
     trial = result.trial
-    return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (
-        f" (repeat {trial.repeat + 1})" if trial.repeat else ""
-    )
+    several = run is not None and len(run.datasets) > 1
+    more = [one_line(trial.dataset, 200) if several else "", f"repeat {trial.repeat + 1}" if trial.repeat else ""]
+    said = ", ".join(part for part in more if part)
+    return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({said})" if said else "")
 
 
 def telling(result: Result) -> list[Score]:

@@ -29,7 +29,7 @@ def read_suite(path: Path, cwd: Path | None = None) -> Suite:
     document = load_document(path, is_text=text_keys().__contains__)
     if hint := _other_file(document.data):
         raise DataError(f"{document.place_of()}: {hint}")
-    findings, sound = schema_findings(_without_blanks(document.data))
+    findings, sound = schema_findings(_in_full(document.data))
     reading = _Reading(document=document, cwd=cwd or Path.cwd(), notes=list(document.notes), findings=findings)
     suite = reading.suite(sound)
     if findings:
@@ -48,13 +48,16 @@ def _in_order(findings: list[Finding], document: Document) -> list[Finding]:
     return sorted(findings, key=place)
 
 
-def _without_blanks(data: Any) -> Any:
-    """A key without a value says nothing, at the top and in the gate."""
+def _in_full(data: Any) -> Any:
+    """Without keys that have no value, at the top and in the gate, and with lists around a lone dataset or metric."""
     if not isinstance(data, Mapping):
         return data
     said = {key: value for key, value in data.items() if value is not None}
     if isinstance(gate := said.get("gate"), Mapping):
         said["gate"] = {key: value for key, value in gate.items() if value is not None}
+    for key in ("datasets", "metrics"):
+        if isinstance(said.get(key), (str, Mapping)):
+            said[key] = [said[key]]
     return said
 
 
@@ -84,7 +87,7 @@ class _Reading:
 
     def suite(self, data: Mapping[str, Any]) -> Suite:
         """The suite; worth something only if nothing has been found wrong."""
-        asked = _listed(data.get("metrics"))
+        asked = list(data.get("metrics") or ())
         metrics = tuple(self._metrics(asked))
         if asked and all(asked) and all(metric.kind == "name" for metric in metrics):
             # Objects and files may give scores of other names; who resolves those checks the gate.
@@ -93,7 +96,7 @@ class _Reading:
         return Suite(
             name=data.get("name") or _stem(self.document.path),
             path=self.document.path,
-            datasets=tuple(self._datasets(_listed(data.get("datasets")))),
+            datasets=tuple(self._datasets(list(data.get("datasets") or ()))),
             metrics=metrics,
             target=self._target(data.get("target")),
             repeat=int(data.get("repeat", 1)),
@@ -198,11 +201,6 @@ def _gate(said: Mapping[str, Any]) -> Gate:
 def _stem(path: Path) -> str:
     """What a suite is called that does not say: its file's name up to the first point."""
     return path.name.split(".")[0] or path.name
-
-
-def _listed(value: Any) -> list[Any]:
-    """One item without a list around it is a list of one."""
-    return [value] if isinstance(value, str) else list(value or ())
 
 
 def _kind(name: str) -> MetricKind:
