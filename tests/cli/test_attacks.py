@@ -201,3 +201,76 @@ def test_settings_of_any_shape_are_read_or_refused(evalmark, suite, world, table
 def test_a_number_that_no_machine_can_count_to_is_refused(evalmark, suite, words):
     said = evalmark("run", suite(), *words)
     assert (said.code, "Traceback" in said.text) == (2, False), said.text
+
+
+@pytest.mark.parametrize("how", ["sys.exit(0)", "raise RuntimeError('\\x1b[31mred')", "import no_such_part"])
+def test_a_target_whose_module_cannot_be_imported_is_refused(evalmark, suite, world, how):
+    (world / "ends.py").write_text(f"import sys\n{how}\n", encoding="utf-8")
+    said = evalmark("run", suite(), "--target", "ends:answer")
+    assert (said.code, "\x1b" in said.err) == (2, False), said.text
+    assert "'ends:answer'" in said.err
+
+
+@pytest.mark.parametrize(
+    ("does", "says"),
+    [
+        pytest.param("raise SystemExit(3)", "The embedder", id="exits"),
+        pytest.param("raise BaseException('odd')", "The embedder", id="raises what is no Exception"),
+        pytest.param("raise KeyboardInterrupt", "The embedder", id="raises what only a keyboard should"),
+        pytest.param("import time; time.sleep(3600)", "no score within 0.3 s", id="hangs"),
+    ],
+)
+def test_a_hostile_embedder_leaves_its_cases_with_an_error_and_the_command_ends(process, suite, world, does, says):
+    (world / "vectors.py").write_text(f"def embed(texts):\n    {does}\n", encoding="utf-8")
+    suite(embeddings="vectors:embed")
+    found = json.loads((world / "suite.json").read_text(encoding="utf-8")) | {"metrics": ["similarity"]}
+    (world / "suite.json").write_text(json.dumps(found), encoding="utf-8")
+    left, out, _ = ended(process, "run", "suite.json", "--timeout", "0.3")
+    assert (left, out.count(says)) == (3, 3), out
+
+
+FRAGILE = """
+from pathlib import Path
+
+def answer(text):
+    if text == "d" and not Path("mended").exists():
+        import os, time
+        time.sleep(0.5)  # by now the first three are saved
+        os._exit(9)
+    with open("asked.txt", "a") as asked:
+        asked.write(text)
+    return text.upper()
+"""
+
+
+@pytest.fixture
+def broken_off(process, world):
+    """A run of six cases that broke off at the fourth; gives a call that takes it up with other words."""
+    (world / "fragile.py").write_text(FRAGILE, encoding="utf-8")
+    rows = [{"id": n, "input": n, "expected": n.upper() if n != "a" else "?"} for n in "abcdef"]
+    (world / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {"datasets": ["cases.jsonl"], "target": "fragile:answer", "metrics": ["equals"]}
+    (world / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+    left, _, _ = ended(process, "run", "suite.json", "-j", "1")
+    assert left == 9
+    (world / "mended").touch()
+
+    def go_on(*words, **more):
+        (world / "suite.json").write_text(json.dumps(suite | more), encoding="utf-8")
+        return ended(process, "run", "suite.json", "--resume", "-o", "out.jsonl", *words)
+
+    return go_on
+
+
+def test_a_run_taken_up_again_is_held_to_the_gate_of_now(broken_off):
+    left, out, err = broken_off(gate={"min_pass_rate": 0.5})
+    assert (left, "at least 0.5" in out) == (0, True), out + err
+
+
+def test_a_limit_on_a_run_taken_up_again_drops_nothing_that_was_found(broken_off, world):
+    left, out, err = broken_off("-n", "1")
+    found = [json.loads(line) for line in (world / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    there = int(err.partition(" results are there")[0].split()[-1])
+    assert there > 1
+    assert sum("output" in row for row in found) == there, out + err
+    assert left == 1

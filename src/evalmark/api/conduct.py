@@ -16,7 +16,7 @@ from evalmark.errors import ConfigError
 from evalmark.roles import Recorded
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
-from evalmark.values import Case, Output, Result, Run, Trial
+from evalmark.values import Case, DatasetInfo, Output, Result, Run, Trial
 
 from .ledger import Ledger
 from .plan import Checked, Plan, check, refuse
@@ -58,7 +58,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         conduct.begun(run, checked)
     rows: Counter[str] = Counter()
     said: dict[str, None] = {}  # in order, each once
-    reading = _Reading(plan, conduct.ledger.recorded(run.id), conduct.limit, rows, said)
+    reading = _Reading(plan, conduct.ledger.recorded(run.id), conduct.limit, conduct.resume is not None, rows, said)
     work = Work(trials=_trials(reading), target=plan.target, scorers=scorers, sink=conduct.ledger.sink(run.id))
     limits = Limits(jobs=conduct.settings.jobs, timeout=plan.timeout or conduct.settings.timeout)
     outcome: Outcome | None = None
@@ -84,7 +84,8 @@ def _begin(plan: Plan, conduct: Conduct) -> Run:
                 f"run {kept.id} was made by another target, other scorers or another model than are named now, "
                 "and a run holds the answers of one. Go on with the flags and the code it began with, or leave --resume out."
             )
-        return conduct.ledger.resume(kept.id)
+        # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
+        return replace(conduct.ledger.resume(kept.id), gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
     bound, _ = plan.scorers()
     run = Run(
         id=new_run_id(),
@@ -106,6 +107,12 @@ def _begin(plan: Plan, conduct: Conduct) -> Run:
     return run
 
 
+def _met(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
+    """The datasets of the plan; a run that is taken up again has met those it names already, in their order."""
+    known = {info.name for info in kept.datasets}
+    return kept.datasets + tuple(s.info for s in plan.sources if s.info.name not in known)
+
+
 def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], notes: tuple[str, ...]) -> Run:
     """The header of a run that is over: complete, interrupted, or stopped by an error."""
     whole = outcome is not None and not outcome.stopped
@@ -125,6 +132,8 @@ class _Reading:
     plan: Plan
     recorded: Recorded
     limit: int | None
+    """The most cases of each dataset that are asked; what is recorded of later ones is kept."""
+    goes_on: bool
     rows: Counter[str]
     """Filled while reading: rows per dataset."""
     said: dict[str, None]
@@ -137,13 +146,14 @@ def _trials(reading: _Reading) -> Iterator[Trial | Result]:
     for source in plan.sources:
         name = source.info.name
         rows = source.read(lambda note: reading.said.setdefault(note))
-        for position, row in enumerate(islice(rows, reading.limit)):
-            reading.rows[name] += 1
+        for position, row in enumerate(rows if reading.goes_on else islice(rows, reading.limit)):
+            beyond = reading.limit is not None and position >= reading.limit
+            reading.rows[name] += not beyond
             case = _stand_in(row, position) if isinstance(row, BadRow) else row
             trial = Trial(case=case, dataset=name, target=plan.target.name, position=position)
             for repeat in range(1 if isinstance(row, BadRow) else plan.repeat):
                 this = replace(trial, repeat=repeat) if repeat else trial
-                if not reading.recorded(this):
+                if not reading.recorded(this) and not beyond:
                     yield this if not isinstance(row, BadRow) else Result(trial=this, output=Output(error=str(row)))
 
 

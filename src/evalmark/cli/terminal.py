@@ -36,8 +36,8 @@ def say_line(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Write to the error stream, unless it is closed; never fails."""
-    _write(text, sys.stderr, sys.__stderr__)
+    """Write to the error stream, unless it is closed; never fails, and nothing in it acts on the terminal."""
+    _write(report.clean(text), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:

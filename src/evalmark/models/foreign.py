@@ -6,12 +6,12 @@ import hashlib
 import inspect
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from evalmark.errors import ConfigError, ModelError
-from evalmark.roles import Embedder
+from evalmark.roles import Embedder, Threads
 
 from .vectors import checked_vectors, clean_texts
 
@@ -32,6 +32,8 @@ class ForeignEmbedder:
     """Vectors are cached under it."""
     awaits: bool = False
     """It is async, so it need not run in a thread."""
+    threads: Threads = field(default_factory=Threads, repr=False, compare=False)
+    """Where it runs otherwise; a call that hangs does not keep the process alive."""
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
         """One vector a text, in order.
@@ -41,10 +43,12 @@ class ForeignEmbedder:
         """
         wanted = clean_texts(texts)
         try:
-            given = self.function(wanted) if self.awaits else await asyncio.to_thread(self.function, wanted)
+            given = self.function(wanted) if self.awaits else await self.threads.run(lambda _: self.function(wanted))
             if isinstance(given, Awaitable):
                 given = await given
-        except (Exception, SystemExit) as error:  # foreign code
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # foreign code
             raise ModelError(f"The embedder {self.name} raised {type(error).__name__}: {error}") from error
         return checked_vectors(given, len(wanted), self.name)
 

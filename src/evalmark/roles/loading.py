@@ -42,5 +42,5 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
         raise ConfigError(f"{what} {name!r}: there is no module {missing.name!r} (looked in {where}).") from missing
     except AttributeError as missing:
         raise ConfigError(f"{what} {name!r}: {missing}.") from missing
-    except Exception as broken:  # the user's module runs here
+    except (Exception, SystemExit) as broken:  # the user's module runs here, or ends here as a script does
         raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}.") from broken
