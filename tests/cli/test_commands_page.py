@@ -1,6 +1,8 @@
 """The page on commands names every verb, flag and variable there is, and none that there is not."""
 
 import re
+import shlex
+import shutil
 from collections.abc import Iterator
 from dataclasses import fields
 
@@ -77,3 +79,53 @@ def test_the_settings_on_the_page_have_their_defaults():
 def test_the_exit_codes_stand_in_the_order_in_which_they_are_decided():
     section = PAGE.split("## Exit codes")[1].split("\n## ")[0]
     assert re.findall(r"^\| (\d+) \|", section, re.MULTILINE) == ["2", "130", "1", "3", "0"]
+
+
+# What the page shows is compared with what is printed, line by line; "…" stands for anything. Commands that need the
+# embedding model, a signal, or a home folder are left out.
+LEFT_OUT = re.compile(r"evalmark (?:rag|models|doctor|show)|slow:answer|EVALMARK_")
+FILES = {
+    "bad.yaml": "name: sums\ndatasets: [rows.csv]\nmetrics: [equal]\nrepeats: 2\n",
+    "rows.jsonl": '{"id": "a", "input": "1 + 1?", "answer": "2"}\n{"id": "b", "input": "2 + 2?"\n'
+    '{"id": "a", "input": "3 + 3?", "answer": NaN}\n',
+    "down.py": 'def down(question):\n    raise ConnectionError("no route")\n',
+    "slow.py": "def answer(text):\n    return text\n",
+}
+CHANGING = (
+    (re.compile(r"\d{8}-\d{6}-\w{4}"), "ID"),
+    (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"), "DATE"),
+    (re.compile(r"[\d.,]+ m?s (median|p95)"), r"TIME \1"),
+    (re.compile(r" {2,}"), "  "),
+)
+
+
+def shown_commands() -> Iterator[tuple[str, list[str]]]:
+    """Every command of the page's console blocks with the lines that it is said to print."""
+    for block in re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, printed = part.partition("\n")
+            if not LEFT_OUT.search(command):
+                yield command, printed.splitlines()
+
+
+def steady(line: str) -> str:
+    for changing, name in CHANGING:
+        line = changing.sub(name, line)
+    return line.rstrip()
+
+
+def test_what_the_page_shows_is_what_is_printed(evalmark, world, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    shutil.copytree(ROOT / "examples", world / "examples")
+    for name, text in FILES.items():
+        (world / name).write_text(text, encoding="utf-8")
+    evalmark("run", "examples/checks/suite.yaml", "--target", "slow:answer", "--store", "other.db", "-q")
+    compared = 0
+    for command, printed in shown_commands():
+        said = [steady(line) for line in evalmark(*shlex.split(command)[1:]).text.splitlines()]
+        for line in printed:
+            if "…" not in line:
+                assert steady(line) in said, f"{command}\n{line}\nis not in\n" + "\n".join(said)
+                del said[: said.index(steady(line)) + 1]
+                compared += 1
+    assert compared > 25
