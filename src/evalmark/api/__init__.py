@@ -9,7 +9,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .conduct import Conduct, execute
-    from .doctor import examine
+    from .doctor import examine, own_version
     from .door import now
     from .evaluation import evaluate, evaluate_async
     from .files import save, write_whole
@@ -34,6 +34,7 @@ __all__ = [
     "examine",
     "execute",
     "now",
+    "own_version",
     "plan_rag",
     "plan_suite",
     "save",
@@ -58,6 +59,7 @@ __getattr__ = deferred(
         "examine": "doctor",
         "execute": "conduct",
         "now": "door",
+        "own_version": "doctor",
         "plan_rag": "rag",
         "plan_suite": "suite",
         "save": "files",

@@ -28,6 +28,11 @@ class Finding:
     well: bool = True
 
 
+def own_version() -> str:
+    """What `evalmark --version` says."""
+    return f"evalmark {version('evalmark')}, Python {platform.python_version()}"
+
+
 def examine(settings: Settings) -> Iterator[Finding]:
     """Versions, the store, and the local models with their hashes; fetches and changes nothing."""
     yield Finding(

@@ -4,9 +4,11 @@ import os
 import sys
 import threading
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from evalmark import api
 from evalmark.errors import EvalmarkError
 
 from .doctor import add as add_doctor
@@ -14,22 +16,39 @@ from .models import add as add_models
 from .rag import add as add_rag
 from .run import add as add_run
 from .runs import add as add_runs
-from .terminal import complain, is_open, silence
+from .terminal import complain, is_open, say_line, silence
 from .words import with_resume_value
 
 USAGE = 2
+PURPOSE = "Is it better, worse, or the same? Evaluations for teams that build on language models."
 LONGEST_FAREWELL = 5.0
 """Seconds that threads of a target get to end, once everything else is done."""
 
 app = typer.Typer(
     name="evalmark",
-    help="Is it better, worse, or the same? Evaluations for teams that build on language models.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        say_line(api.own_version())
+        raise typer.Exit
+
+
+@app.callback(help=PURPOSE)
+def _before_any_verb(
+    wants_version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What stands before a verb."""
+
+
 add_run(app)
 add_rag(app)
 add_runs(app)
