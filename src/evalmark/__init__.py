@@ -33,6 +33,12 @@ __all__ = [
     "evaluate_async",
 ]
 
+
+def __dir__() -> list[str]:
+    """What a notebook completes: the names that are not loaded yet too."""
+    return sorted(__all__)
+
+
 __getattr__ = deferred(
     __name__,
     {

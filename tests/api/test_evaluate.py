@@ -6,6 +6,7 @@ import json
 import pytest
 
 from evalmark import Case, ConfigError, Gate, Output, StoreError, evaluate, evaluate_async
+from evalmark.api import save
 from evalmark.store import open_store
 
 PINGS = [{"id": "a", "input": "ping", "expected": "pong"}, {"id": "b", "input": "pang", "expected": "pong"}]
@@ -121,7 +122,7 @@ def test_a_task_that_changes_its_case_changes_nothing_for_the_scorers(world):
     [
         pytest.param(([], pong, []), ["no scorer is named"], id="no scorer"),
         pytest.param(
-            (PINGS, None, ["equals"]), ["no target is named", "column `answer`"], id="neither task nor answers"
+            (PINGS, None, ["equals"]), ["no target is named", "Fill in its `answer`"], id="neither task nor answers"
         ),
         pytest.param((PINGS, pong, ["equal"]), ["'equal'", "equals"], id="a scorer's name with a slip"),
         pytest.param(
@@ -218,6 +219,18 @@ def test_every_public_name_is_there(name):
 
     assert name in evalmark.__all__
     assert getattr(evalmark, name).__name__ == name
+
+
+def test_a_notebook_can_complete_every_name():
+    import evalmark
+
+    assert dir(evalmark) == sorted(evalmark.__all__)
+
+
+def test_a_report_is_saved_under_a_name_that_is_a_text(world):
+    run = evaluate(["ping"], lambda text: "pong", [lambda output: True], store=None)
+    save(run, "out.md")
+    assert (world / "out.md").read_text(encoding="utf-8").startswith("## ")
 
 
 def test_no_public_name_is_a_room(world):

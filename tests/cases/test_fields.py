@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from evalmark.cases import SYNONYMS, BadRow, ReadOptions, as_cases, read_cases
-from evalmark.errors import DataError
+from evalmark.cases import SYNONYMS, BadRow, ReadOptions, as_cases, named_columns, read_cases
+from evalmark.errors import ConfigError, DataError
 from evalmark.values import Case, Example, ToolCall, Turn
 
 
@@ -109,7 +109,44 @@ def test_a_column_that_the_user_names_and_that_is_not_there_is_said(world, name)
 
 def test_a_row_without_input_is_a_fault_with_advice():
     said = refusal({"prompt_text": "q", "gold": "a"})
-    assert said == "item 1: no input among prompt_text, gold; rename a field, or say which one with input='question'."
+    assert said == (
+        "item 1: no input among prompt_text, gold; rename a field, or say which one: "
+        "`input: NAME` beside the `path` in a suite, `--column input=NAME` in `evalmark rag`."
+    )
+
+
+def test_a_table_without_any_input_is_one_fault_however_many_rows_it_has(world):
+    (world / "x.csv").write_text("Frage,Antwort\n" + "a,b\n" * 100)
+    with pytest.raises(DataError) as refused:
+        list(read_cases(world / "x.csv"))
+    assert str(refused.value).startswith(f"{world / 'x.csv'}:1: no input among Frage, Antwort; rename a field")
+
+
+@pytest.mark.parametrize(
+    ("said", "columns"),
+    [
+        pytest.param(["input=User Question"], {"input": "User Question"}, id="a field by its own name"),
+        pytest.param(["Ground-Truth=a"], {"expected": "a"}, id="a field by another of its names"),
+        pytest.param(["answer=a=b"], {"answer": "a=b"}, id="a column with the sign in it"),
+        pytest.param(["input=a", "question=a"], {"input": "a"}, id="the same said twice"),
+        pytest.param([], {}, id="nothing"),
+    ],
+)
+def test_a_command_line_names_columns(said, columns):
+    assert named_columns(said).columns == columns
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        pytest.param(["colour=a"], "--column colour=a: it takes FIELD=NAME, with one of id, input,", id="no field"),
+        pytest.param(["input"], "--column input: it takes FIELD=NAME", id="no column"),
+        pytest.param(["input=a", "question=b"], "input is said to be the column 'a' already", id="two for one field"),
+    ],
+)
+def test_a_command_line_that_names_no_column_is_refused(said, told):
+    with pytest.raises(ConfigError, match=told):
+        named_columns(said)
 
 
 def test_a_row_with_an_answer_needs_no_input():
@@ -259,7 +296,11 @@ def test_answer_alone_is_explained(world):
     path.write_text('{"question": "q", "answer": "4"}\n{"question": "r", "answer": "5"}')
     notes = []
     list(read_cases(path, notes=notes.append))
-    assert notes == ["`answer` is read as an answer to be judged; if it is the right one, say expected='answer'."]
+    [note] = notes
+    assert note == (
+        "`answer` is read as an answer to be judged; if it is the right one, say so: `expected: answer` "
+        "beside the `path` in a suite, `--column expected=answer` in `evalmark rag`."
+    )
 
 
 def test_lone_surrogates_and_nul_survive(world):

@@ -1,6 +1,7 @@
 """`evalmark run` as a user types it: verdicts, exit codes, reports, and every kind of wrong call."""
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -193,6 +194,40 @@ def test_a_run_is_listed_and_shown(evalmark, suite):
     assert "b" in evalmark("show", "last", "--case", "b").out
 
 
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        pytest.param(("--case", "zz"), "has no case 'zz'; all of them: evalmark report", id="no such case"),
+        pytest.param(("--case", "a", "--failed"), "has no case 'a' that did not pass", id="a case that passed"),
+    ],
+)
+def test_a_case_that_is_not_there_is_a_wrong_call(evalmark, suite, words, says):
+    evalmark("run", suite())
+    said = evalmark("show", "last", *words)
+    assert (said.code, said.out) == (2, "")
+    assert says in said.err
+
+
+def test_columns_of_other_names_are_named_on_the_command_line(evalmark, world):
+    (world / "qa.csv").write_text("Frage,Quelle,Soll,Ist\nq,a,a,a\n", encoding="utf-8")
+    (world / "mine.py").write_text("def embed(texts):\n    return [[1.0, 0.0] for _ in texts]\n", encoding="utf-8")
+    columns = ("question=Frage", "contexts=Quelle", "reference=Soll", "answer=Ist")
+    words = [word for column in columns for word in ("--column", column)]
+    said = evalmark("rag", "--dataset", "qa.csv", "--model", "mine:embed", *words, "-o", "out.csv")
+    assert (said.code, "1 ungated" in said.out) == (0, True), said.text
+    refused = evalmark("rag", "--dataset", "qa.csv", "--model", "mine:embed")
+    assert refused.code == 2
+    assert refused.err.count("no input among Frage, Quelle, Soll, Ist") == 1
+    assert "`--column input=NAME`" in refused.err
+
+
+def test_the_reports_are_named_and_may_be_read_like_any_new_file(evalmark, suite, world):
+    (world / "any").touch()
+    said = evalmark("run", suite(), "-o", "out.md", "-o", "sub/out.csv")
+    assert f"Reports in out.md, {Path('sub/out.csv')}\n" in said.out
+    assert (world / "out.md").stat().st_mode == (world / "any").stat().st_mode
+
+
 def test_reports_of_a_kept_run_equal_those_of_the_run_itself(evalmark, suite, world):
     evalmark("run", suite(wrong=1), "-o", "now.json")
     assert evalmark("report", "last", "-o", "later.json").code == 0
@@ -207,6 +242,7 @@ def test_reports_of_a_kept_run_equal_those_of_the_run_itself(evalmark, suite, wo
         pytest.param(("validate", "gone.json"), 2, "gone.json", id="validate a file that is not there"),
         pytest.param(("report",), 2, "", id="report without a file"),
         pytest.param(("--help",), 0, "doctor", id="help names the verbs"),
+        pytest.param(("--version",), 0, f"evalmark {version('evalmark')}, Python 3.", id="the version"),
         pytest.param(("run", "--help"), 0, "--resume", id="help of a verb names its flags"),
     ],
 )

@@ -51,7 +51,9 @@ def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **op
     `data` is a list of cases (or mappings with the same fields) or the path of a dataset; without
     a `task` the answers that the rows bring along are scored. A scorer is a name, `{name: settings}`,
     or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
-    inside a running loop (there, prefer `await evaluate_async(...)`).
+    inside a running loop (there, prefer `await evaluate_async(...)`). By name it takes the options
+    `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout` and `limit`; a run is kept in
+    `.evalmark/evalmark.db` unless `store` names another file or is None.
 
     >>> from evalmark import evaluate
     >>> run = evaluate([{"id": "1", "input": "ping", "expected": "pong"}], lambda text: "pong", ["equals"], store=None)

@@ -1,7 +1,7 @@
 """Reports as files: written whole or not at all."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,15 +11,16 @@ from evalmark.stats import Summary
 from evalmark.values import Run
 
 
-def save(run: Run, path: Path, summary: Summary | None = None) -> None:
+def save(run: Run, path: str | os.PathLike[str], summary: Summary | None = None) -> None:
     """Write a run as the report that the file's ending asks for; an older file stays until the new one is whole.
 
     Raises:
         ConfigError: no report has this ending.
         EvalmarkError: the file cannot be written; the older one is untouched.
     """
-    write = writer_for(path)
-    write_whole(path, write(run, summary))
+    file = Path(path)
+    write = writer_for(file)
+    write_whole(file, write(run, summary))
 
 
 def write_whole(path: Path, chunks: Iterable[str]) -> None:
@@ -30,15 +31,16 @@ def write_whole(path: Path, chunks: Iterable[str]) -> None:
                 stream.writelines(chunks)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
         try:
-            with os.fdopen(number, "w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
+            # Who may read it is what the system says of new files: a report is made to be handed on.
+            with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="") as stream:
                 stream.writelines(chunks)
                 stream.flush()
                 os.fsync(stream.fileno())
-            Path(name).replace(path)
+            draft.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            draft.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise EvalmarkError(f"{path}: the report cannot be written: {error.strerror or error}.") from error

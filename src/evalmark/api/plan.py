@@ -192,8 +192,8 @@ def _row_faults(source: Source, needs_answer: bool, most: int | None) -> tuple[l
                 faults.add(str(row))
             elif needs_answer and row.given is None:
                 faults.add(
-                    f"{row.place or row.id}: the row brings no answer and no target is named. "
-                    "Name one with --target package.module:attribute, or add a column `answer`."
+                    f"{row.place or row.id}: the row brings no answer, and no target is named that would give one. "
+                    'Fill in its `answer` (in JSON, "" is an empty one), or name a target.'
                 )
     except DataError as fault:
         faults.add(str(fault))

@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from evalmark.cases import ReadOptions
 from evalmark.documents import dataset_name
 from evalmark.models import load_embedder
 from evalmark.scorers import RAG_METRICS, flag_thresholds
 from evalmark.settings import Settings
 from evalmark.values import Gate
 
-from .plan import Loader, Plan, ask, embedder_for, file_source
+from .plan import AS_IT_IS, Loader, Plan, ask, embedder_for, file_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,8 @@ class RagJob:
     """What `evalmark rag` was asked for."""
 
     dataset: Path
+    options: ReadOptions = AS_IT_IS
+    """Which columns hold what, where they have no usual names."""
     model: str
     """The embedding model."""
     sufficiency: float = 0.5
@@ -43,7 +46,7 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
     limits = flag_thresholds(RAG_METRICS) if job.fail_on_flags else {}
     return Plan(
         name=dataset_name(job.dataset),
-        sources=(file_source(job.dataset),),
+        sources=(file_source(job.dataset, options=job.options),),
         asked=asked,
         embedder=embedder_for(asked, job.model, settings, (here,), load),
         gate=Gate(thresholds=limits),

@@ -6,7 +6,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .faults import Faults
-    from .fields import SYNONYMS
+    from .fields import SYNONYMS, named_columns
     from .options import BadRow, ReadOptions
     from .read import READERS, as_cases, check_cases, read_cases
 
@@ -18,6 +18,7 @@ __all__ = [
     "ReadOptions",
     "as_cases",
     "check_cases",
+    "named_columns",
     "read_cases",
 ]
 
@@ -31,6 +32,7 @@ __getattr__ = deferred(
         "SYNONYMS": "fields",
         "as_cases": "read",
         "check_cases": "read",
+        "named_columns": "fields",
         "read_cases": "read",
     },
 )

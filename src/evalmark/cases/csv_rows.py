@@ -8,7 +8,7 @@ from typing import Any
 
 from evalmark.documents import MAX_ROW, PlacedError, text_chunks
 
-from .fields import field_of
+from .fields import can_ask, field_of, no_input
 from .promptfoo import Translator
 from .rows import Reading, Row
 
@@ -188,7 +188,7 @@ def _checked_header(reading: Reading, cells: Sequence[str] | None) -> list[str]:
 
 
 def check_columns(reading: Reading, header: Sequence[str]) -> None:
-    """Every column that the user named is there.
+    """Every column that the user named is there, and one that a case can be made of.
 
     Raises:
         DataError: one is missing.
@@ -197,6 +197,9 @@ def check_columns(reading: Reading, header: Sequence[str]) -> None:
     if missing:
         names = ", ".join(header)
         raise PlacedError(reading.place(1), f"there is no column {missing[0]!r} among {names}.")
+    is_translated = any(column.startswith("__") for column in header)
+    if not is_translated and not can_ask(header, reading.options):
+        raise PlacedError(reading.place(1), f"{no_input(header)}.")
 
 
 def _ragged(reading: Reading, line: int, cells: Sequence[str], header: Sequence[str]) -> PlacedError:

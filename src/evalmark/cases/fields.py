@@ -1,8 +1,10 @@
 """The names under which files keep the fields of a case."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from evalmark.errors import ConfigError
 
 from .options import ReadOptions
 
@@ -30,6 +32,8 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 
 _WEAK = frozenset(("name",))
 """Names that count only where a row has no other of the same field."""
+_ASKING = frozenset(("input", "answer", "history", "tool_calls"))
+"""A row without any of these is no case."""
 _TYPED_AS_TEXT = frozenset(SYNONYMS) - {"metadata", "tool_calls"}
 
 
@@ -79,6 +83,43 @@ def typed_as_text(options: ReadOptions) -> Callable[[str], bool]:
         return field_of(name, options) in _TYPED_AS_TEXT
 
     return is_text
+
+
+def named_columns(said: Iterable[str]) -> ReadOptions:
+    """Options out of `FIELD=NAME`, as a command line says them; a field goes by any of its names.
+
+    >>> named_columns(["question=Frage", "reference=Antwort"]).columns
+    {'input': 'Frage', 'expected': 'Antwort'}
+
+    Raises:
+        ConfigError: it has another form, or there is no such field.
+    """
+    known = [f.name for f in fields(ReadOptions)[3:]]
+    found: dict[str, str] = {}
+    for text in said:
+        name, _, column = text.partition("=")
+        field = _FIELD_OF.get(_plainly(name))
+        if field not in known or not column:
+            raise ConfigError(f"--column {text}: it takes FIELD=NAME, with one of {', '.join(known)} before the sign.")
+        if found.setdefault(field, column) != column:
+            raise ConfigError(f"--column {text}: {field} is said to be the column {found[field]!r} already.")
+    return ReadOptions(**found)
+
+
+def can_ask(names: Iterable[str], options: ReadOptions) -> bool:
+    """Whether a row with these columns may be a case."""
+    return any(field_of(name, options) in _ASKING for name in names)
+
+
+def no_input(names: Sequence[str]) -> str:
+    """What to say of fields among which there is neither an input nor an answer."""
+    some = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f"no input among {some or 'no fields at all'}; rename a field, or {which_one('input', 'NAME')}"
+
+
+def which_one(field: str, column: str, opening: str = "say which one") -> str:
+    """How a user says which column holds a field."""
+    return f"{opening}: `{field}: {column}` beside the `path` in a suite, `--column {field}={column}` in `evalmark rag`"
 
 
 def layout_of(keys: Sequence[str], options: ReadOptions, *, wrapped: bool = False) -> Layout:

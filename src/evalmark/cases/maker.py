@@ -6,7 +6,7 @@ from typing import Any
 from evalmark.values import Case, Example, Output, Turn
 
 from .convert import CONVERTERS
-from .fields import Layout, layout_of
+from .fields import Layout, layout_of, no_input, which_one
 from .ids import FieldError, Places, made_id
 from .options import ReadOptions
 
@@ -87,7 +87,9 @@ class Maker:
         """Say how a column was understood that may also mean something else."""
         fields = {field for field, _ in (*layout.single, *layout.several)}
         if layout.field("answer") == "answer" and not fields & {"expected", "ideal", "liked", "disliked", "outputs"}:
-            self._notes("`answer` is read as an answer to be judged; if it is the right one, say expected='answer'.")
+            self._notes(
+                f"`answer` is read as an answer to be judged; if it is the right one, {which_one('expected', 'answer', 'say so')}."
+            )
 
     def _found(self, row: Mapping[str, Any], faults: list[str]) -> dict[str, tuple[str, Any]]:
         """Per field, the key and the value; empty ones left out."""
@@ -97,7 +99,7 @@ class Maker:
             full = [key for key in keys if row[key] is not None]
             if len(full) > 1:
                 names = " and ".join(f"`{key}`" for key in full)
-                option = f"; say which one with {field}={full[0]!r}" if field in ReadOptions.__slots__ else ""
+                option = f"; {which_one(field, full[0])}" if field in ReadOptions.__slots__ else ""
                 faults.append(f"{names} both hold the {field}{option}")
             elif full:
                 found[field] = (full[0], row[full[0]])
@@ -155,11 +157,11 @@ class Maker:
         return f"{name}-{count}"
 
     def _no_input(self, row: Mapping[str, Any]) -> str:
-        names = ", ".join(list(row)[:12]) + (", …" if len(row) > 12 else "")
         wanted = self._options.input
         if wanted is not None and wanted not in row:
+            names = ", ".join(list(row)[:12]) + (", …" if len(row) > 12 else "")
             return f"there is no `{wanted}` among {names}"
-        return f"no input among {names or 'no fields at all'}; rename a field, or say which one with input='question'"
+        return no_input(list(row))
 
 
 def _given(values: Mapping[str, Any]) -> Output | None:

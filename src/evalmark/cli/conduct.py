@@ -65,6 +65,8 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
         finally:  # a report that cannot be written is no reason to keep the verdict back
             if not show.quiet:
                 say(text)
+    if show.reports and not show.quiet:
+        say(f"  {'Report' if len(show.reports) == 1 else 'Reports'} in {', '.join(map(str, show.reports))}\n")
     if run.status == "interrupted":
         complain(f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
         return INTERRUPTED

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, scorers
+from evalmark import api, cases, scorers
 
 from . import flags
 from .conduct import Show, carry_out
@@ -22,6 +22,10 @@ Dataset = Annotated[
 Model = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Embedding model: a name, a folder or module:attribute [all-MiniLM-L6-v2]."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="FIELD=NAME", help="The column that holds a field: answer=reply. Repeatable."),
 ]
 Sufficiency = Annotated[
     float, typer.Option(min=-1, max=1, help="A context at least this similar to the question is sufficient.")
@@ -47,6 +51,7 @@ def add(app: typer.Typer) -> None:
 def rag(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
     dataset: Dataset,
+    column: Columns = None,
     model: Model = None,
     sufficiency: Sufficiency = 0.5,
     hallucination: Hallucination = 0.4,
@@ -69,6 +74,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     settings = flags.settings(embedding_mode=mode, offline=offline, store=store)
     job = api.RagJob(
         dataset=dataset,
+        options=cases.named_columns(column or ()),
         model=model or settings.embeddings,
         sufficiency=sufficiency,
         hallucination=hallucination,

@@ -62,7 +62,12 @@ def show(
             say(report.one_case(result, look(), run=found))
             shown += 1
         if shown == 0:
-            say_line(f"No such case in {found.id}." if case else f"No case of {found.id} failed.")
+            if case is not None:
+                raise ConfigError(
+                    f"{found.id} has no case {case!r}{' that did not pass' if failed else ''}; "
+                    f"all of them: evalmark report {found.id} -o cases.csv"
+                )
+            say_line(f"No case of {found.id} failed.")
         elif shown == limit:
             say_line(
                 f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl"
