@@ -105,7 +105,7 @@ def test_all_faults_of_a_suite_come_at_once(evalmark, suite):
     path = suite(metrics=["equal", {"similarity": {"positiv": 1}}], target="bot:nothing")
     said = evalmark("run", path)
     assert said.code == 2
-    assert all(part in said.text for part in ("'equal'", "positiv", "bot:nothing")), said.text
+    assert all(part in said.text for part in ("'equal'", "positiv", "suite.json:1: target 'bot:nothing'")), said.text
 
 
 def test_reports_are_written_by_their_ending(evalmark, suite, world):

@@ -69,6 +69,7 @@ def test_a_full_suite_is_read_as_it_stands(folder):
             ),
         ),
         target="my_app.bot:answer",
+        target_place="suite.yaml:7",
         metrics=(
             MetricSpec(name="equals", place="suite.yaml:9"),
             MetricSpec(
@@ -479,7 +480,7 @@ def test_words_that_other_readers_take_for_something_else_are_noted(folder):
 
 
 def test_every_field_of_a_suite_is_one_that_a_file_can_set():
-    from_file = {"path", "gate_flags", "notes"}
+    from_file = {"path", "gate_flags", "notes", "target_place"}
     from evalmark.suites import suite_schema
 
     assert {f.name for f in fields(Suite)} - from_file == set(suite_schema()["properties"]) - {"$schema", "description"}

@@ -200,6 +200,9 @@ def test_a_module_is_found_in_the_folders_and_its_breakage_is_named(tmp_path, mo
     assert asyncio.run(target(CASE)).value == "pingping"
     with pytest.raises(ConfigError, match="importing it raised ZeroDivisionError"):
         as_target("bad_bot_7f:answer", folders=[tmp_path])
+    with pytest.raises(ConfigError) as refused:
+        as_target("no_bot_7f:answer", folders=[tmp_path, tmp_path])
+    assert f"'no_bot_7f', neither in {tmp_path} nor among what is installed; PYTHONPATH" in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,8 @@ def plan_suite(
     folders = (path.parent.resolve(), Path.cwd())
     faults: list[str] = []
     asked = _asked(suite, folders, faults)
-    target = _target(overrides.target or suite.target, path, folders, faults)
+    place = f"--target {overrides.target}" if overrides.target else suite.target_place
+    target = _target(overrides.target or suite.target, place, folders, faults)
     refuse(faults)
     wanted = overrides.embeddings or suite.embeddings or settings.embeddings
     return Plan(
@@ -71,13 +72,13 @@ def _asked(suite: Suite, folders: tuple[Path, ...], faults: list[str]) -> tuple[
     return tuple(asked)
 
 
-def _target(name: str | None, path: Path, folders: tuple[Path, ...], faults: list[str]) -> Target:
+def _target(name: str | None, place: str, folders: tuple[Path, ...], faults: list[str]) -> Target:
     if name is None:
         return Given()
     try:
         return as_target(name, folders=folders)
     except ConfigError as fault:
-        faults.append(f"{path}: {fault}")
+        faults.append(f"{place}: {fault}")
         return Given()
 
 

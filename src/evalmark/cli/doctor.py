@@ -10,7 +10,7 @@ from .terminal import say_line
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command()(doctor)
+    app.command(short_help="Check versions, the store and the models.")(doctor)
 
 
 def doctor(store: flags.Store = None) -> None:

@@ -15,7 +15,7 @@ def add(app: typer.Typer) -> None:
     """Put the verbs on the command line."""
     verbs = typer.Typer(help="Local models: fetch, list, check.", no_args_is_help=True, rich_markup_mode=None)
     verbs.command("get")(get)
-    verbs.command("list")(list_models)
+    verbs.command("list", short_help="List the known models, and check those that are here.")(list_models)
     app.add_typer(verbs, name="models")
 
 

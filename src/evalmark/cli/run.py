@@ -18,7 +18,7 @@ WORST_FIRST = (INTERRUPTED, 1, 3, 0)
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command()(run)
+    app.command(short_help="Run suites, and give a verdict.")(run)
 
 
 def run(  # noqa: PLR0913  each is a flag of the command line

@@ -21,9 +21,9 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start o
 def add(app: typer.Typer) -> None:
     """Put the verbs on the command line."""
     app.command("list")(list_runs)
-    app.command()(show)
-    app.command("report")(write_report)
-    app.command()(validate)
+    app.command(short_help="Show a run, or cases of it in full.")(show)
+    app.command("report", short_help="Write reports of a run that is kept.")(write_report)
+    app.command(short_help="Name every fault of suites and datasets.")(validate)
 
 
 def list_runs(

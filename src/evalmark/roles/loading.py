@@ -38,8 +38,11 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
     try:
         return reduce(getattr, attribute.split("."), importlib.import_module(module))
     except ModuleNotFoundError as missing:
-        where = ", ".join(map(str, folders)) or "the import path"
-        raise ConfigError(f"{what} {name!r}: there is no module {missing.name!r} (looked in {where}).") from missing
+        where = ", ".join(dict.fromkeys(map(str, folders)))
+        places = f", neither in {where} nor among what is installed" if where else " on the import path"
+        raise ConfigError(
+            f"{what} {name!r}: there is no module {missing.name!r}{places}; PYTHONPATH adds other folders."
+        ) from missing
     except AttributeError as missing:
         raise ConfigError(f"{what} {name!r}: {missing}.") from missing
     except (Exception, SystemExit) as broken:  # the user's module runs here, or ends here as a script does

@@ -99,6 +99,7 @@ class _Reading:
             datasets=tuple(self._datasets(list(data.get("datasets") or ()))),
             metrics=metrics,
             target=self._target(data.get("target")),
+            target_place=self.document.place_of(("target",)) if "target" in data else "",
             repeat=int(data.get("repeat", 1)),
             gate=None if gate is None else _gate(gate),
             gate_flags=(gate or {}).get("flags", False),

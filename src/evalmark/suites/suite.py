@@ -52,6 +52,7 @@ class Suite:
     metrics: tuple[MetricSpec, ...]
     target: str | None = None
     """`package.module:attribute`; None: the answers that rows bring along are judged."""
+    target_place: str = ""
     repeat: int = 1
     gate: Gate | None = None
     gate_flags: bool = False
