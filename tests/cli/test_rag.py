@@ -1,0 +1,147 @@
+"""`evalmark rag` and the gate of a suite that holds the interpretation limits, with an embedder small enough to reckon by hand."""
+
+import json
+
+import pytest
+
+# Two directions: texts about cats, and all others. Within one the cosine is 1, between the two it is 0.
+OWN = """
+def embed(texts):
+    return [[1.0, 0.0] if "cat" in text.lower() else [0.0, 1.0] for text in texts]
+
+def brief(output):
+    return len(output.split()) <= 3
+"""
+ROWS = [
+    {
+        "id": "good",
+        "question": "Do cats purr?",
+        "reference_answer": "Cats purr.",
+        "answer": "Cats purr. Every cat weighs 3.5 kg or so.",
+        "contexts": ["Cats purr when they rest."],
+    },
+    {
+        "id": "made-up",
+        "question": "Do cats swim?",
+        "reference_answer": "Some cats swim.",
+        "answer": "Some cats swim. The Moon is made of cheese.",
+        "contexts": ["Cats purr when they rest.", "Some cats swim."],
+    },
+]
+
+
+@pytest.fixture
+def rag(evalmark, world):
+    """Calls the verb; gives what was said and the scores by case and metric."""
+    (world / "own.py").write_text(OWN, encoding="utf-8")
+    (world / "rows.json").write_text(json.dumps(ROWS), encoding="utf-8")
+
+    def call(*words):
+        said = evalmark("rag", "--dataset", "rows.json", "--model", "own:embed", "-o", "out.json", *words)
+        path = world / "out.json"
+        found = json.loads(path.read_text(encoding="utf-8"))["results"] if path.exists() else []
+        return said, {(r["case"]["id"], s["name"]): s for r in found for s in r["scores"]}
+
+    return call
+
+
+def test_the_five_metrics_of_every_row(rag):
+    said, scores = rag()
+    assert said.code == 0, said.text
+    assert {key: score["raw"] for key, score in scores.items()} == pytest.approx(
+        {
+            ("good", "context_relevance"): 1.0,
+            ("good", "context_sufficiency"): 1.0,
+            ("good", "answer_relevance"): 1.0,
+            ("good", "answer_correctness"): 1.0,
+            ("good", "answer_hallucination"): 0.0,
+            ("made-up", "context_relevance"): 1.0,
+            ("made-up", "context_sufficiency"): 1.0,
+            ("made-up", "answer_relevance"): 1.0,
+            ("made-up", "answer_correctness"): 1.0,
+            ("made-up", "answer_hallucination"): 0.5,
+        }
+    )
+
+
+def test_a_report_knows_the_closest_context_of_every_sentence_and_how_close_it_is(rag):
+    _, scores = rag()
+    first, second = scores["made-up", "answer_hallucination"]["detail"]["sentences"]
+    assert (first["sentence"], first["context"], first["supported"]) == ("Some cats swim.", 0, True)
+    assert (second["sentence"], second["context"], second["supported"]) == ("The Moon is made of cheese.", 0, False)
+    assert [first["similarity"], second["similarity"]] == pytest.approx([1, 0])
+
+
+def test_simple_cuts_sentences_at_every_point(rag):
+    _, scores = rag("--splitter", "simple")
+    sentences = scores["good", "answer_hallucination"]["detail"]["sentences"]
+    assert [s["sentence"] for s in sentences] == ["Cats purr", "Every cat weighs 3", "5 kg or so"]
+    assert scores["good", "answer_hallucination"]["raw"] == pytest.approx(1 / 3)
+
+
+def test_the_limits_of_sufficiency_and_hallucination_are_flags(rag):
+    _, scores = rag("--sufficiency", "1", "--hallucination", "-0.5")
+    # Nothing reaches a cosine of 1: a little is added to the lengths. Everything reaches -0.5.
+    assert scores["good", "context_sufficiency"]["raw"] == 0
+    assert scores["made-up", "answer_hallucination"]["raw"] == 0
+
+
+def test_a_metric_of_ones_own_and_a_built_in_stand_beside_the_five(rag):
+    said, scores = rag("--metric", "own:brief", "--metric", "answer_question_relevance")
+    assert scores["good", "brief"]["passed"] is False
+    assert scores["good", "answer_question_relevance"]["raw"] == pytest.approx(1)
+    assert said.code == 1  # a check that fails, fails the run
+
+
+def test_without_the_flag_a_mean_beyond_its_limit_is_only_said(rag):
+    said, _ = rag()
+    assert said.code == 0
+    assert "below" not in said.out
+    assert "above" not in said.out
+    said, _ = rag("--hallucination", "1")
+    assert (said.code, "is above 0.3: Significant unsupported claims." in said.out) == (0, True), said.text
+
+
+def test_with_the_flag_a_mean_beyond_its_limit_fails(rag):
+    assert rag("--fail-on-flags")[0].code == 0
+    said, _ = rag("--fail-on-flags", "--hallucination", "1")
+    assert said.code == 1
+    assert "answer_hallucination is 1" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        pytest.param(("--sufficiency", "1.1"), "--sufficiency", id="a cosine above 1"),
+        pytest.param(("--hallucination", "-2"), "--hallucination", id="a cosine below -1"),
+        pytest.param(("--splitter", "words"), "splitter 'words' is unknown", id="an unknown splitter"),
+        pytest.param(("--metric", "own:gone"), "gone", id="a metric that is not there"),
+        pytest.param(("--metric", "equals", "--metric", "equals"), "two scorers are called", id="a metric twice"),
+    ],
+)
+def test_a_flag_that_cannot_be_right_is_refused(rag, words, says):
+    said, scores = rag(*words)
+    assert (said.code, scores) == (2, {})
+    assert says in said.err
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        pytest.param({}, 0, id="no gate: nothing can fail"),
+        pytest.param({"flags": True}, 1, id="the limits are the gate"),
+        pytest.param({"flags": False}, 0, id="the limits are switched off"),
+        pytest.param(
+            {"flags": True, "thresholds": {"answer_hallucination": 0.6}}, 0, id="a threshold wins over its limit"
+        ),
+    ],
+)
+def test_a_suite_can_make_the_limits_its_gate(evalmark, rag, world, gate, code):
+    hallucination = {"answer_hallucination": {"hallucination": 0.9}}
+    suite = {"datasets": ["rows.json"], "metrics": ["context_relevance", hallucination], "embeddings": "own:embed"}
+    rows = [dict(ROWS[1], id=str(number)) for number in range(3)]  # each with one unsupported sentence of two
+    (world / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+    (world / "suite.json").write_text(json.dumps(suite | ({"gate": gate} if gate else {})), encoding="utf-8")
+    said = evalmark("run", "suite.json")
+    assert said.code == code, said.text
+    assert ("answer_hallucination is 0.5 over 3 scores, more than 0.3" in said.out) == (code == 1)
