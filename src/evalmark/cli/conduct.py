@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalmark import api, report, stats, store
 from evalmark.errors import ConfigError
+from evalmark.values import count
 
 from .progress import Progress
 from .terminal import complain, look, say
@@ -102,7 +102,7 @@ async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", sh
         conduct = api.Conduct(
             ledger=ledger,
             settings=settings,
-            resume=_resumed(plan, ledger, show.resume),
+            resume=_resumed(plan, ledger, show.resume, show.again),
             limit=show.limit,
             stop=stop,
             begun=begun,
@@ -112,9 +112,10 @@ async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", sh
             return await api.execute(plan, conduct)
 
 
-def _resumed(plan: "api.Plan", ledger: "store.Store", wanted: str | None) -> str | None:
+def _resumed(plan: "api.Plan", ledger: "store.Store", wanted: str | None, again: str) -> str | None:
     """The run to go on with; says which, or that a new one begins."""
     if wanted is None:
+        _tell_of_unfinished(plan, ledger, again)
         return None
     found = ledger.unfinished(plan.fingerprint, plan.suite) if wanted == NEWEST else ledger.run(wanted)
     if found is None:
@@ -122,6 +123,17 @@ def _resumed(plan: "api.Plan", ledger: "store.Store", wanted: str | None) -> str
         return None
     complain(f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n")
     return found.id
+
+
+def _tell_of_unfinished(plan: "api.Plan", ledger: "store.Store", again: str) -> None:
+    """Say how to go on with the run before this one, should it have broken off; another process may be writing it."""
+    newest = ledger.runs(1)
+    found = ledger.unfinished(plan.fingerprint, plan.suite)
+    if found is not None and found.status != "running" and found.id == newest[0].id:
+        there = count(len(found.results), "result")
+        complain(
+            f"The run {found.id} before this one broke off with {there}. To go on with it: {again} --resume {found.id}\n"
+        )
 
 
 @contextmanager
@@ -132,11 +144,10 @@ def _interrupts(stop: asyncio.Event, again: str) -> Iterator[None]:
 
     def interrupt() -> None:
         if stop.is_set():
-            sys.stderr.write(f"\nLeft at once; go on with: {again} --resume\n")
-            sys.stderr.flush()
+            complain(f"\nLeft at once; go on with: {again} --resume\n")
             os._exit(INTERRUPTED)
         stop.set()
-        sys.stderr.write("\nFinishing the trials under way; Ctrl-C again leaves at once.\n")
+        complain("\nFinishing the trials under way; Ctrl-C again leaves at once.\n")
 
     try:
         for name in names:
