@@ -12,6 +12,7 @@ from evalmark import api
 from evalmark.errors import EvalmarkError
 
 from .doctor import add as add_doctor
+from .flags import with_variables
 from .models import add as add_models
 from .rag import add as add_rag
 from .run import add as add_run
@@ -62,7 +63,7 @@ def main(words: list[str] | None = None) -> None:
     is_process = words is None
     words = with_resume_value(sys.argv[1:] if words is None else words)
     try:
-        app(args=words, prog_name="evalmark", obj=words)
+        with_variables(typer.main.get_command(app))(args=words, prog_name="evalmark", obj=words)
     except EvalmarkError as error:
         complain(f"{error}\n")
         raise SystemExit(USAGE) from None

@@ -1,6 +1,7 @@
 """Flags that several verbs share."""
 
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,3 +42,21 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no tabl
 def settings(**flags: Any) -> Settings:
     """The settings in force here, with what the command line says on top."""
     return load(os.environ, Path.cwd(), flags)
+
+
+SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model"}
+"""Flags that stand for a setting, which has a variable already."""
+
+
+def with_variables(command: Any) -> Any:
+    """A command whose every flag has a variable: `EVALMARK_REPEAT=3` is as good as `--repeat 3`.
+
+    Those of settings are read with the settings. A flag that ends the program has none.
+    """
+    for verb in getattr(command, "commands", {}).values():
+        with_variables(verb)
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and not parameter.is_eager and parameter.name not in SETTINGS:
+            parameter.envvar = f"EVALMARK_{parameter.name.upper()}"
+            parameter.show_envvar = False  # the page on commands says it once for all
+    return command
