@@ -205,3 +205,15 @@ def test_any_variable_is_read_or_refused_in_one_line(tmp_path_factory, name, tex
     else:
         assert type(getattr(found, name)) in (str, bool, int, float)
     assert said == "" or (said.startswith(f"{variable}: ") and len(said.splitlines()) == 1)
+
+
+def test_a_path_of_the_project_is_the_same_file_from_every_folder_below(project, tmp_path):
+    folder = project('store = "runs/r.db"', f'cache_dir = "{(tmp_path / "c").as_posix()}"', 'embeddings = "mine"')
+    below = folder / "deep" / "down"
+    below.mkdir(parents=True)
+    found = load({}, below)
+    assert Path(found.store) == folder / "runs" / "r.db"
+    assert Path(found.cache_dir) == tmp_path / "c"
+    assert found.embeddings == "mine"
+    assert load({}, folder).store == "runs/r.db"  # as it was written, where that is the same
+    assert load({"EVALMARK_STORE": "e.db"}, below).store == "e.db"

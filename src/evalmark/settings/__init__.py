@@ -17,7 +17,7 @@ class Settings:
     """What a user may set once for every run; flag > EVALMARK_* > [tool.evalmark] > default."""
 
     store: str = ".evalmark/evalmark.db"
-    """The SQLite file with all runs, relative to the working directory."""
+    """The SQLite file with all runs, relative to the working directory; in `[tool.evalmark]` relative to that file."""
     embeddings: str = "all-MiniLM-L6-v2"
     """The embedding model: a name, a local folder, or `module:attribute`."""
     embedding_mode: str = "exact"
@@ -71,7 +71,7 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
     if unknown:
         faults.append(f"{path}: [tool.evalmark] has no setting {unknown[0]!r}; it knows {', '.join(sorted(known))}")
     return {
-        name: value
+        name: str(path.parent / value) if name in _PATHS and value and path.parent != folder else value
         for key, text in table.items()
         if (name := key.replace("-", "_")) in known
         and (value := _read(name, text, f"{path}: [tool.evalmark] {key}", faults)) is not None
@@ -122,6 +122,7 @@ def _truth(given: Any) -> bool:
     return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[str(given).lower()]
 
 
+_PATHS = ("store", "cache_dir")
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "store": _text,
     "embeddings": _text,
