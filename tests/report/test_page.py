@@ -161,3 +161,19 @@ def test_without_times_two_runs_of_the_same_are_the_same_page():
         RUN, id="x", created="y", results=[replace(r, output=replace(r.output, seconds=9.0)) for r in RUN.results]
     )
     assert page(RUN, times=False) == page(later, times=False)
+
+
+def test_an_unsupported_sentence_comes_with_the_context_closest_to_it():
+    assert "<br>\u201cIt is shaped like a needle.\u201d closest is context 1, cosine 0.300" in page(RUN)
+    odd = [
+        {"sentence": "No context.", "supported": False, "context": None, "similarity": None},
+        {"sentence": "Supported.", "supported": True, "context": 1, "similarity": 0.9},
+        {"sentence": "<b>", "supported": False, "context": 0, "similarity": 0.25},
+    ]
+    result = Result(
+        trial=Trial(case=Case(id="c")), output=Output(value="x"), scores=(Score(name="h", detail={"sentences": odd}),)
+    )
+    text = page(replace(RUN, results=[result]))
+    assert set(re.findall(r"<br>(.*?) closest is (.*?)</table>", text)) == {
+        ("\u201c&lt;b&gt;\u201d", "context 1, cosine 0.250")
+    }

@@ -77,7 +77,8 @@ def _case(result: Result, limits: Mapping[str, float | None], run: Run) -> Itera
     for score in wording.telling(result):
         said = [_safe(text) for text in (wording.standing(score, limits), cut(score.reason, _LONGEST)) if text]
         yield f"- {_safe(score.name)}: {'; '.join(said)}\n"
-        yield from (f"  - unsupported: {_safe(cut(sentence, _LONGEST))}\n" for sentence in wording.unsupported(score))
+        for sentence, closest in wording.unsupported(score).items():
+            yield f"  - unsupported: {_safe(cut(sentence, _LONGEST))}{f' ({closest})' if closest else ''}\n"
     yield "\n</details>\n\n"
 
 

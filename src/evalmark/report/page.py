@@ -155,10 +155,19 @@ def _case(result: Result, run: Run, options: Options, *, unfold: bool = False) -
 
 def _scores(result: Result, limits: Mapping[str, float | None]) -> str:
     rows = [
-        f"<tr><th>{_safe(one_line(score.name))}<td class={_kind(score)}>{_safe(wording.standing(score, limits))}<td>{_text(score.reason)}"
+        f"<tr><th>{_safe(one_line(score.name))}<td class={_kind(score)}>{_safe(wording.standing(score, limits))}"
+        f"<td>{_text(score.reason)}{_closest(score)}"
         for score in result.scores
     ]
     return f"<table class=scores>{''.join(rows)}</table>\n" if rows else ""
+
+
+def _closest(score: Score) -> str:
+    """Each unsupported sentence with the context that comes closest to it."""
+    found = [(sentence, closest) for sentence, closest in wording.unsupported(score).items() if closest]
+    return "".join(
+        f"<br>\u201c{_safe(one_line(sentence, 160))}\u201d {closest}" for sentence, closest in found[:_MARKED]
+    )
 
 
 def _kind(score: Score) -> str:

@@ -211,9 +211,10 @@ def _add_score(fields: Table, score: Score, limits: Mapping[str, float | None], 
     if reason:
         said.append(f"  {reason}", style="not bold default")
     fields.add_row(one_line(score.name, 60), said)
-    for sentence in wording.unsupported(score):
+    for sentence, closest in wording.unsupported(score).items():
         text = clean(sentence) if room is None else one_line(sentence, room)
-        fields.add_row("unsupported", Text(f"\u201c{text}\u201d", style="italic"))
+        quoted = Text(f"\u201c{text}\u201d", style="italic")
+        fields.add_row("unsupported", quoted.append(f"  {closest}" if closest else "", style="not italic dim"))
 
 
 def _verdict(verdict: GateVerdict) -> Iterable[Text]:

@@ -168,10 +168,18 @@ def thresholds(run: Run) -> dict[str, float | None]:
     return {metric.name: metric.threshold for metric in run.metrics}
 
 
-def unsupported(score: Score) -> list[str]:
-    """The sentences of an answer that a scorer found no support for."""
+def unsupported(score: Score) -> dict[str, str]:
+    """The sentences of an answer that a scorer found no support for, each with the context closest to it."""
     sentences = score.detail.get("sentences")
     if not isinstance(sentences, (list, tuple)):
-        return []
+        return {}
     found = (s for s in sentences if isinstance(s, Mapping) and s.get("supported") is False)
-    return [text for s in found if isinstance(text := s.get("sentence"), str) and text.strip()]
+    return {text: _closest(s) for s in found if isinstance(text := s.get("sentence"), str) and text.strip()}
+
+
+def _closest(sentence: Mapping[str, object]) -> str:
+    """Which context comes closest to a sentence, counted from 1, and how close; nothing where nobody says."""
+    context, cosine = sentence.get("context"), sentence.get("similarity")
+    if type(context) is not int or not isinstance(cosine, (int, float)):
+        return ""
+    return f"closest is context {context + 1}, cosine {cosine:.3f}"
