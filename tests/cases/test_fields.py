@@ -303,6 +303,17 @@ def test_answer_alone_is_explained(world):
     )
 
 
+@pytest.mark.parametrize("name", ["assert", "evaluators", "metrics", "threshold"])
+def test_what_judges_a_row_in_other_tools_is_kept_and_said_once(world, name):
+    path = world / "x.jsonl"
+    rows = [{"id": "a", "input": "q"}, {"id": "b", "input": "q", name: 0.5}, {"id": "c", name: 0.8, "input": "q"}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    notes = []
+    found = list(read_cases(path, notes=notes.append))
+    assert [row.metadata for row in found] == [{}, {name: 0.5}, {name: 0.8}]
+    assert notes == [f"`{name}` is kept in the metadata and judges nothing; name scorers and thresholds in the suite."]
+
+
 def test_lone_surrogates_and_nul_survive(world):
     path = world / "x.jsonl"
     path.write_text('{"id": "\\ud800", "input": "a\\ud800\\u0000b", "expected": {"\\udfff": 1}}')

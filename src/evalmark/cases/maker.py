@@ -12,6 +12,8 @@ from .options import ReadOptions
 
 _MOST_LAYOUTS = 1_000
 _NOTHING: Mapping[str, Any] = {}
+_JUDGING = frozenset(("assert", "asserts", "assertions", "evaluators", "metrics", "scorers", "threshold"))
+"""Fields by which rows of other tools say how they are to be judged."""
 
 
 class RowError(ValueError):
@@ -78,18 +80,27 @@ class Maker:
                 raise RowError("the field names of a row are texts.")
             layout = layout_of(keys, self._options, wrapped=self._wrapped)
             if not self._layouts:
-                self._explain(layout)
+                self._explain_answer(layout)
+            self._explain_judging(layout)
             if len(self._layouts) < _MOST_LAYOUTS:
                 self._layouts[keys] = layout
         return layout
 
-    def _explain(self, layout: Layout) -> None:
+    def _explain_answer(self, layout: Layout) -> None:
         """Say how a column was understood that may also mean something else."""
         fields = {field for field, _ in (*layout.single, *layout.several)}
         if layout.field("answer") == "answer" and not fields & {"expected", "ideal", "liked", "disliked", "outputs"}:
             self._notes(
                 f"`answer` is read as an answer to be judged; if it is the right one, {which_one('expected', 'answer', 'say so')}."
             )
+
+    def _explain_judging(self, layout: Layout) -> None:
+        """Say of what judges in another tool that it does not here."""
+        for key in layout.rest:
+            if key.casefold() in _JUDGING:
+                self._notes(
+                    f"`{key}` is kept in the metadata and judges nothing; name scorers and thresholds in the suite."
+                )
 
     def _found(self, row: Mapping[str, Any], faults: list[str]) -> dict[str, tuple[str, Any]]:
         """Per field, the key and the value; empty ones left out."""
