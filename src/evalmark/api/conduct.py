@@ -1,6 +1,7 @@
 """A run out of a plan: trials through the engine, results into the store."""
 
 import asyncio
+import os
 import platform
 import sys
 from collections import Counter
@@ -16,12 +17,16 @@ from evalmark.errors import ConfigError
 from evalmark.roles import Recorded
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
-from evalmark.values import Case, DatasetInfo, Output, Result, Run, Trial
+from evalmark.values import Case, DatasetInfo, Output, Result, Run, Trial, count
 
 from .ledger import Ledger
 from .plan import Checked, Plan, check, refuse
 
 DEFAULTS = Settings()
+OWN_FILES = 32
+"""Open files left to evalmark itself: the store, the model, the reports."""
+FILES_EACH = 2
+"""Open files left to every trial: a connection, and one more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +65,8 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     said: dict[str, None] = {}  # in order, each once
     reading = _Reading(plan, conduct.ledger.recorded(run.id), conduct.limit, conduct.resume is not None, rows, said)
     work = Work(trials=_trials(reading), target=plan.target, scorers=scorers, sink=conduct.ledger.sink(run.id))
-    limits = Limits(jobs=conduct.settings.jobs, timeout=plan.timeout or conduct.settings.timeout)
+    jobs = _affordable(conduct.settings.jobs, said)
+    limits = Limits(jobs=jobs, timeout=plan.timeout or conduct.settings.timeout)
     outcome: Outcome | None = None
     try:
         outcome = await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
@@ -68,6 +74,19 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         more = embedder.notes() if embedder is not None else ()
         conduct.ledger.finish(_ended(run, outcome, rows, (*said, *more, *_notes(outcome))))
     return conduct.ledger.run(run.id)
+
+
+def _affordable(jobs: int, said: dict[str, None]) -> int:
+    """As many trials at once as the system's limit on open files leaves room for; says so where that is fewer."""
+    allowed = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else -1
+    room = max(1, (allowed - OWN_FILES) // FILES_EACH)
+    if allowed < 0 or jobs <= room:
+        return jobs
+    said[
+        f"The system allows {allowed:,} open files, so {count(room, 'trial')} at a time instead of {jobs:,}; "
+        "`ulimit -n` raises it."
+    ] = None
+    return room
 
 
 def _limit_faults(limit: int | None) -> list[str]:
