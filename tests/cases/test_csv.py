@@ -32,7 +32,7 @@ def test_what_a_csv_writer_writes_is_read_back(tmp_path_factory, rows, end, deli
 
 
 def test_numbers_and_words_stay_texts_and_empty_cells_are_no_value(world):
-    [case] = read(put(world, "x.csv", "id,input,expected,answer,score\n007,1.10,true,,\n"))
+    [case] = read(put(world, "x.csv", "id,input,expected,tags,score\n007,1.10,true,,\n"))
     assert (case.id, case.input, case.expected, case.given, case.metadata) == (
         "007",
         "1.10",
@@ -254,3 +254,12 @@ def test_a_line_end_across_two_pieces_of_the_file_is_one(world):
         cases = read(put(world, "x.csv", f"{first}\r\n2,b\r\n3,c\r\n"))
         assert [(case.id, case.place[-2:]) for case in cases] == [("1", ":2"), ("2", ":3"), ("3", ":4")]
         assert len(cases[0].input) == cut - 12
+
+
+def test_an_empty_cell_of_the_answer_column_is_an_empty_answer(world):
+    path = world / "x.csv"
+    path.write_text("question,answer,reference\nWhy?,,Because.\nWho?,She.,\n", encoding="utf-8")
+    silent, spoken = read_cases(path)
+    assert silent.given is not None
+    assert (silent.given.value, spoken.given.value) == ("", "She.")
+    assert (silent.expected, spoken.expected) == ("Because.", None)

@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark.stats import judge, summarise
-from evalmark.values import DatasetInfo, Gate, Run, Score
+from evalmark.values import Case, DatasetInfo, Gate, Output, Result, Run, Score, Trial
 
 from .test_summary import result
 
@@ -102,6 +102,22 @@ def means(values, *, gaps=0, direction="higher", raw=False, **fields):
 def test_means_against_thresholds(summary, threshold, exit_code):
     gate = Gate(thresholds={"m": threshold}, max_unscored=5)
     assert judge(summary, gate).exit_code == exit_code
+
+
+def test_where_only_means_are_gated_the_verdict_speaks_of_them_alone():
+    verdict = judge(means([0.8, 0.9]), Gate(thresholds={"m": 0.5}))
+    assert verdict.reasons == ("The mean of m is 0.85 over 2 scores, at least 0.5.",)
+    assert verdict.gated
+
+
+def test_a_mean_over_several_datasets_says_so():
+    scores = [Score(name="m", raw=v, value=v) for v in (0.4, 0.8)]
+    results = [
+        Result(trial=Trial(case=Case(id="1"), dataset=dataset), output=Output(value=""), scores=(score,))
+        for dataset, score in zip("ab", scores, strict=True)
+    ]
+    verdict = judge(summarise(Run(id="r", name="n", created="", results=results)), Gate(thresholds={"m": 0.5}))
+    assert verdict.reasons == ("The mean of m over all 2 datasets is 0.6 over 2 scores, at least 0.5.",)
 
 
 def test_a_threshold_for_a_metric_that_nobody_measured_cannot_be_met():

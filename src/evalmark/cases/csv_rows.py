@@ -17,7 +17,7 @@ _DELIMITERS = (",", ";", "\t", "|")
 
 
 def csv_rows(reading: Reading) -> Iterator[Row]:
-    """The rows of a table with a header; every cell is text, an empty one no value."""
+    """The rows of a table with a header; every cell is text, an empty one no value, or an empty answer."""
     reading.cells = True
     return _rows(reading, None)
 
@@ -35,13 +35,15 @@ def _rows(reading: Reading, delimiter: str | None) -> Iterator[Row]:
     translate: Callable[[dict[str, Any]], Any] = _as_it_is
     if any(name.startswith("__") for name in header):
         translate = Translator(header, reading.notes)
+    answers = {name for name in header if field_of(name, reading.options) == "answer"}
     for cells in table:
         if not any(cells):
             continue
         if len(cells) != len(header):
             yield Row(table.line, 0, _ragged(reading, table.line, cells, header))
             continue
-        row = {name: cell or None for name, cell in zip(header, cells, strict=True)}
+        # A cell of the answer column is the answer, also when the system under test said nothing.
+        row = {name: cell if cell or name in answers else None for name, cell in zip(header, cells, strict=True)}
         try:
             yield Row(table.line, 0, translate(row))
         except ValueError as fault:

@@ -45,7 +45,9 @@ def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
     What is missing within `max_errors` and `max_unscored` is left out of every rate and mean.
     """
     gate = gate or Gate()
-    findings = [*_nothing(summary), *_trials(summary, gate), *_means(summary, gate), *_gaps(summary, gate)]
+    means = [*_means(summary, gate)]
+    trials = [f for f in _trials(summary, gate) if not means or f.reason != NOTHING_GATED]
+    findings = [*_nothing(summary), *trials, *means, *_gaps(summary, gate)]
     for outcome in ("fail", "cannot tell", "pass"):
         reasons = tuple(f.reason for f in findings if f.outcome == outcome)
         if reasons:
@@ -117,7 +119,9 @@ def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
         for group in summary.groups:
             found.setdefault(group.target, []).extend(m for m in group.metrics if m.name == name)
         for target, parts in found.items():
-            yield _mean(f"{name} on {target}" if len(found) > 1 else name, needed, parts, summary.missing)
+            where = f" on {target}" if len(found) > 1 else ""
+            over = f" over all {len(parts)} datasets" if len(parts) > 1 else ""
+            yield _mean(f"{name}{where}{over}", needed, parts, summary.missing)
 
 
 def _mean(name: str, needed: float, parts: list[MetricSummary], not_run: int | None) -> _Finding:
