@@ -63,6 +63,17 @@ def test_every_trial_is_answered_judged_and_recorded_once():
     assert {r.verdict for r in results} == {"pass"}
 
 
+class UnpicklableError(Exception):
+    def __reduce__(self):
+        raise TypeError("cannot be pickled")
+
+
+def its_own_cause() -> Exception:
+    first, second = ValueError("round and round"), KeyError("and round")
+    first.__cause__, second.__cause__ = second, first
+    return first
+
+
 @pytest.mark.parametrize(
     ("error", "says"),
     [
@@ -72,6 +83,8 @@ def test_every_trial_is_answered_judged_and_recorded_once():
         pytest.param(asyncio.CancelledError(), "CancelledError", id="a target that cancels itself"),
         pytest.param(KeyError("a\nb"), "KeyError: 'a\\nb'", id="a message of two lines"),
         pytest.param(ValueError("x" * 10_000_000), "… (10,000,000 characters)", id="a message of 10 MB"),
+        pytest.param(UnpicklableError("no"), "UnpicklableError: no", id="an error that cannot be pickled"),
+        pytest.param(its_own_cause(), "ValueError: round and round", id="causes that go in a circle"),
     ],
 )
 def test_a_failing_target_is_a_result_and_the_others_finish(error, says):
