@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .answer_quality import AnswerQuality
     from .bound import OFFERS, BoundScorer, as_scorer
     from .checks import Contains, Equals, Length, Regex, Time
     from .closeness import Chrf, EditSimilarity
@@ -30,6 +31,7 @@ __all__ = [
     "RAG_METRICS",
     "AnswerCorrectness",
     "AnswerHallucination",
+    "AnswerQuality",
     "AnswerQuestionRelevance",
     "AnswerRelevance",
     "BoundScorer",
@@ -67,6 +69,7 @@ __getattr__ = deferred(
     {
         "AnswerCorrectness": "rag",
         "AnswerHallucination": "rag",
+        "AnswerQuality": "answer_quality",
         "AnswerQuestionRelevance": "rag",
         "AnswerRelevance": "rag",
         "BoundScorer": "bound",
