@@ -20,6 +20,12 @@ class Said:
         return self.out + self.err
 
 
+@pytest.fixture(autouse=True)
+def width(monkeypatch):
+    """The terminal of whoever runs the tests may be narrow; what is printed breaks its lines there."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+
 @pytest.fixture
 def evalmark(world, capsys, monkeypatch):
     """Calls the command line; gives exit code and output. The working directory is an empty folder."""
