@@ -1,7 +1,7 @@
 # `make` runs all checks. Another Python: `make PYTHON=python3.13`.
 PYTHON ?= .venv/bin/python
 
-.PHONY: all check format lint types architecture test sweep bench docs clean
+.PHONY: all check format lint types architecture test sweep integration bench docs clean
 
 all: check
 	$(PYTHON) -m pytest -n auto --ignore=tests/test_architecture.py
@@ -28,6 +28,11 @@ test: | $(PYTHON)
 # The slow, exhaustive forms of some tests.
 sweep: | $(PYTHON)
 	$(PYTHON) -m pytest -n auto -m sweep
+
+# The tests that skip where their part is absent: other frameworks, the second runtime, the graph checker.
+integration: | $(PYTHON)
+	$(PYTHON) -m pip install -q langchain-core onnx openvino
+	$(PYTHON) -m pytest -n auto tests/models tests/targets
 
 # Every figure in README and docs/ comes from here; nothing else may run meanwhile.
 bench: | $(PYTHON)
