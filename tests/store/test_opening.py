@@ -206,7 +206,7 @@ server:/home /home nfs4 rw 0 0
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        pytest.param("/work/x.db", None, id="a local disk"),
+        pytest.param("/data/x.db", None, id="a local disk"),
         pytest.param("/home/ann/x.db", "nfs4", id="a network home"),
         pytest.param("/home/ann/fast/x.db", None, id="a local disk inside a network home"),
         pytest.param("/homes/x.db", None, id="a name that only begins alike"),
