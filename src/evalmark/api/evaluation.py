@@ -1,7 +1,6 @@
 """`evaluate`: cases, a task and scorers in, a run out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike, environ
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -12,11 +11,11 @@ from evalmark.roles import Target
 from evalmark.settings import Settings, load
 from evalmark.store import open_store
 from evalmark.targets import Given, as_target
-from evalmark.values import Case, DatasetInfo, Gate, Run
+from evalmark.values import Case, DatasetInfo, Gate, Result, Run
 
 from .conduct import Conduct, execute
 from .door import now
-from .ledger import Memory
+from .ledger import Memory, with_results
 from .plan import Plan, Source, ask, embedder_for, file_source
 
 Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
@@ -81,9 +80,10 @@ async def evaluate_async(
     limit = options.get("limit")
     if path is None:
         return await execute(plan, Conduct(ledger=Memory(), settings=settings, limit=limit))
+    found: list[Result] = []
     with open_store(path) as store:
-        run = await execute(plan, Conduct(ledger=store, settings=settings, limit=limit))
-        return replace(run, results=tuple(run.results))
+        run = await execute(plan, Conduct(ledger=store, settings=settings, limit=limit, watch=found.extend))
+    return with_results(run, found)
 
 
 def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, settings: Settings) -> Plan:

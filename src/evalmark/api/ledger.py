@@ -1,6 +1,6 @@
 """Where a run is kept: the store, or memory for runs that nobody wants to keep."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -26,6 +26,17 @@ class Ledger(EmbeddingCache, Protocol):
     def finish(self, run: Run) -> None: ...
 
     def run(self, reference: str) -> Run: ...
+
+
+def with_results(run: Run, results: Iterable[Result]) -> Run:
+    """The run with these results in the order that every report has them in."""
+    order = {info.name: number for number, info in enumerate(run.datasets)}
+
+    def place(result: Result) -> tuple[int, int, int]:
+        trial: Trial = result.trial
+        return order[trial.dataset], trial.position, trial.repeat
+
+    return replace(run, results=tuple(sorted(results, key=place)))
 
 
 class Memory:
@@ -63,13 +74,7 @@ class Memory:
         """The run with its results in order."""
         if self._run is None:
             raise StoreError("no run was started.")
-        order = {info.name: number for number, info in enumerate(self._run.datasets)}
-
-        def place(result: Result) -> tuple[int, int, int]:
-            trial: Trial = result.trial
-            return order[trial.dataset], trial.position, trial.repeat
-
-        return replace(self._run, results=tuple(sorted(self._results, key=place)))
+        return with_results(self._run, self._results)
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
         """No vectors are kept: the embedder asks for each text once in a run anyway."""
