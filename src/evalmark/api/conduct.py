@@ -17,7 +17,7 @@ from evalmark.errors import ConfigError
 from evalmark.roles import Recorded
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
-from evalmark.values import Case, DatasetInfo, Output, Result, Run, Trial, count
+from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Trial, count
 
 from .ledger import Ledger
 from .plan import Checked, Plan, check, refuse
@@ -58,7 +58,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     checked = await asyncio.to_thread(check, plan)
     refuse([*checked.faults, *_limit_faults(conduct.limit)])
     scorers, embedder = plan.scorers(conduct.ledger)
-    run = _begin(plan, conduct)
+    run = _begin(plan, conduct, tuple(scorer.metric for scorer in scorers))
     if conduct.begun is not None:
         conduct.begun(run, checked)
     rows: Counter[str] = Counter()
@@ -94,7 +94,7 @@ def _limit_faults(limit: int | None) -> list[str]:
     return [] if fine else [f"limit has to be a whole number of at least 1, or be left out; found {limit!r}."]
 
 
-def _begin(plan: Plan, conduct: Conduct) -> Run:
+def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
     """A new run's header in the ledger, or the header of the run that is taken up again."""
     if conduct.resume is not None:
         kept = conduct.ledger.run(conduct.resume)
@@ -105,7 +105,6 @@ def _begin(plan: Plan, conduct: Conduct) -> Run:
             )
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         return replace(conduct.ledger.resume(kept.id), gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
-    bound, _ = plan.scorers()
     run = Run(
         id=new_run_id(),
         name=plan.name,
@@ -113,7 +112,7 @@ def _begin(plan: Plan, conduct: Conduct) -> Run:
         status="running",
         target=plan.target.name,
         datasets=tuple(source.info for source in plan.sources),
-        metrics=tuple(scorer.metric for scorer in bound),
+        metrics=metrics,
         repeat=plan.repeat,
         gate=plan.gate,
         suite=plan.suite,

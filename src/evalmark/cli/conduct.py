@@ -96,7 +96,7 @@ async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", sh
 
         def begun(run: "Run", checked: "api.Checked") -> None:
             known = [checked.rows.get(source.info.name) for source in plan.sources]
-            rows = [min(count, show.limit or count) for count in known if count is not None]
+            rows = [min(found, show.limit or found) for found in known if found is not None]
             progress.begin(plan.name, sum(rows) * plan.repeat if len(rows) == len(known) else None)
 
         conduct = api.Conduct(

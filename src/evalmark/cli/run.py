@@ -11,6 +11,7 @@ from evalmark.errors import ConfigError
 
 from . import flags
 from .conduct import INTERRUPTED, Show, carry_out
+from .progress import Progress
 from .words import NEWEST, once_more
 
 WORST_FIRST = (INTERRUPTED, 1, 3, 0)
@@ -58,7 +59,8 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         raise ConfigError(f"--resume {resume} is one run; name only its suite, or leave the run's id out.")
     settings = flags.settings(jobs=jobs, timeout=timeout, embedding_mode=mode, offline=offline, store=store)
     overrides = api.Overrides(target=target, repeat=repeat, embeddings=embeddings, timeout=timeout)
-    plans = [api.plan_suite(path, settings, overrides) for path in files]
+    with Progress(quiet=quiet) as progress:
+        plans = [api.plan_suite(path, settings, overrides, progress.loading) for path in files]
     show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, resume=resume)
     codes: list[int] = []
     for path, plan in zip(files, plans, strict=True):
