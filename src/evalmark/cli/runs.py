@@ -82,11 +82,12 @@ def write_report(
     """Write reports of a run that is kept; the ending of each file says which report."""
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
         found = ledger.run(run)
-        for path in output or ():
-            api.save(found, path)
-            say_line(f"{path}: {len(found.results)} results of {found.id}")
         if not output:
             raise ConfigError("name at least one file with -o, for example -o report.html.")
+        summary = stats.summarise(found)
+        for path in output:
+            api.save(found, path, summary)
+            say_line(f"{path}: {len(found.results)} results of {found.id}")
 
 
 def validate(
