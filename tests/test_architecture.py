@@ -27,8 +27,8 @@ CATCH_FOREIGN_CODE = {
     "roles/identity.py:_written",
     "roles/loading.py:load_object",
     "roles/threads.py:do",
-    "scorers/named.py:_loaded",
-    "scorers/named.py:_made",
+    "scoring/named.py:_loaded",
+    "scoring/named.py:_made",
     "store/fields.py:_kept",
 }
 

@@ -3,7 +3,8 @@
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.scorers import AnswerQuality, resolve
+from evalmark.scorers import AnswerQuality
+from evalmark.scoring import resolve
 from evalmark.values import Output
 from tests.scorers.asking import ask
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evalmark.scorers import as_scorer
+from evalmark.scoring import as_scorer
 from evalmark.values import Case, Output, Score
 
 

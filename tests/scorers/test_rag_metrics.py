@@ -17,10 +17,10 @@ from evalmark.scorers import (
     ContextRecallAtK,
     ContextRelevance,
     ContextSufficiency,
-    as_scorer,
     flag_thresholds,
 )
 from evalmark.scorers.retrieval import precision_at_k
+from evalmark.scoring import as_scorer
 from evalmark.values import Case, Output
 
 from .asking import Angles, ask

@@ -11,7 +11,7 @@ from evalmark.documents import dataset_name
 from evalmark.errors import ConfigError, DataError
 from evalmark.models import CachedEmbedder, as_embedder, load_embedder
 from evalmark.roles import Embedder, EmbeddingCache, Target
-from evalmark.scorers import BoundScorer, as_scorer, resolve
+from evalmark.scoring import BoundScorer, as_scorer, resolve
 from evalmark.settings import Settings
 from evalmark.targets import Given
 from evalmark.values import Case, DatasetInfo, Gate, fingerprint

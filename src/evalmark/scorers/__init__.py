@@ -1,4 +1,4 @@
-"""What judges an output: checks, similarity and RAG metrics, and whatever function a user brings."""
+"""The built-in scorers: checks, similarity and RAG metrics."""
 
 from typing import TYPE_CHECKING
 
@@ -6,12 +6,9 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .answer_quality import AnswerQuality
-    from .bound import OFFERS, BoundScorer, as_scorer
     from .checks import Contains, Equals, Length, Regex, Time
     from .closeness import Chrf, EditSimilarity
     from .grounding import FLAGS, RAG_METRICS, Flag, flag_thresholds
-    from .named import resolve, scorer_names
-    from .negation import Not
     from .numbers import Numeric
     from .rag import (
         AnswerCorrectness,
@@ -27,14 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FLAGS",
-    "OFFERS",
     "RAG_METRICS",
     "AnswerCorrectness",
     "AnswerHallucination",
     "AnswerQuality",
     "AnswerQuestionRelevance",
     "AnswerRelevance",
-    "BoundScorer",
     "Chrf",
     "Closest",
     "Compared",
@@ -50,18 +45,14 @@ __all__ = [
     "IsJson",
     "JsonSchema",
     "Length",
-    "Not",
     "Numeric",
     "Regex",
     "Similarity",
     "Time",
-    "as_scorer",
     "closest_example",
     "comparable",
     "compared_text",
     "flag_thresholds",
-    "resolve",
-    "scorer_names",
 ]
 
 __getattr__ = deferred(
@@ -72,7 +63,6 @@ __getattr__ = deferred(
         "AnswerQuality": "answer_quality",
         "AnswerQuestionRelevance": "rag",
         "AnswerRelevance": "rag",
-        "BoundScorer": "bound",
         "Chrf": "closeness",
         "Closest": "similarity",
         "Compared": "similarity",
@@ -89,19 +79,14 @@ __getattr__ = deferred(
         "IsJson": "structure",
         "JsonSchema": "structure",
         "Length": "checks",
-        "Not": "negation",
         "Numeric": "numbers",
-        "OFFERS": "bound",
         "RAG_METRICS": "grounding",
         "Regex": "checks",
         "Similarity": "similarity",
         "Time": "checks",
-        "as_scorer": "bound",
         "closest_example": "similarity",
         "comparable": "similarity",
         "compared_text": "similarity",
         "flag_thresholds": "grounding",
-        "resolve": "named",
-        "scorer_names": "named",
     },
 )

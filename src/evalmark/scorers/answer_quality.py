@@ -9,11 +9,10 @@ from statistics import mean
 from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
+from evalmark.scoring import checked, shown, text_of, unscored
 from evalmark.values import Case, Output, Score, count
 
 from .rag import NO_CONTEXTS
-from .verdict import checked, unscored
-from .wording import shown, text_of
 
 FALLBACK_PHRASES = (
     "Unable to generate",

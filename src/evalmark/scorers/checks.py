@@ -9,10 +9,8 @@ from typing import Any, ClassVar
 import regex
 
 from evalmark.errors import ConfigError
+from evalmark.scoring import NO_EXPECTED, both, checked, shown, text_of, unscored
 from evalmark.values import Case, Output, Score, canonical, count, plain
-
-from .verdict import checked, unscored
-from .wording import NO_EXPECTED, both, shown, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

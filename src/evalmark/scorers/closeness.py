@@ -7,10 +7,8 @@ from typing import Any, ClassVar
 from rapidfuzz.distance import Levenshtein
 
 from evalmark.errors import need
+from evalmark.scoring import NO_EXPECTED, both, text_of, unscored
 from evalmark.values import Case, Output, Score, count
-
-from .verdict import unscored
-from .wording import NO_EXPECTED, both, text_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

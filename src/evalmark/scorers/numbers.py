@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
+from evalmark.scoring import NO_EXPECTED, checked, shown, unscored
 from evalmark.values import Case, Output, Score, count
-
-from .verdict import checked, unscored
-from .wording import NO_EXPECTED, shown
 
 _NUMBER = r"[-+\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+\u2212]?\.\d+(?:[eE][-+]?\d+)?"
 _WHOLE = re.compile(_NUMBER, re.ASCII)

@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
+from evalmark.scoring import NO_EXPECTED, shown, text_of, unscored
 from evalmark.values import Case, Direction, Output, Score, count
 
 from .cosine import rows
 from .grounding import FLAGS, relevance, similarities, similarity, sufficiency, supports, unsupported
 from .sentences import Splitter, check_splitter, split
-from .verdict import unscored
-from .wording import NO_EXPECTED, shown, text_of
 
 NO_ANSWER = "the answer is empty"
 NO_CONTEXTS = "there are no contexts"

@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
+from evalmark.scoring import shown, unscored
 from evalmark.values import Case, Output, Score, count
 
 from .cosine import rows
 from .grounding import table
 from .rag import NO_CONTEXTS, Texts, check_share, graded
 from .sentences import Splitter, check_splitter, split
-from .verdict import unscored
-from .wording import shown
 
 
 def precision_at_k(relevant: Sequence[bool]) -> float:

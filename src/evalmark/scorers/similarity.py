@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
+from evalmark.scoring import meets, shown, unscored
 from evalmark.values import Case, Example, Output, Score, canonical
 
 from .cosine import Matrix, cosines, rows
-from .verdict import meets, unscored
-from .wording import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

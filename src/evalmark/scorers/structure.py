@@ -15,10 +15,8 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from evalmark.errors import ConfigError
+from evalmark.scoring import checked, shown
 from evalmark.values import Case, Output, Score, plain
-
-from .verdict import checked
-from .wording import shown
 
 PATTERN_SECONDS = 1.0
 """How long one `pattern` of a schema may take on one text."""

@@ -28,6 +28,9 @@ OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
 
 `async def` scorers may also ask for `embedder`."""
 
+OURS = ("evalmark.judges.", "evalmark.scorers.", "evalmark.scoring.")
+"""Where the built-in scorers stand."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundScorer:
@@ -146,8 +149,8 @@ def _is_async(scorer: Any) -> bool:
 
 
 def _is_ours(scorer: Any) -> bool:
-    """Whether it is a built-in, which neither waits nor changes what it is given."""
-    return str(getattr(scorer, "__module__", "")).startswith(__package__)
+    """Whether it is a built-in, which never blocks and does not change what it is given."""
+    return str(getattr(scorer, "__module__", "")).startswith(OURS)
 
 
 def _check(scorer: Any, called: str, threshold: Any) -> None:

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.scorers import Contains, Equals, Similarity, as_scorer
-from evalmark.scorers.bound import scorer_name
-from evalmark.scorers.given import as_scores
+from evalmark.scorers import Contains, Equals, Similarity
+from evalmark.scoring import as_scorer, as_scores, scorer_name
 from evalmark.values import Case, Output, Score, ToolCall
-
-from .asking import Angles, ask, ask_all
+from tests.scorers.asking import Angles, ask, ask_all
 
 CASE = Case(id="1", input="the input", expected="the expected", contexts=("the row's",), metadata={"kind": "x"})
 OUTPUT = Output(value="the answer", tool_calls=(ToolCall(name="find"),))
@@ -322,7 +320,7 @@ def test_a_fingerprint_is_the_same_in_another_process():
     import subprocess
     import sys
 
-    code = "from evalmark.scorers import Contains, as_scorer; print(as_scorer(Contains(any=['a'])).fingerprint)"
+    code = "from evalmark.scorers import Contains; from evalmark.scoring import as_scorer; print(as_scorer(Contains(any=['a'])).fingerprint)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == as_scorer(Contains(any=["a"])).fingerprint
     assert len(run.stdout.strip()) == 32

@@ -7,9 +7,9 @@ import pytest
 
 from evalmark import scorers
 from evalmark.errors import ConfigError
-from evalmark.scorers import Contains, JsonSchema, Length, Not, Similarity, resolve, scorer_names
-
-from .asking import ask
+from evalmark.scorers import Contains, JsonSchema, Length, Similarity
+from evalmark.scoring import Not, resolve, scorer_names
+from tests.scorers.asking import ask
 
 
 def test_every_built_in_is_an_entry_point_of_its_own_name():
