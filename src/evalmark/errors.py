@@ -8,6 +8,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 
+TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from evalmark.values import Attempt
+
+    CallFault = Literal["transient", "rejected", "closed"]
+
 
 class EvalmarkError(Exception):
     """Something evalmark can explain; its text is shown as it is, without a traceback."""
@@ -32,6 +41,36 @@ class MissingExtraError(ConfigError):
 
 class ModelError(EvalmarkError):
     """A model's weights, its runtime or its answer cannot be used."""
+
+
+class ModelCallError(ModelError):
+    """A model gave no reply. `fault` says what it means for other calls.
+
+    `transient`: the same request may succeed later (a limit, a server's fault, a lost connection).
+    `rejected`: this request will never succeed, others may. `closed`: no request to this endpoint
+    will (a wrong key, no such model).
+    """
+
+    def __init__(
+        self, message: str, *, fault: "CallFault", attempts: Sequence["Attempt"] = (), retry_after: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.fault: "CallFault" = fault
+        self.attempts = tuple(attempts)
+        """Each time the request went out, oldest first."""
+        self.retry_after = retry_after
+        """Seconds that the endpoint asked to be left alone; None when it did not say."""
+
+
+class NotRecordedError(ModelError):
+    """A reply that strict replay needs is not in the journal; nothing was sent."""
+
+
+class RunStoppedError(EvalmarkError):
+    """No further call may be made in this run: a budget is reached, or an endpoint takes no more requests.
+
+    The engine ends the run when a target or a scorer raises it, and records nothing for the trial.
+    """
 
 
 class StoreError(EvalmarkError):

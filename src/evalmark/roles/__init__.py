@@ -9,19 +9,25 @@ if TYPE_CHECKING:
     from .copies import own
     from .identity import described
     from .loading import is_named_object, load_object
-    from .protocols import Embedder, EmbeddingCache, Recorded, Scorer, Sink, Target
+    from .protocols import ChatModel, Embedder, EmbeddingCache, Journal, Recorded, Scorer, Sink, Target
     from .threads import Threads
+    from .uses import Uses, counting, current_uses
 
 __all__ = [
     "Binding",
+    "ChatModel",
     "Embedder",
     "EmbeddingCache",
+    "Journal",
     "Recorded",
     "Scorer",
     "Sink",
     "Target",
     "Threads",
+    "Uses",
     "bind",
+    "counting",
+    "current_uses",
     "described",
     "is_named_object",
     "load_object",
@@ -32,14 +38,19 @@ __getattr__ = deferred(
     __name__,
     {
         "Binding": "binding",
+        "ChatModel": "protocols",
         "Embedder": "protocols",
         "EmbeddingCache": "protocols",
+        "Journal": "protocols",
         "Recorded": "protocols",
         "Scorer": "protocols",
         "Sink": "protocols",
         "Target": "protocols",
         "Threads": "threads",
+        "Uses": "uses",
         "bind": "binding",
+        "counting": "uses",
+        "current_uses": "uses",
         "described": "identity",
         "is_named_object": "loading",
         "load_object": "loading",

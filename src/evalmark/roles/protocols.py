@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     Vectors = npt.NDArray[np.float32]
 
-from evalmark.values import Case, Output, Result, Score, Trial
+from evalmark.values import Call, Case, Output, Reply, Request, Result, Score, Trial
 
 
 class Target(Protocol):
@@ -40,6 +40,47 @@ class Embedder(Protocol):
         ...
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors": ...
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """A model that answers one request, or raises."""
+
+    @property
+    def name(self) -> str:
+        """As the user named it, `provider/model`."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Which model at which endpoint, without secrets; part of every call's key."""
+        ...
+
+    async def __call__(self, request: Request) -> Reply:
+        """The reply.
+
+        Raises:
+            ModelCallError: there is none.
+            NotRecordedError: strict replay has none.
+            RunStoppedError: no further call may be made.
+        """
+        ...
+
+
+class Journal(Protocol):
+    """Keeps calls. What `keep` has returned from survives a kill at any moment."""
+
+    async def find(self, key: str) -> Call | None:
+        """The call with this key, if its reply may stand for the truth."""
+        ...
+
+    async def sending(self, key: str) -> None:
+        """Note that a request is about to go out; a resumed run counts those that never came back."""
+        ...
+
+    async def keep(self, call: Call) -> None:
+        """Make the call durable, in the place of an earlier one with its key that could not be replayed."""
+        ...
 
 
 class EmbeddingCache(Protocol):

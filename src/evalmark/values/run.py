@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .call import Spending
 from .score import Direction, Result
 
 RunStatus = Literal["running", "complete", "interrupted", "stopped"]
@@ -34,6 +35,10 @@ class Metric:
     """Per case, on `Score.value`; None when the scorer decides for itself or cannot pass."""
     unit: str = ""
     """Of the raw value, e.g. `cosine`, `edits`, `1..5`; empty when raw and value are the same."""
+    judge: str = ""
+    """The model that judges; empty for metrics that ask none."""
+    base: str = ""
+    """What the metric is called without its judge, where several judges share one; else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,8 @@ class Run:
     embedder: str = ""
     """Fingerprint of the embedding model, mode included; empty when none was used."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    spending: tuple[Spending, ...] = ()
+    """What the calls made through the model door came to, one entry a model."""
     notes: tuple[str, ...] = ()
     """Things a reader should know, one sentence each (truncated texts, rows left out, a dataset edited on the way)."""
     results: Collection[Result] = field(default=(), repr=False)

@@ -9,6 +9,7 @@ from .case import Case, Output
 Status = Literal["scored", "unscored", "error", "skipped"]
 Direction = Literal["higher", "lower"]
 Verdict = Literal["pass", "fail", "error", "unscored", "ungated"]
+Mode = Literal["single", "conversation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,8 @@ class Trial:
     position: int = 0
     """Where the case stands in its dataset, counted from 0; orders every report."""
     repeat: int = 0
+    mode: Mode = "single"
+    """`conversation`: the rows of the dataset are turns, and this one was answered knowing those before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

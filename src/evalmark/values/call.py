@@ -1,0 +1,158 @@
+"""One request to a model and what came back: the line of the journal."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from .canonical import fingerprint
+from .case import ToolCall, Turn
+
+ReplyStatus = Literal["ok", "truncated", "refused", "filtered", "empty"]
+ReplyForm = Literal["", "schema", "tool", "text"]
+
+KEY_VERSION = "call-1"
+"""Part of every key; a new way to make keys gets a new one, and old recordings are simply not found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is asked of a chat model, in no provider's words."""
+
+    messages: tuple[Turn, ...]
+    """System messages may stand anywhere; a provider that wants them apart takes them out."""
+    schema: Mapping[str, Any] | None = None
+    """JSON Schema of the one object wanted back; None asks for free text."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """`temperature`, `top_p`, `max_tokens`, `seed`, `stop`; None is left out. Others go to the provider as they are."""
+    logprobs: int = 0
+    """How many of the likeliest tokens to report for each place; 0 asks for none."""
+
+    @cached_property
+    def hash(self) -> str:
+        """Changes whenever the model could answer differently; without the model itself."""
+        return fingerprint(KEY_VERSION, self.messages, self.schema, self.settings, self.logprobs)
+
+    def key(self, identity: str, repeat: int = 0, use: int = 0) -> str:
+        """The key of this request in the journal: who is asked, what, for the which repeat, for the which time in a trial."""
+        return f"{fingerprint(KEY_VERSION, identity, self.hash)}-{repeat}-{use}"
+
+
+class Token(NamedTuple):
+    """One token of a reply with its natural log probability, and those of the likeliest others in its place."""
+
+    text: str
+    logprob: float
+    others: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider counted them; None where it did not say, or said what cannot be."""
+
+    input_tokens: int | None = None
+    """All input tokens, those read from the provider's cache included."""
+    output_tokens: int | None = None
+    """All output tokens, those of reasoning included."""
+    cached_tokens: int | None = None
+    """Input tokens read from the provider's cache."""
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+NOTHING_USED = Usage()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One time a request went out and did not come back with a reply."""
+
+    seconds: float
+    error: str
+    """One line: what went wrong."""
+    status: int | None = None
+    """The HTTP status; None when there was no response."""
+    body: str = ""
+    """The first 4,096 characters of the response, where there was one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a model said, and what it took."""
+
+    text: str = ""
+    status: ReplyStatus = "ok"
+    """`truncated`: cut by a length limit; `refused`; `filtered`: by the provider; `empty`: no text, no tool call, no data."""
+    data: Any = None
+    """The object asked for by `Request.schema`; None when none could be read, and the text then holds what was said."""
+    form: ReplyForm = ""
+    """How the object was asked for: native JSON schema, a tool call, or in the prompt; empty when none was wanted."""
+    reasoning: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = NOTHING_USED
+    cost: float | None = None
+    """US dollars; None when the price or the usage is not known."""
+    model: str = ""
+    """The model that answered, as the provider names it; may differ from the one asked for."""
+    system_fingerprint: str = ""
+    seconds: float | None = None
+    """Wall time of the attempt that succeeded."""
+    attempts: tuple[Attempt, ...] = ()
+    """Those that failed before it."""
+    tokens: tuple[Token, ...] = ()
+    """With their probabilities, where they were asked for and given."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those of the response that are on an allow-list: request id, limits, dates."""
+    key: str = ""
+    """Where the journal keeps it."""
+    replayed: bool = False
+    """Whether it came from the journal and cost nothing now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request and what came of it: a reply, or an error."""
+
+    key: str
+    model: str
+    """As the user named it."""
+    identity: str
+    """Which model at which endpoint: what the key was made with."""
+    request: Request
+    repeat: int = 0
+    use: int = 0
+    reply: Reply | None = None
+    error: str | None = None
+    created: str = ""
+    """ISO 8601 in UTC."""
+
+    @property
+    def can_be_replayed(self) -> bool:
+        """Whether the reply may stand for the truth: errors, truncated, refused, filtered and empty ones may not."""
+        return self.reply is not None and self.reply.status == "ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What a run's model calls came to."""
+
+    model: str
+    """As the user named it."""
+    calls: int = 0
+    """Requests that were answered and paid for, in all passes of the run."""
+    replayed: int = 0
+    """Requests answered from the journal, in the last pass."""
+    failed: int = 0
+    """Requests that ended in an error after all attempts."""
+    repeated: int = 0
+    """Requests that were under way when the run broke off, and were sent again."""
+    attempts: int = 0
+    """Attempts that failed before a reply came."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    unknown_usage: int = 0
+    """Calls whose tokens the provider did not report; the sums leave them out."""
+    cost: float | None = None
+    """US dollars of the calls whose price is known; None when none is."""
+    unknown_cost: int = 0
+    """Calls whose price is not known; `cost` leaves them out."""
