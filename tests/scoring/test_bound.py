@@ -13,7 +13,7 @@ import pytest
 from evalmark.errors import ConfigError
 from evalmark.scorers import Contains, Equals, Similarity
 from evalmark.scoring import as_scorer, as_scores, scorer_name
-from evalmark.values import Case, Output, Score, ToolCall
+from evalmark.values import Case, Output, Reply, Request, Score, ToolCall, Turn
 from tests.scorers.asking import Angles, ask, ask_all
 
 CASE = Case(id="1", input="the input", expected="the expected", contexts=("the row's",), metadata={"kind": "x"})
@@ -324,3 +324,115 @@ def test_a_fingerprint_is_the_same_in_another_process():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == as_scorer(Contains(any=["a"])).fingerprint
     assert len(run.stdout.strip()) == 32
+
+
+@dataclass(frozen=True)
+class Yes:
+    """A chat model that says yes, and remembers what it was asked."""
+
+    name: str = "local/yes"
+    identity: str = "yes at home"
+    asked: list[Request] = field(default_factory=list)
+
+    async def __call__(self, request):
+        self.asked.append(request)
+        return Reply(text="yes")
+
+    def __deepcopy__(self, memo):
+        raise AssertionError("the judge is shared, never copied")
+
+
+async def agreeable(output, judge):
+    """Whether the judge says yes."""
+    return (await judge(Request(messages=(Turn(role="user", content=output),)))).text == "yes"
+
+
+@dataclass(frozen=True)
+class Agreeable:
+    judge: object = None
+
+    async def __call__(self, output, judge):
+        return await agreeable(output, judge)
+
+
+def test_a_scorer_that_asks_for_a_judge_gets_the_runs():
+    judge = Yes()
+    bound = as_scorer(agreeable, judge=judge)
+    assert (bound.needs_judge, bound.judge, bound.metric.judge) == (True, judge, "local/yes")
+    (score,) = asyncio.run(bound(CASE, OUTPUT))
+    assert score.passed is True
+    assert [request.messages[0].content for request in judge.asked] == ["the answer"]
+
+
+def test_without_a_judge_a_scorer_can_be_planned_but_not_asked():
+    bound = as_scorer(agreeable)
+    assert (bound.needs_judge, bound.metric.judge) == (True, "")
+    wanted = "agreeable needs a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
+    with pytest.raises(ConfigError) as refused:
+        asyncio.run(bound(CASE, OUTPUT))
+    assert str(refused.value) == wanted
+
+
+def test_a_judge_of_its_own_wins_over_the_runs():
+    own, of_the_run = Yes(name="local/own"), Yes()
+    bound = as_scorer(Agreeable(judge=own), judge=of_the_run)
+    assert (bound.needs_judge, bound.judge, bound.metric.judge) == (False, own, "local/own")
+    asyncio.run(bound(CASE, OUTPUT))
+    assert (len(own.asked), len(of_the_run.asked)) == (1, 0)
+
+
+def test_an_attribute_that_is_no_chat_model_is_no_judge():
+    judge = Yes()
+    bound = as_scorer(Agreeable(judge="openai/some-model"), judge=judge)
+    assert (bound.needs_judge, bound.judge) == (True, judge)
+
+
+def test_a_plain_function_cannot_ask_for_a_judge():
+    with pytest.raises(ConfigError, match="cannot fill parameter 'judge'"):
+        as_scorer(lambda output, judge: True)
+
+
+def test_a_scorer_that_asks_for_no_judge_has_none():
+    bound, before = as_scorer(Equals(), judge=Yes()), as_scorer(Equals())
+    assert (bound.needs_judge, bound.judge, bound.metric.judge) == (False, None, "")
+    assert bound.fingerprint == before.fingerprint
+
+
+def test_another_judge_is_another_fingerprint_and_another_object_of_the_same_is_not():
+    def printed(judge, scorer=agreeable):
+        return as_scorer(scorer, judge=judge).fingerprint
+
+    assert len({printed(None), printed(Yes()), printed(Yes(identity="yes elsewhere"))}) == 3
+    assert printed(Yes()) == printed(Yes(asked=[Request(messages=())]))
+    own = [Agreeable(judge=Yes(identity=identity)) for identity in ("a", "b", "b")]
+    first, second, third = (printed(None, scorer) for scorer in own)
+    assert first != second == third
+
+
+@dataclass(frozen=True)
+class Strict:
+    default_threshold: object = 1.0
+
+    def __call__(self, output):
+        return 0.9
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "threshold", "passed"),
+    [
+        pytest.param(1.0, None, 1.0, False, id="its own counts where none is given"),
+        pytest.param(1.0, 0.5, 0.5, True, id="a given one counts before it"),
+        pytest.param(1.0, 0.0, 0.0, True, id="even a given one of zero"),
+        pytest.param("high", None, None, None, id="a word is none"),
+        pytest.param(True, None, None, None, id="a truth value is none"),
+    ],
+)
+def test_a_scorer_may_bring_its_threshold_along(own, given, threshold, passed):
+    bound = as_scorer(Strict(own), threshold=given)
+    (score,) = asyncio.run(bound(CASE, OUTPUT))
+    assert (bound.metric.threshold, score.passed) == (threshold, passed)
+
+
+def test_a_threshold_of_its_own_that_cannot_be_met_is_refused():
+    with pytest.raises(ConfigError, match="the threshold 90 is no number from 0 to 1"):
+        as_scorer(Strict(90))

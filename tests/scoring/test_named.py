@@ -141,3 +141,13 @@ def test_the_file_of_a_schema_lies_beside_the_suite(tmp_path):
     assert scorer == JsonSchema({"required": ["city"]})
     with pytest.raises(ConfigError, match=r"s.yaml:3: json_schema: .*town.json cannot be read"):
         resolve("json_schema", {"schema": "town.json"}, "s.yaml:3", [tmp_path])
+
+
+async def judged(output, judge, limit: int = 3):
+    """Asks for the run's judge."""
+    return len(output) <= limit
+
+
+def test_a_judge_is_no_setting():
+    with pytest.raises(ConfigError, match="there is no setting 'judge'; it knows limit"):
+        resolve(f"{__name__}:judged", {"judge": "openai/some-model"})

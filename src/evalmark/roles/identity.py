@@ -10,6 +10,8 @@ from typing import Any
 
 from evalmark.values import fingerprint
 
+from .protocols import ChatModel
+
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 DEEPEST = 4
 """Objects held by objects held by a foreign object are followed so far."""
@@ -19,7 +21,8 @@ def described(thing: Any, depth: int = 0) -> Any:
     """A foreign object as plain data that is the same in every process, and another after every edit.
 
     Functions count by name, source code and what they close over; objects by their own
-    `fingerprint`, or by class, source code and what they hold. What the code calls is not looked at.
+    `fingerprint`, chat models by their `identity`, others by class, source code and what they hold.
+    What the code calls is not looked at.
 
     >>> described(len)
     ['function', 'builtins:len', None, [[], [None, None]]]
@@ -52,6 +55,8 @@ def _object(thing: Any, depth: int) -> Any:
     own = getattr(thing, "fingerprint", None)
     if isinstance(own, str):  # an embedder, say
         return ["fingerprint", own]
+    if isinstance(thing, ChatModel):
+        return ["identity", thing.identity]
     kind: Any = type(thing)
     if dataclasses.is_dataclass(thing):
         held: Any = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .bound import OFFERS, BoundScorer, as_scorer, scorer_name
+    from .bound import MODELS, OFFERS, BoundScorer, as_scorer, scorer_name
     from .given import as_scores
     from .named import GROUP, resolve, scorer_names
     from .negation import Check, Not
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GROUP",
     "LONGEST",
+    "MODELS",
     "NO_EXPECTED",
     "OFFERS",
     "TOLERANCE",
@@ -39,6 +40,7 @@ __getattr__ = deferred(
     {
         "GROUP": "named",
         "LONGEST": "wording",
+        "MODELS": "bound",
         "NO_EXPECTED": "wording",
         "OFFERS": "bound",
         "TOLERANCE": "verdict",

@@ -1,4 +1,4 @@
-"""A scorer of any kind, bound to its name, its threshold and the run's embedding model."""
+"""A scorer of any kind, bound to its name, its threshold and the models of the run."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from evalmark.errors import ConfigError
 from evalmark.models import CachedEmbedder, as_embedder
-from evalmark.roles import Binding, Embedder, Threads, bind, described, own
+from evalmark.roles import Binding, ChatModel, Embedder, Threads, bind, described, own
 from evalmark.values import Case, Direction, Metric, Output, Score, fingerprint
 
 from .given import as_scores
@@ -26,7 +26,9 @@ OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
 }
 """What a scorer's parameters can be called, and what they get; beside `case`, `output` is the whole Output.
 
-`async def` scorers may also ask for `embedder`."""
+`async def` scorers may also ask for `embedder` and `judge`."""
+MODELS = ("embedder", "judge")
+"""The models of the run that `async def` scorers may ask for; shared by all of them, and never copied."""
 
 OURS = ("evalmark.judges.", "evalmark.scorers.", "evalmark.scoring.")
 """Where the built-in scorers stand."""
@@ -43,6 +45,10 @@ class BoundScorer:
     """The scorer's own, else the run's; None where there is none yet."""
     needs_embedder: bool = False
     """Whether the run has to bring an embedding model."""
+    judge: ChatModel | None = None
+    """The chat model that judges: the scorer's own, else the run's; None where there is none yet, or none is asked."""
+    needs_judge: bool = False
+    """Whether the run has to bring a chat model that judges."""
     renames: bool = False
     """Whether a single score goes by the metric's name, whatever the scorer called it."""
     threads: Threads | None = None
@@ -57,19 +63,26 @@ class BoundScorer:
     def fingerprint(self) -> str:
         """Changes whenever the scorer might judge otherwise: with its settings, its threshold or its code.
 
-        The run's embedding model has a fingerprint of its own.
+        The run's embedding model has a fingerprint of its own; the model that judges counts here, since
+        several scorers of a run may each have another.
         """
         model = None if self.needs_embedder or self.embedder is None else self.embedder.fingerprint
-        return fingerprint(self.name, self.metric.direction, self.metric.threshold, described(self.scorer), model)
+        judge = () if self.judge is None else (self.judge.identity,)
+        metric = self.metric
+        return fingerprint(self.name, metric.direction, metric.threshold, described(self.scorer), model, *judge)
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
         """What the scorer says of one output. May raise whatever the scorer raises.
 
         Raises:
-            ConfigError: the scorer needs an embedding model and the run has none.
+            ConfigError: the scorer needs an embedding model or a judge, and the run has none.
         """
         if self.needs_embedder and self.embedder is None:
             raise ConfigError(f"{self.name} needs an embedding model; name one with `embeddings`.")
+        if self.needs_judge and self.judge is None:
+            raise ConfigError(
+                f"{self.name} needs a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
+            )
         found = await self._called(self._arguments(case, output))
         if inspect.isawaitable(found):
             found = await found
@@ -79,17 +92,14 @@ class BoundScorer:
     async def _called(self, arguments: Mapping[str, Any]) -> Any:
         if _is_ours(self.scorer):
             return self.scorer(**arguments)
-        # The embedder is shared, and meant to be.
-        copies = {name: value if name == "embedder" else own(value) for name, value in arguments.items()}
+        copies = {name: value if name in MODELS else own(value) for name, value in arguments.items()}
         if self.threads is None:
             return self.scorer(**copies)
         return await self.threads.run(lambda _: self.scorer(**copies))
 
     def _arguments(self, case: Case, output: Output) -> dict[str, Any]:
         names = self.binding.names
-        given = {name: OFFERS[name](case, output) for name in names if name != "embedder"}
-        if "embedder" in names:
-            given["embedder"] = self.embedder
+        given = {name: getattr(self, name) if name in MODELS else OFFERS[name](case, output) for name in names}
         if {"case", "output"} <= given.keys():
             given["output"] = output
         return given
@@ -107,12 +117,18 @@ class BoundScorer:
 
 
 def as_scorer(
-    scorer: Callable[..., Any], *, name: str | None = None, threshold: float | None = None, embedder: Any = None
+    scorer: Callable[..., Any],
+    *,
+    name: str | None = None,
+    threshold: float | None = None,
+    embedder: Any = None,
+    judge: ChatModel | None = None,
 ) -> BoundScorer:
     """Make a scorer of a function or a callable object; its parameters are filled by their names.
 
-    `threshold` is held against `Score.value` of every case and decides whether it passes. A scorer
-    with an `embedder` of its own keeps it; any other that asks for one gets the run's.
+    `threshold` is held against `Score.value` of every case and decides whether it passes; without one
+    the scorer's attribute `default_threshold` does, if it has one. A scorer with an `embedder` or a
+    `judge` of its own keeps it; any other that asks for one gets the run's.
 
     >>> import asyncio
     >>> def short(output): return len(output) < 10
@@ -123,11 +139,17 @@ def as_scorer(
         ConfigError: it is no scorer, a parameter cannot be filled, or the threshold is none.
     """
     called = name or scorer_name(scorer)
+    threshold = _own_threshold(scorer) if threshold is None else threshold
     _check(scorer, called, threshold)
     binding = bind(scorer, _offered(scorer), what=f"scorer {called!r}")
-    bound_to = getattr(scorer, "embedder", None)
+    bound_to, own_judge = getattr(scorer, "embedder", None), _own_judge(scorer)
+    judging = judge if own_judge is None and "judge" in binding.names else own_judge
     metric = Metric(
-        name=called, direction=_direction(scorer, called), threshold=threshold, unit=str(getattr(scorer, "unit", ""))
+        name=called,
+        direction=_direction(scorer, called),
+        threshold=threshold,
+        unit=str(getattr(scorer, "unit", "")),
+        judge="" if judging is None else judging.name,
     )
     return BoundScorer(
         metric=metric,
@@ -135,13 +157,27 @@ def as_scorer(
         binding=binding,
         embedder=embedder if bound_to is None else CachedEmbedder(as_embedder(bound_to), None),
         needs_embedder="embedder" in binding.names and bound_to is None,
+        judge=judging,
+        needs_judge="judge" in binding.names and own_judge is None,
         renames=name is not None,
         threads=None if _is_ours(scorer) or _is_async(scorer) else Threads(),
     )
 
 
 def _offered(scorer: Callable[..., Any]) -> tuple[str, ...]:
-    return (*OFFERS, "embedder") if _is_async(scorer) else tuple(OFFERS)
+    return (*OFFERS, *MODELS) if _is_async(scorer) else tuple(OFFERS)
+
+
+def _own_threshold(scorer: Any) -> float | None:
+    """The threshold that a scorer brings along."""
+    own = getattr(scorer, "default_threshold", None)
+    return own if isinstance(own, (int, float)) and not isinstance(own, bool) else None
+
+
+def _own_judge(scorer: Any) -> ChatModel | None:
+    """The chat model that a scorer holds; a name of one, or a method called `judge`, is none."""
+    own = getattr(scorer, "judge", None)
+    return own if isinstance(own, ChatModel) else None
 
 
 def _is_async(scorer: Any) -> bool:

@@ -15,7 +15,7 @@ from pydantic.errors import PydanticUserError
 from evalmark.errors import ConfigError
 from evalmark.roles import is_named_object, load_object
 
-from .bound import OFFERS
+from .bound import MODELS, OFFERS
 from .negation import Not
 from .wording import shown
 
@@ -86,7 +86,7 @@ def _checked(found: Any, spec: str, settings: Mapping[str, Any], what: str, fold
         parameters = inspect.signature(found).parameters
     except (TypeError, ValueError):
         parameters = inspect.signature(lambda **settings: None).parameters
-    taken = ("embedder",) if inspect.isclass(found) else (*OFFERS, "embedder")
+    taken = MODELS if inspect.isclass(found) else (*OFFERS, *MODELS)
     allowed = [
         n for n, p in parameters.items() if n not in taken and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
