@@ -55,7 +55,7 @@ class ModelCallError(ModelError):
         self, message: str, *, fault: "CallFault", attempts: Sequence["Attempt"] = (), retry_after: float | None = None
     ) -> None:
         super().__init__(message)
-        self.fault: "CallFault" = fault
+        self.fault: CallFault = fault
         self.attempts = tuple(attempts)
         """Each time the request went out, oldest first."""
         self.retry_after = retry_after
