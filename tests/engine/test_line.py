@@ -3,12 +3,13 @@
 import asyncio
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
-from evalmark.engine import Limits, Outcome, Work, run_trials
-from evalmark.errors import StoreFullError
+from evalmark.engine import Conversation, Limits, Outcome, Said, Work, run_trials
+from evalmark.errors import RunStoppedError, StoreFullError
+from evalmark.roles import current_uses
 from evalmark.testing.sinks import MemorySink
 from evalmark.values import Case, Output, Result, Score, Trial
 
@@ -245,3 +246,134 @@ def test_a_target_that_blocks_the_loop_is_noticed():
 
 def test_nothing_to_do_is_no_fault():
     assert run([]) == (Outcome(recorded=0, stopped=False, longest_block=0.0), [])
+
+
+@dataclass(frozen=True)
+class Remembers:
+    """Answers with how many messages there were before."""
+
+    name: str = "remembers"
+    bad: str = ""
+
+    async def __call__(self, case):
+        if case.input == self.bad:
+            raise ValueError("no")
+        return Output(value=f"{case.input} after {[turn.content for turn in case.history]}")
+
+
+@dataclass(frozen=True)
+class Length:
+    name: str
+
+    async def __call__(self, case, output):
+        return [Score(name=self.name, raw=len(case.history), value=1.0)]
+
+
+def turns(count):
+    return [replace(trial, mode="conversation") for trial in trials(count)]
+
+
+def test_each_turn_of_a_conversation_knows_those_before_it_and_its_own_scorers_judge_it():
+    sink = MemorySink()
+    work = Work(
+        trials=[Conversation(turns=turns(3)), *trials(1)],
+        target=Remembers(),
+        scorers=[Length("single")],
+        turn_scorers=[Length("turn")],
+        sink=sink,
+    )
+    asyncio.run(run_trials(work))
+    said = [(r.trial.mode, r.trial.position, r.scores[0].name, r.scores[0].raw, r.output.value) for r in sink.results]
+    first = "x0 after []"
+    second = f"x1 after {['x0', first]}"
+    assert sorted(said) == [
+        ("conversation", 0, "turn", 0, first),
+        ("conversation", 1, "turn", 2, second),
+        ("conversation", 2, "turn", 4, f"x2 after {['x0', first, 'x1', second]}"),
+        ("single", 0, "single", 0, first),
+    ]
+    assert all(r.trial.case.history == () for r in sink.results), "what is kept is the row as it was read"
+
+
+def test_a_turn_without_an_answer_is_left_out_of_the_history_and_a_recorded_one_is_part_of_it():
+    first, *rest = turns(4)
+    told = Conversation(turns=[Said(case=first.case, output=Output(value="kept")), *rest])
+    outcome, results = run([told], target=Remembers(bad="x1"), scorers=())
+    assert outcome.recorded == 3
+    assert [r.output.value or r.output.error for r in results] == [
+        "ValueError: no",
+        "x2 after ['x0', 'kept']",
+        "x3 after ['x0', 'kept', 'x2', \"x2 after ['x0', 'kept']\"]",
+    ]
+
+
+def test_each_conversation_begins_with_a_target_that_knows_no_other():
+    begun = []
+
+    class Fresh(Upper):
+        def anew(self):
+            begun.append(self)
+            return Upper()
+
+    run([Conversation(turns=turns(2)), Conversation(turns=turns(2))], target=Fresh(), scorers=())
+    assert len(begun) == 2
+
+
+def stops_at(limit):
+    left = iter(range(limit))
+
+    async def called(*_):
+        await asyncio.sleep(0)
+        if next(left, None) is None:
+            raise RunStoppedError("the budget is reached")
+
+    return called
+
+
+@dataclass(frozen=True)
+class Spends:
+    """A target and a scorer in one; asks something that may end the run."""
+
+    ask: object
+    name: str = "spends"
+
+    async def __call__(self, case, output=None):
+        await self.ask()
+        return Output(value="A") if output is None else [Score(name=self.name, value=1.0, passed=True)]
+
+
+@pytest.mark.parametrize(
+    ("target", "scorers"),
+    [
+        pytest.param(Spends(stops_at(20)), [SHOUTS], id="a target that may ask no more"),
+        pytest.param(UPPER, [Spends(stops_at(20))], id="a scorer that may ask no more"),
+        pytest.param(UPPER, [SHOUTS, Spends(stops_at(20))], id="one of several scorers"),
+    ],
+)
+def test_a_run_that_may_make_no_further_call_ends_and_records_nothing_of_what_needed_it(target, scorers):
+    outcome, results = run(trials(1000), target=target, scorers=scorers)
+    assert outcome.stopped
+    assert outcome.reason == "the budget is reached"
+    assert outcome.recorded == len(results) == 20
+    assert {r.verdict for r in results} == {"pass"}
+
+
+def test_calls_made_anywhere_in_a_trial_are_counted_for_it_and_for_its_repeat():
+    seen = []
+
+    class Asks(Upper):
+        async def __call__(self, case):
+            await asyncio.gather(*(self.ask() for _ in range(2)))
+            return Output(value="A")
+
+        async def ask(self):
+            await asyncio.sleep(0)
+            seen.append((current_uses().repeat, current_uses().next("hash")))
+
+    class Judges(Shouts):
+        async def __call__(self, case, output):
+            seen.append((current_uses().repeat, current_uses().next("hash")))
+            return []
+
+    run([replace(trial, repeat=n) for n, trial in enumerate(trials(2))], target=Asks(), scorers=[Judges(), Judges()])
+    assert sorted(seen) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (1, 3)]

@@ -33,11 +33,28 @@ PLACES = [
     pytest.param("timeout", "0.5", "1.5", 2.5, (0.5, 1.5, 2.5), id="timeout"),
     pytest.param("cache_dir", '"p"', "e", "f", ("p", "e", "f"), id="cache_dir"),
     pytest.param("offline", "true", "0", True, (True, False, True), id="offline"),
+    pytest.param("judge", '["a/p", "b/p"]', "a/e, b/e", ["f"], (("a/p", "b/p"), ("a/e", "b/e"), ("f",)), id="judge"),
+    pytest.param("replay", '"strict"', "off", "record", ("strict", "off", "record"), id="replay"),
+    pytest.param("max_cost", "1.5", "0", 2, (1.5, 0.0, 2.0), id="max_cost"),
+    pytest.param("max_calls", "1", "0", 3, (1, 0, 3), id="max_calls"),
+    pytest.param("max_tokens", "1", "2", 3, (1, 2, 3), id="max_tokens"),
+    pytest.param("connections", "1", "2", 3, (1, 2, 3), id="connections"),
+    pytest.param("rpm", "60", "0.5", 3, (60.0, 0.5, 3.0), id="rpm"),
+    pytest.param("tpm", "60", "0.5", 3, (60.0, 0.5, 3.0), id="tpm"),
+    pytest.param("call_timeout", "60", "0.5", 3, (60.0, 0.5, 3.0), id="call_timeout"),
+    pytest.param("retries", "0", "2", 3, (0, 2, 3), id="retries"),
 ]
 
 
 def test_every_setting_is_in_the_table():
-    assert [row.values[0] for row in PLACES] == [field.name for field in fields(Settings)]
+    assert [row.values[0] for row in PLACES] == [field.name for field in fields(Settings) if field.name != "models"]
+
+
+def test_named_endpoints_are_a_table_of_the_project_and_nothing_else(project):
+    folder = project("[tool.evalmark.models]", 'fast = {provider = "openai", model = "x"}')
+    assert load({"EVALMARK_MODELS": "{}"}, folder).models == {"fast": {"provider": "openai", "model": "x"}}
+    with pytest.raises(ConfigError, match="models: 3 is not a table of named endpoints"):
+        load({}, project("models = 3"))
 
 
 @pytest.mark.parametrize(("name", "in_project", "in_environment", "as_flag", "expected"), PLACES)
@@ -194,7 +211,10 @@ def test_a_folder_called_pyproject_is_none(project):
     assert load({}, deep).jobs == 2
 
 
-@given(name=st.sampled_from([field.name for field in fields(Settings)]), text=st.text(string.printable, min_size=1))
+@given(
+    name=st.sampled_from([field.name for field in fields(Settings) if field.name != "models"]),
+    text=st.text(string.printable, min_size=1),
+)
 def test_any_variable_is_read_or_refused_in_one_line(tmp_path_factory, name, text):
     variable = f"EVALMARK_{name.upper()}"
     said = ""
@@ -203,7 +223,7 @@ def test_any_variable_is_read_or_refused_in_one_line(tmp_path_factory, name, tex
     except ConfigError as refused:
         said = str(refused)
     else:
-        assert type(getattr(found, name)) in (str, bool, int, float)
+        assert type(getattr(found, name)) in (str, bool, int, float, tuple)
     assert said == "" or (said.startswith(f"{variable}: ") and len(said.splitlines()) == 1)
 
 

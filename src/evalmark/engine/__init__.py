@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .line import Limits, Outcome, Watch, Work, run_trials
+    from .line import Conversation, Limits, Outcome, Said, Watch, Work, run_trials
     from .trial import answer, describe, judge
 
 __all__ = [
+    "Conversation",
     "Limits",
     "Outcome",
+    "Said",
     "Watch",
     "Work",
     "answer",
@@ -22,8 +24,10 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "Conversation": "line",
         "Limits": "line",
         "Outcome": "line",
+        "Said": "line",
         "Watch": "line",
         "Work": "line",
         "answer": "trial",

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from evalmark.roles import Scorer, Sink, Target
-from evalmark.values import Output, Result, Trial
+from evalmark.errors import RunStoppedError
+from evalmark.roles import Scorer, Sink, Target, Uses, counting
+from evalmark.values import Case, Output, Result, Trial, Turn
 
 from .trial import answer, judge
 
@@ -27,14 +28,35 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A turn that was answered and recorded before; those after it build on it."""
+
+    case: Case
+    output: Output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Trials that are asked one after the other; each one's case has the turns before it in its history.
+
+    A turn that got no answer is not part of the history of later ones.
+    """
+
+    turns: Iterable[Trial | Result | Said]
+    """A Result is recorded as it is, and is no turn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What an engine is handed: everything else it needs to know is in here."""
 
-    trials: Iterable[Trial | Result]
+    trials: Iterable[Trial | Result | Conversation]
     """A Result is recorded as it is: a row that could not be read, say."""
     target: Target
     scorers: Sequence[Scorer]
     sink: Sink
+    turn_scorers: Sequence[Scorer] = ()
+    """Those that judge the turns of conversations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +67,8 @@ class Outcome:
     """Results that are durable."""
     stopped: bool
     """True when a stop left trials out."""
+    reason: str = ""
+    """Why no further call could be made, where that is what stopped the run."""
     longest_block: float
     """The longest time, in seconds, that something kept the event loop to itself."""
 
@@ -72,13 +96,14 @@ class _Line:
 
     def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: Watch | None) -> None:
         self.work, self.limits, self.stop, self.watch = work, limits, stop, watch
-        self.source: Iterator[Trial | Result] = iter(work.trials)
+        self.source: Iterator[Trial | Result | Conversation] = iter(work.trials)
         self.window = asyncio.Semaphore(limits.window)
         self.judging: set[asyncio.Task[None]] = set()
         self.done: asyncio.Queue[Result | None] = asyncio.Queue(limits.window)
         self.recorded = 0
         self.dry = False
         self.left_out = False
+        self.reason = ""
 
     async def run(self) -> Outcome:
         lag = _Lag()
@@ -92,7 +117,8 @@ class _Line:
             for task in (*answering, *self.judging, recording):
                 task.cancel()
             await asyncio.gather(*answering, *self.judging, recording, lagging, return_exceptions=True)
-        return Outcome(recorded=self.recorded, stopped=self.left_out or not self.dry, longest_block=lag.longest)
+        stopped = self.left_out or not self.dry
+        return Outcome(recorded=self.recorded, stopped=stopped, longest_block=lag.longest, reason=self.reason)
 
     async def _until_done(self, answering: list[asyncio.Task[None]], recording: asyncio.Task[None]) -> None:
         """Wait for the line to run dry, for a stop and its grace, or for the recorder to break."""
@@ -122,29 +148,66 @@ class _Line:
             await asyncio.gather(*self.judging)
 
     async def _answer(self) -> None:
-        """One of `jobs` hands: takes the next trial, asks the target, passes the output on."""
+        """One of `jobs` hands: takes the next trial or conversation, asks the target, passes the output on."""
         for item in self.source:
             if isinstance(item, Result):
                 await self.done.put(item)
                 continue
-            await self.window.acquire()
-            if self.stop.is_set():
-                self.left_out = True
-                return
-            output = await answer(self.work.target, item.case, self.limits.timeout)
-            task = asyncio.create_task(self._judge(item, output))
-            self.judging.add(task)
-            task.add_done_callback(self.judging.discard)
+            if isinstance(item, Conversation):
+                await self._converse(item)
+            else:
+                await self._ask(item, item.case, self.work.target)
             if self.stop.is_set():
                 return
         self.dry = True
 
-    async def _judge(self, trial: Trial, output: Output) -> None:
+    async def _converse(self, conversation: Conversation) -> None:
+        """Ask the turns in order, each with those before it as its history."""
+        target = anew(self.work.target)
+        history: tuple[Turn, ...] = ()
+        for item in conversation.turns:
+            if isinstance(item, Result):
+                await self.done.put(item)
+            elif isinstance(item, Said):
+                history += _turns(item.case, item.output)
+            else:
+                case = replace(item.case, history=item.case.history + history)
+                if (output := await self._ask(item, case, target)) is None:
+                    return
+                history += _turns(item.case, output)
+
+    async def _ask(self, trial: Trial, case: Case, target: Target) -> Output | None:
+        """The target's answer, on its way to the scorers; None when the line is to stop."""
+        await self.window.acquire()
+        if self.stop.is_set():
+            self.left_out = True
+            return None
+        with counting(Uses(trial.repeat)):
+            try:
+                output = await answer(target, case, self.limits.timeout)
+            except RunStoppedError as reason:
+                self._end(reason)
+                return None
+            task = asyncio.create_task(self._judge(trial, case, output))
+        self.judging.add(task)
+        task.add_done_callback(self.judging.discard)
+        return output
+
+    async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
+        scorers = self.work.scorers if trial.mode == "single" else self.work.turn_scorers
         try:
-            scores = await judge(self.work.scorers, trial.case, output, self.limits.timeout)
+            scores = await judge(scorers, case, output, self.limits.timeout)
             await self.done.put(Result(trial=trial, output=output, scores=scores))
+        except RunStoppedError as reason:
+            self._end(reason)
         finally:
             self.window.release()
+
+    def _end(self, reason: RunStoppedError) -> None:
+        """No further call can be made: start nothing more, and leave out the trial that needed it."""
+        self.reason = self.reason or str(reason)
+        self.left_out = True
+        self.stop.set()
 
     async def _record(self) -> None:
         """Write what has gathered while the last batch was being written; None ends it."""
@@ -161,6 +224,20 @@ class _Line:
                 self.watch(batch)
             if not more:
                 return
+
+
+def anew(target: Target) -> Target:
+    """The target without what it knows of other conversations; itself where it keeps nothing."""
+    begin = getattr(target, "anew", None)
+    begun: Target = begin() if callable(begin) else target
+    return begun
+
+
+def _turns(case: Case, output: Output) -> tuple[Turn, ...]:
+    """What the turn adds to the history of later ones."""
+    if output.error is not None:
+        return ()
+    return (Turn(role="user", content=case.input), Turn(role="assistant", content=output.value))
 
 
 class _Lag:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar, cast
 
+from evalmark.errors import RunStoppedError
 from evalmark.roles import Scorer, Target
 from evalmark.values import Case, Output, Score
 
@@ -20,6 +21,9 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
     """What the target gives for a case; whatever it raises becomes an Output with an error.
 
     `within` is in seconds; None waits as long as it takes.
+
+    Raises:
+        RunStoppedError: the target could make no further call in this run.
     """
     started = time.perf_counter()
     try:
@@ -30,7 +34,7 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
         if _is_cancelled_from_outside():
             raise
         return Output(error=describe(cancelled), seconds=time.perf_counter() - started)
-    except (KeyboardInterrupt, GeneratorExit):
+    except (KeyboardInterrupt, GeneratorExit, RunStoppedError):
         raise
     except BaseException as error:  # noqa: BLE001  foreign code: the target
         return Output(error=describe(error), seconds=time.perf_counter() - started)
@@ -43,13 +47,19 @@ async def judge(
     """What every scorer says of an output, in the order of the scorers.
 
     An output with an error is not judged: its scores are `skipped`.
+
+    Raises:
+        RunStoppedError: a scorer could make no further call in this run.
     """
     if output.error is not None:
         return tuple(Score(name=s.name, status="skipped", reason="the target gave no answer") for s in scorers)
     if len(scorers) == 1:
         return tuple(await _ask(scorers[0], case, output, within))
-    asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers))
-    return tuple(score for scores in asked for score in scores)
+    asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)
+    for found in asked:  # only now, when none of them is still at work
+        if isinstance(found, BaseException):
+            raise found
+    return tuple(score for scores in asked for score in cast(Sequence[Score], scores))
 
 
 async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
@@ -61,7 +71,7 @@ async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None)
         if _is_cancelled_from_outside():
             raise
         reason = describe(cancelled)
-    except (KeyboardInterrupt, GeneratorExit):
+    except (KeyboardInterrupt, GeneratorExit, RunStoppedError):
         raise
     except BaseException as error:  # noqa: BLE001  foreign code: the scorer
         reason = describe(error)

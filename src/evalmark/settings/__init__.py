@@ -2,11 +2,13 @@
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from evalmark.errors import ConfigError
+
+Replay = Literal["auto", "off", "record", "strict"]
 
 MOST_JOBS = 10_000
 """More trials at the same time than any machine or provider takes; a slip of the finger, most likely."""
@@ -29,7 +31,30 @@ class Settings:
     cache_dir: str = ""
     """Where model weights are kept; empty: the user's cache folder."""
     offline: bool = False
-    """Fetch nothing: use only what is on this machine."""
+    """Fetch no weights: use only those that are on this machine."""
+    judge: tuple[str, ...] = ()
+    """The models that judge, as `provider/model`; in a variable, separated by commas."""
+    replay: Replay = "auto"
+    """`auto`: a recorded reply is used again; `off`: never; `record`: every reply is asked for anew and recorded;
+    `strict`: only recorded replies, nothing is sent."""
+    max_cost: float | None = None
+    """US dollars that the model calls of a run may come to; None: no limit."""
+    max_calls: int | None = None
+    """Model calls that a run may send; None: no limit."""
+    max_tokens: int | None = None
+    """Tokens, in and out, that the model calls of a run may come to; None: no limit."""
+    connections: int | None = None
+    """Model calls under way at the same time at one endpoint; None: as many as `jobs`."""
+    rpm: float | None = None
+    """Requests a minute to one endpoint; None: what the endpoint says of itself."""
+    tpm: float | None = None
+    """Tokens a minute to one endpoint; None: what the endpoint says of itself."""
+    call_timeout: float = 120.0
+    """Seconds one attempt of a model call may take, from the first byte sent to the last one read."""
+    retries: int = 5
+    """Further attempts after one that failed for a reason that may pass."""
+    models: Mapping[str, Any] = field(default_factory=dict)
+    """Named endpoints: the table `[tool.evalmark.models]`."""
 
 
 def load(environ: Mapping[str, str], folder: Path, flags: Mapping[str, Any] | None = None) -> Settings:
@@ -82,7 +107,8 @@ def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str
     return {
         f.name: value
         for f in fields(Settings)
-        if (text := environ.get(variable := f"EVALMARK_{f.name.upper()}"))
+        if f.name not in _TABLES
+        and (text := environ.get(variable := f"EVALMARK_{f.name.upper()}"))
         and (value := _read(f.name, text, variable, faults)) is not None
     }
 
@@ -118,11 +144,43 @@ def _mode(given: Any) -> str:
     return {"exact": "exact", "fast": "fast"}[given]
 
 
+def _replay(given: Any) -> str:
+    words: tuple[str, ...] = get_args(Replay)
+    return {word: word for word in words}[given]
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    several = given.split(",") if isinstance(given, str) else given
+    names = tuple(name.strip() for name in several)
+    if not all(names):
+        raise ValueError
+    return names
+
+
+def _whole(given: Any) -> int:
+    if isinstance(given, bool) or int(given) < 0 or int(given) != float(given):
+        raise ValueError
+    return int(given)
+
+
+def _amount(given: Any) -> float:
+    if isinstance(given, bool) or not 0 <= float(given) < float("inf"):
+        raise ValueError
+    return float(given)
+
+
+def _table(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, dict):
+        raise TypeError
+    return given
+
+
 def _truth(given: Any) -> bool:
     return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[str(given).lower()]
 
 
 _PATHS = ("store", "cache_dir")
+_TABLES = ("models",)
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "store": _text,
     "embeddings": _text,
@@ -131,10 +189,32 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "timeout": _seconds,
     "cache_dir": _text,
     "offline": _truth,
+    "judge": _names,
+    "replay": _replay,
+    "max_cost": _amount,
+    "max_calls": _whole,
+    "max_tokens": _whole,
+    "connections": _jobs,
+    "rpm": _seconds,
+    "tpm": _seconds,
+    "call_timeout": _seconds,
+    "retries": _whole,
+    "models": _table,
 }
 _EXPECTED = {
     "embedding_mode": "'exact' or 'fast'",
     "jobs": f"a whole number from 1 to {MOST_JOBS:,}",
     "timeout": "a number of seconds above 0",
     "offline": "true or false",
+    "judge": "the name of a model, or several separated by commas",
+    "replay": "one of auto, off, record, strict",
+    "max_cost": "a number of dollars, 0 or more",
+    "max_calls": "a whole number, 0 or more",
+    "max_tokens": "a whole number, 0 or more",
+    "connections": f"a whole number from 1 to {MOST_JOBS:,}",
+    "rpm": "a number above 0",
+    "tpm": "a number above 0",
+    "call_timeout": "a number of seconds above 0",
+    "retries": "a whole number, 0 or more",
+    "models": "a table of named endpoints",
 }
