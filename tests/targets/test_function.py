@@ -74,6 +74,15 @@ class Bot:
         return f"static {text}"
 
 
+class Silent:
+    """Nothing to be asked."""
+
+
+class OddlyAsked:
+    def __call__(self, text: str, mood: str) -> str:
+        return text
+
+
 class AsyncBot:
     async def __call__(self, text: str) -> str:
         return f"async {text}"
@@ -173,7 +182,13 @@ def test_parameters_are_filled_by_their_names(function, got):
     [
         pytest.param(lambda text, model: "", "cannot fill parameter 'model'. Give it a default, or one", id="unknown"),
         pytest.param(lambda text, *, a, b: "", "cannot fill parameter 'a', 'b'", id="two unknown ones"),
-        pytest.param(Bot, "is a class. Name an instance of it, or a function.", id="a class"),
+        pytest.param(
+            Silent, "is a class. Name an instance of it, or a function.", id="a class of objects that cannot be asked"
+        ),
+        pytest.param(Prefixed, "is a class that needs 'prefix' to be made", id="a class that needs something"),
+        pytest.param(
+            OddlyAsked, "cannot fill parameter 'mood'", id="a class whose objects ask for something unknown"
+        ),
         pytest.param(Bot.answer, "is a method without its object", id="a method of a class"),
         pytest.param(3, "is a value of type int, which cannot be called", id="a number"),
         pytest.param(None, "is a value of type NoneType", id="nothing"),

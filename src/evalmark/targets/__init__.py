@@ -7,10 +7,12 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .function import FunctionTarget, as_target
     from .given import Given
+    from .model import ModelTarget
 
 __all__ = [
     "FunctionTarget",
     "Given",
+    "ModelTarget",
     "as_target",
 ]
 
@@ -19,6 +21,7 @@ __getattr__ = deferred(
     {
         "FunctionTarget": "function",
         "Given": "given",
+        "ModelTarget": "model",
         "as_target": "function",
     },
 )

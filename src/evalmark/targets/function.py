@@ -12,8 +12,10 @@ from evalmark.errors import ConfigError
 from evalmark.roles import Binding, Target, Threads, bind, load_object, own
 from evalmark.values import Case, Output
 
+from .fresh import FreshTarget
 from .given import Given
 from .identity import identity, name_of
+from .model import ModelTarget
 from .output import as_output, gathered, joined
 
 OFFERS: Mapping[str, Callable[[Case], Any]] = {
@@ -69,14 +71,36 @@ def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
     name = thing if isinstance(thing, str) else name_of(thing)
     if isinstance(thing, str):
         thing = load_object(thing, folders, what="target")
-    if isinstance(thing, (FunctionTarget, Given)):
+    if isinstance(thing, (FunctionTarget, Given, ModelTarget, FreshTarget)):
         return thing
+    if inspect.isclass(thing) and (method := _asked_by(thing)):
+        return _fresh(thing, method, name)
     function = _function(thing, name)
     return FunctionTarget(
         name=name,
         function=function,
         binding=bind(function, OFFERS, what=f"target {name!r}", first="input"),
         fingerprint=identity(thing, name),
+    )
+
+
+def _asked_by(thing: type) -> str | None:
+    """The method by which objects of a class are asked; None where they cannot be."""
+    names = ("invoke", "__call__", "ainvoke")
+    return next((name for name in names if inspect.isfunction(getattr(thing, name, None))), None)
+
+
+def _fresh(thing: type, method: str, name: str) -> FreshTarget:
+    """The target that makes an object of the class for each row and each conversation; none is made yet."""
+    parameters = inspect.signature(thing).parameters.values()
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if needed:
+        raise ConfigError(
+            f"target {name!r} is a class that needs {needed[0]!r} to be made. Name an object of it, or give the parameter a default."
+        )
+    bind(partial(getattr(thing, method), None), OFFERS, what=f"target {name!r}", first="input")
+    return FreshTarget(
+        name=name, fingerprint=identity(thing, name), make=lambda: cast(FunctionTarget, as_target(thing()))
     )
 
 

@@ -1,0 +1,39 @@
+"""Targets that remember what they were asked: a new one for each row, and one for each conversation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evalmark.roles import Target
+from evalmark.values import Case, Output
+
+
+@dataclass(frozen=True, kw_only=True)
+class FreshTarget:
+    """A class whose objects are asked; what one of them remembers never reaches another row."""
+
+    name: str
+    fingerprint: str
+    make: Callable[[], Target]
+    """Makes a target around a new object. Foreign code: may raise."""
+
+    async def __call__(self, case: Case) -> Output:
+        """What a new object gives for the case."""
+        return await self.make()(case)
+
+    def anew(self) -> Target:
+        """A target that keeps one object, made at its first question, for the turns of a conversation."""
+        return _Kept(self)
+
+
+class _Kept:
+    """One object for all turns."""
+
+    def __init__(self, whole: FreshTarget) -> None:
+        self.name = whole.name
+        self._make = whole.make
+        self._target: Target | None = None
+
+    async def __call__(self, case: Case) -> Output:
+        if self._target is None:
+            self._target = self._make()
+        return await self._target(case)

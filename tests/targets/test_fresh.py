@@ -1,0 +1,66 @@
+"""Classes as targets: what one object remembers never reaches another row."""
+
+import asyncio
+
+import pytest
+
+from evalmark.engine import Conversation, Work, run_trials
+from evalmark.targets import as_target
+from evalmark.testing.sinks import MemorySink
+from evalmark.values import Case, Trial
+
+
+class Tutor:
+    """Remembers what it was asked."""
+
+    def __init__(self, greeting="Hello"):
+        self.heard = [greeting]
+
+    def __call__(self, question):
+        self.heard.append(question)
+        return " ".join(self.heard)
+
+
+class AsyncTutor(Tutor):
+    async def __call__(self, question):
+        return super().__call__(question)
+
+
+class Runnable(Tutor):
+    def __call__(self, question):
+        raise AssertionError("runnables are invoked")
+
+    def invoke(self, question):
+        return Tutor.__call__(self, question)
+
+
+class Broken(Tutor):
+    def __init__(self):
+        raise OSError("no such model")
+
+
+def asked(target, conversation):
+    trials = [Trial(case=Case(id=text, input=text), position=n) for n, text in enumerate(["a", "b"])]
+    if conversation:
+        trials = [Conversation(turns=trials)]
+    sink = MemorySink()
+    asyncio.run(run_trials(Work(trials=trials, target=target, scorers=(), sink=sink)))
+    return [r.output.value or r.output.error for r in sorted(sink.results, key=lambda r: r.trial.position)]
+
+
+@pytest.mark.parametrize("thing", [Tutor, AsyncTutor, Runnable, "tests.targets.test_fresh:Tutor"])
+def test_each_row_meets_a_new_object_and_each_conversation_one_of_its_own(thing):
+    target = as_target(thing)
+    assert asked(target, conversation=False) == ["Hello a", "Hello b"]
+    assert asked(target, conversation=True) == ["Hello a", "Hello a b"]
+    assert asked(target, conversation=True) == ["Hello a", "Hello a b"]
+
+
+@pytest.mark.parametrize("conversation", [True, False])
+def test_an_object_that_cannot_be_made_is_the_error_of_its_row(conversation):
+    assert asked(as_target(Broken), conversation) == ["OSError: no such model"] * 2
+
+
+def test_another_class_is_another_target():
+    assert as_target(Tutor).fingerprint == as_target(Tutor).fingerprint != as_target(AsyncTutor).fingerprint
+    assert as_target(Tutor).name == f"{__name__}:Tutor"
