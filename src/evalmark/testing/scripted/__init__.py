@@ -1,0 +1,55 @@
+"""A local server that speaks the wire formats of model providers and misbehaves on script."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
+
+if TYPE_CHECKING:
+    from .misbehave import (
+        Answer,
+        Cut,
+        Delay,
+        Endless,
+        Finish,
+        HeadersOnly,
+        Huge,
+        Misbehave,
+        NoUsage,
+        OddUsage,
+        Raw,
+        Refusal,
+        Reset,
+        Says,
+        Slow,
+        Status,
+        Unsupported,
+    )
+    from .said import Said
+    from .server import ScriptedServer
+
+__all__ = [
+    "Answer",
+    "Cut",
+    "Delay",
+    "Endless",
+    "Finish",
+    "HeadersOnly",
+    "Huge",
+    "Misbehave",
+    "NoUsage",
+    "OddUsage",
+    "Raw",
+    "Refusal",
+    "Reset",
+    "Said",
+    "Says",
+    "ScriptedServer",
+    "Slow",
+    "Status",
+    "Unsupported",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {**dict.fromkeys(__all__, "misbehave"), "Said": "said", "ScriptedServer": "server"},
+)

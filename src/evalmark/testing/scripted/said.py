@@ -1,0 +1,128 @@
+"""What the scripted server was asked, and what it says when nobody told it."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "x-goog-api-key", "proxy-authorization", "cookie"})
+
+Provider = Literal["openai", "azure", "anthropic", "gemini"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One request, read in the provider's own form."""
+
+    provider: Provider
+    kind: Literal["chat", "embeddings"] = "chat"
+    model: str = ""
+    messages: tuple[tuple[str, str], ...] = ()
+    """Role and text, in order; for embeddings the role is `input`."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema of the object that is asked for, natively or as a forced tool."""
+    form: Literal["", "schema", "tool"] = ""
+    """How the object is asked for."""
+    tool: str = ""
+    """The name of the tool that the model has to call."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """All else in the body, under the provider's own names."""
+    number: int = 0
+    """Which request of this server it is, from 0."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By lower-case name, without those that carry keys."""
+    path: str = ""
+    """Path and query of the address."""
+    problem: str = ""
+    """Why the request was answered with an error, where it was."""
+
+    @property
+    def text(self) -> str:
+        """What the user said last."""
+        return next((text for role, text in reversed(self.messages) if role in ("user", "input")), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Received:
+    """A request before anybody looked at what it means."""
+
+    path: str
+    names: Mapping[str, str]
+    """The parts of the path that are names: of a deployment, a model, a method."""
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    number: int
+    key: str | None = None
+    """The only key that is taken; None takes any."""
+
+
+class WrongRequestError(Exception):
+    """A request that the provider would not take."""
+
+    def __init__(
+        self, message: str, *, status: int = 400, parameter: str | None = None, code: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.parameter = parameter
+        self.code = code
+
+
+def check_key(received: Received, given: str | None, *, required: bool, status: int = 401) -> None:
+    """Refuse a request without the key that the server wants."""
+    if (received.key is not None and given != received.key) or (required and not given):
+        raise WrongRequestError("the API key is missing or wrong", status=status, code="invalid_api_key")
+
+
+def example(schema: Any, top: Any = None) -> Any:
+    """The plainest value that a JSON Schema of the usual kind allows.
+
+    >>> example({"type": "object", "properties": {"score": {"type": "integer", "minimum": 1}, "why": {"type": "string"}}})
+    {'score': 1, 'why': 'text'}
+    """
+    top = schema if top is None else top
+    if not isinstance(schema, Mapping):
+        return None
+    if "$ref" in schema:
+        return example(top.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1]), top)
+    if "const" in schema or "enum" in schema:
+        return schema.get("const", *schema.get("enum", [None])[:1])
+    if "anyOf" in schema:
+        return example(schema["anyOf"][0], top)
+    return _plainest(schema, top)
+
+
+def _plainest(schema: Mapping[str, Any], top: Any) -> Any:
+    kind = schema.get("type")
+    kind = str((kind[0] if isinstance(kind, list) else kind) or "object").lower()
+    if kind == "object":
+        return {name: example(part, top) for name, part in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [example(schema.get("items"), top)] * int(schema.get("minItems", 0))
+    return {
+        "string": "text",
+        "integer": schema.get("minimum", 0),
+        "number": schema.get("minimum", 0.5),
+        "boolean": True,
+    }.get(kind)
+
+
+def echo(said: Said) -> str:
+    """The default answer: what the user said last, or the plainest object that fits the schema."""
+    return json.dumps(example(said.schema)) if said.schema is not None else said.text
+
+
+def direction(text: str, dimensions: int = 8) -> list[float]:
+    """A unit vector that is always the same for a text."""
+    digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(2 * dimensions)
+    numbers = [int.from_bytes(digest[i : i + 2], "big") - 32_767.5 for i in range(0, len(digest), 2)]
+    length = math.sqrt(sum(n * n for n in numbers))
+    return [n / length for n in numbers]
+
+
+def count(texts: Sequence[str]) -> int:
+    """How many tokens the server says these texts have: their words, one at the least."""
+    return max(1, sum(len(text.split()) for text in texts))

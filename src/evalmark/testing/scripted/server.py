@@ -1,0 +1,208 @@
+"""A server that speaks the wire formats of model providers, checks what it is sent, and misbehaves when told to."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from aiohttp import web
+
+from .delivery import Outgoing, deliver
+from .misbehave import Answer, Delay
+from .said import SECRET_HEADERS, Received, Said, WrongRequestError
+from .speech import DIALECTS, Dialect, decided
+
+T = TypeVar("T")
+Answers = Callable[[Said], Answer] | Sequence[Answer] | None
+
+
+class ScriptedServer:
+    """A local server for one `with` block, in a thread of its own.
+
+    `answer` says what it answers: a function of the request, or a list that is used up in order; without one, and after
+    the end of the list, it repeats what the user said last, or gives the plainest object that fits the schema.
+    `latency` is how many seconds each answer takes. With a `key`, requests that bring another one are refused.
+    Requests that make use of anything in `unsupported` (`response_format`, `tools`, …) are refused as an older server
+    would refuse them. All of these may be changed while it runs.
+    """
+
+    def __init__(
+        self,
+        answer: Answers = None,
+        *,
+        latency: float = 0.0,
+        key: str | None = None,
+        unsupported: Sequence[str] = (),
+    ) -> None:
+        self.latency = latency
+        self.key = key
+        self.unsupported = tuple(unsupported)
+        self.url = ""
+        """`http://127.0.0.1:PORT`, without a slash at the end."""
+        self._requests: list[Said] = []
+        self._now = 0
+        self._most = 0
+        self._number = 0
+        self._lock = threading.Lock()
+        self.answer = answer
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="scripted-server", daemon=True)
+
+    @property
+    def answer(self) -> Answers:
+        """What it answers; a list that is set anew starts anew."""
+        return self._answer
+
+    @answer.setter
+    def answer(self, answer: Answers) -> None:
+        with self._lock:
+            self._answer = answer
+            self._script: Iterator[Answer] = iter(()) if answer is None or callable(answer) else iter(tuple(answer))
+
+    @property
+    def requests(self) -> list[Said]:
+        """All requests so far, in the order in which they came."""
+        with self._lock:
+            return sorted(self._requests, key=lambda said: said.number)
+
+    @property
+    def problems(self) -> list[str]:
+        """Why requests were refused, in order; empty when all were as the provider documents."""
+        return [said.problem for said in self.requests if said.problem]
+
+    @property
+    def count(self) -> int:
+        """How many requests came."""
+        with self._lock:
+            return self._number
+
+    @property
+    def in_flight(self) -> int:
+        """How many requests are being answered now."""
+        with self._lock:
+            return self._now
+
+    @property
+    def most_in_flight(self) -> int:
+        """The highest number of requests that were being answered at the same time."""
+        with self._lock:
+            return self._most
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._runner, self.url = self._do(self._start())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._do(self._runner.cleanup())
+        self._do(_cancel_others())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _do(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _start(self) -> tuple[web.AppRunner, str]:
+        app = web.Application(client_max_size=64 * 2**20)
+        for pattern, dialect in DIALECTS:
+            app.router.add_post(pattern, self._handler(dialect))
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4_096)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        return runner, f"http://{host}:{port}"
+
+    def _handler(self, dialect: Dialect) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            number = self._came()
+            try:
+                if self.latency:
+                    await asyncio.sleep(self.latency)
+                outgoing = await self._outgoing(dialect, request, number)
+                return await deliver(outgoing, request)
+            finally:
+                self._went()
+
+        return handle
+
+    def _came(self) -> int:
+        with self._lock:
+            number = self._number
+            self._number += 1
+            self._now += 1
+            self._most = max(self._most, self._now)
+            return number
+
+    def _went(self) -> None:
+        with self._lock:
+            self._now -= 1
+
+    async def _outgoing(self, dialect: Dialect, request: web.Request, number: int) -> Outgoing:
+        try:
+            received = await _received(request, number, self.key)
+            said = dialect.read(received)
+            dialect.check_support(said, received.body, self.unsupported)
+        except WrongRequestError as error:
+            self._keep(_refused(dialect, request, number, str(error)))
+            return dialect.fault(error)
+        self._keep(said)
+        answer = self._next(said)
+        while isinstance(answer, Delay):
+            await asyncio.sleep(answer.seconds)
+            answer = answer.then
+        return decided(dialect, said, answer)
+
+    def _keep(self, said: Said) -> None:
+        with self._lock:
+            self._requests.append(said)
+
+    def _next(self, said: Said) -> Answer:
+        answer = self.answer
+        if answer is None or callable(answer):
+            return None if answer is None else answer(said)
+        with self._lock:
+            return next(self._script, None)
+
+
+async def _received(request: web.Request, number: int, key: str | None) -> Received:
+    if request.content_type != "application/json":
+        raise WrongRequestError(f"the content type is {request.content_type!r}, not application/json")
+    try:
+        body = await request.json()
+    except ValueError as error:
+        raise WrongRequestError("We could not parse the JSON body of your request.") from error
+    if not isinstance(body, dict):
+        raise WrongRequestError("the body is no JSON object")
+    return Received(
+        path=request.path_qs,
+        names=dict(request.match_info),
+        query=dict(request.query),
+        headers={name.lower(): value for name, value in request.headers.items()},
+        body=body,
+        number=number,
+        key=key,
+    )
+
+
+def _refused(dialect: Dialect, request: web.Request, number: int, problem: str) -> Said:
+    headers = {name.lower(): value for name, value in request.headers.items() if name.lower() not in SECRET_HEADERS}
+    return Said(
+        provider=dialect.provider,
+        kind=dialect.kind,
+        number=number,
+        headers=headers,
+        path=request.path,
+        problem=problem,
+    )
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -1,0 +1,118 @@
+"""Which dialect is spoken at which path, and how an answer is put into it."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from . import openai
+from .delivery import Outgoing
+from .misbehave import Answer, Cut, Endless, HeadersOnly, Raw, Reset, Says, Slow, Status, Unsupported, spoken
+from .said import Provider, Received, Said, WrongRequestError, direction, echo
+
+MESSAGES = {
+    400: "The request is not valid.",
+    401: "Incorrect API key provided.",
+    403: "You may not do this.",
+    404: "The model does not exist or you do not have access to it.",
+    408: "The request took too long.",
+    409: "Conflict.",
+    413: "The request is too large.",
+    422: "The request cannot be processed.",
+    429: "Rate limit reached.",
+    500: "The server had an error while processing your request.",
+    502: "Bad gateway.",
+    503: "The engine is currently overloaded, please try again later.",
+    529: "Overloaded",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How one provider reads and writes one kind of request."""
+
+    provider: Provider
+    kind: Literal["chat", "embeddings"] = "chat"
+    read: Callable[[Received], Said]
+    write_chat: Callable[[Said, Says], Mapping[str, Any]]
+    write_embeddings: Callable[[Said, Sequence[Sequence[float]]], Mapping[str, Any]] | None = None
+    write_fault: Callable[[int, WrongRequestError], Mapping[str, Any]]
+    unsupported: Callable[[str], WrongRequestError]
+    asks_for: Callable[[Said, str, Mapping[str, Any]], bool]
+
+    def check_support(self, said: Said, body: Mapping[str, Any], unsupported: Sequence[str]) -> None:
+        """Refuse what an older server does not know."""
+        for what in unsupported:
+            if self.asks_for(said, what, body):
+                raise self.unsupported(what)
+
+    def fault(self, error: WrongRequestError) -> Outgoing:
+        """An error in the provider's own form."""
+        return Outgoing.of(self.write_fault(error.status, error), status=error.status)
+
+
+def decided(dialect: Dialect, said: Said, answer: Answer) -> Outgoing:
+    """What goes over the wire for an answer."""
+    match answer:
+        case Status():
+            return _status(dialect, answer)
+        case Raw():
+            return Outgoing(body=answer.bytes, content_type=answer.content_type, headers=answer.headers)
+        case Reset() | Endless() | HeadersOnly():
+            return Outgoing(body=b"", manner=answer)
+        case Unsupported():
+            return dialect.fault(dialect.unsupported(answer.what))
+    manner = answer if isinstance(answer, Cut | Slow) else None
+    return Outgoing.of(_written(dialect, said, answer), manner=manner)
+
+
+def _written(dialect: Dialect, said: Said, answer: Answer) -> Mapping[str, Any]:
+    if said.kind == "embeddings" and dialect.write_embeddings is not None:
+        return dialect.write_embeddings(said, _vectors(said, answer))
+    return dialect.write_chat(said, spoken(answer) or _plain(said, answer))
+
+
+def _vectors(said: Said, answer: Answer) -> Sequence[Sequence[float]]:
+    if isinstance(answer, Sequence) and not isinstance(answer, str):
+        return answer
+    dimensions = said.settings.get("dimensions") or said.settings.get("outputDimensionality") or 8
+    return [direction(text, int(dimensions)) for _, text in said.messages]
+
+
+def _plain(said: Said, answer: Answer) -> Says:
+    """A text or an object, put where the request wants it."""
+    text = echo(said) if answer is None else answer if isinstance(answer, str) else json.dumps(answer)
+    return Says(tool_calls=[(said.tool, text)]) if said.tool else Says(text=text)
+
+
+def _status(dialect: Dialect, answer: Status) -> Outgoing:
+    body = answer.body
+    if isinstance(body, str | bytes):
+        raw = body.encode() if isinstance(body, str) else body
+        return Outgoing(body=raw, status=answer.code, headers=answer.headers, content_type="text/plain")
+    if body is None:
+        body = dialect.write_fault(answer.code, WrongRequestError(MESSAGES.get(answer.code, "Something went wrong.")))
+    return Outgoing.of(body, status=answer.code, headers=answer.headers)
+
+
+def _openai(provider: Provider, kind: Literal["chat", "embeddings"]) -> Dialect:
+    return Dialect(
+        provider=provider,
+        kind=kind,
+        read=openai.read_chat if kind == "chat" else openai.read_embeddings,
+        write_chat=openai.write_chat,
+        write_embeddings=openai.write_embeddings,
+        write_fault=openai.write_fault,
+        unsupported=openai.unsupported,
+        asks_for=openai.asks_for,
+    )
+
+
+DIALECTS: Sequence[tuple[str, Dialect]] = (
+    ("/v1/chat/completions", _openai("openai", "chat")),
+    ("/v1/embeddings", _openai("openai", "embeddings")),
+    ("/openai/deployments/{deployment}/chat/completions", _openai("azure", "chat")),
+    ("/openai/deployments/{deployment}/embeddings", _openai("azure", "embeddings")),
+    ("/openai/v1/chat/completions", _openai("azure", "chat")),
+    ("/openai/v1/embeddings", _openai("azure", "embeddings")),
+)

@@ -1,0 +1,70 @@
+"""The subset of JSON Schema that strict structured outputs take."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .said import WrongRequestError
+
+REFUSED = frozenset(
+    {"allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties", "oneOf"}
+)
+MOST_LEVELS = 10
+MOST_PROPERTIES = 5_000
+
+
+def check_strict_schema(schema: Any, name: str) -> None:
+    """Refuse a schema that OpenAI does not take as strict.
+
+    The root is an object; every object closes its properties and requires all of them.
+
+    Raises:
+        WrongRequestError: it is not such a schema.
+    """
+    if not isinstance(schema, Mapping) or schema.get("type") != "object" or "anyOf" in schema:
+        raise _wrong(name, "(root)", "schema must be a JSON Schema of 'type: \"object\"'")
+    properties = 0
+    for place, level, part in _parts(schema, (), 1):
+        properties += len(part.get("properties", {}))
+        fault = _fault(part, level)
+        if fault:
+            raise _wrong(name, "/".join(place) or "(root)", fault)
+    if properties > MOST_PROPERTIES:
+        raise _wrong(name, "(root)", f"more than {MOST_PROPERTIES} properties")
+
+
+def _wrong(name: str, place: str, fault: str) -> WrongRequestError:
+    text = f"Invalid schema for {name}: In context={place}, {fault}."
+    return WrongRequestError(text, parameter="response_format", code="invalid_json_schema")
+
+
+def _fault(part: Mapping[str, Any], level: int) -> str:
+    refused = sorted(REFUSED & part.keys())
+    if refused:
+        return f"'{refused[0]}' is not permitted"
+    if level > MOST_LEVELS:
+        return f"the schema is nested deeper than {MOST_LEVELS} levels"
+    if "object" not in _types(part) and "properties" not in part:
+        return ""
+    if part.get("additionalProperties") is not False:
+        return "'additionalProperties' is required to be supplied and to be false"
+    missing = sorted(set(part.get("properties", {})) ^ set(part.get("required", ())))
+    if missing:
+        return f"'required' is required to be supplied and to be an array including every key in properties: {missing}"
+    return ""
+
+
+def _types(part: Mapping[str, Any]) -> list[Any]:
+    kind = part.get("type", [])
+    return kind if isinstance(kind, list) else [kind]
+
+
+def _parts(schema: Any, place: tuple[str, ...], level: int) -> Iterator[tuple[tuple[str, ...], int, Mapping[str, Any]]]:
+    if not isinstance(schema, Mapping):
+        return
+    yield place, level, schema
+    for key in ("properties", "$defs", "definitions"):
+        for name, part in schema.get(key, {}).items():
+            yield from _parts(part, (*place, key, name), level + (key == "properties"))
+    yield from _parts(schema.get("items"), (*place, "items"), level + 1)
+    for number, part in enumerate(schema.get("anyOf", ())):
+        yield from _parts(part, (*place, "anyOf", str(number)), level)
