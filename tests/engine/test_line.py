@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from evalmark.engine import Conversation, Limits, Outcome, Said, Work, run_trials
+from evalmark.engine import Answered, Conversation, Limits, Outcome, Said, Work, run_trials
 from evalmark.errors import RunStoppedError, StoreFullError
 from evalmark.roles import current_uses
 from evalmark.testing.sinks import MemorySink
@@ -377,3 +377,21 @@ def test_calls_made_anywhere_in_a_trial_are_counted_for_it_and_for_its_repeat():
 
     run([replace(trial, repeat=n) for n, trial in enumerate(trials(2))], target=Asks(), scorers=[Judges(), Judges()])
     assert sorted(seen) == [(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (1, 1), (1, 2), (1, 3)]
+
+
+@pytest.mark.parametrize("conversation", [False, True])
+def test_outputs_of_another_run_are_judged_anew_and_the_target_is_not_asked(conversation):
+    asked = [Answered(trial=trial, output=Output(value=f"kept {trial.case.id}")) for trial in turns(2)]
+    if not conversation:
+        asked = [replace(item, trial=replace(item.trial, mode="single")) for item in asked]
+    sink = MemorySink()
+    work = Work(
+        trials=[Conversation(turns=asked)] if conversation else asked,
+        target=Upper(bad={"x0": ValueError("asked"), "x1": ValueError("asked")}),
+        scorers=[Length("length")],
+        turn_scorers=[Length("length")],
+        sink=sink,
+    )
+    asyncio.run(run_trials(work))
+    found = sorted((r.trial.position, r.output.value, r.scores[0].raw) for r in sink.results)
+    assert found == [(0, "kept 0", 0), (1, "kept 1", 2 if conversation else 0)]

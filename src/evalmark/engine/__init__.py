@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .line import Conversation, Limits, Outcome, Said, Watch, Work, run_trials
+    from .line import Answered, Conversation, Limits, Outcome, Said, Watch, Work, run_trials
     from .trial import answer, describe, judge
 
 __all__ = [
+    "Answered",
     "Conversation",
     "Limits",
     "Outcome",
@@ -24,6 +25,7 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "Answered": "line",
         "Conversation": "line",
         "Limits": "line",
         "Outcome": "line",

@@ -36,13 +36,21 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A trial whose output is known from another run, and is to be judged anew; the target is not asked."""
+
+    trial: Trial
+    output: Output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """Trials that are asked one after the other; each one's case has the turns before it in its history.
 
     A turn that got no answer is not part of the history of later ones.
     """
 
-    turns: Iterable[Trial | Result | Said]
+    turns: Iterable[Trial | Result | Said | Answered]
     """A Result is recorded as it is, and is no turn."""
 
 
@@ -50,7 +58,7 @@ class Conversation:
 class Work:
     """What an engine is handed: everything else it needs to know is in here."""
 
-    trials: Iterable[Trial | Result | Conversation]
+    trials: Iterable[Trial | Result | Answered | Conversation]
     """A Result is recorded as it is: a row that could not be read, say."""
     target: Target
     scorers: Sequence[Scorer]
@@ -96,7 +104,7 @@ class _Line:
 
     def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: Watch | None) -> None:
         self.work, self.limits, self.stop, self.watch = work, limits, stop, watch
-        self.source: Iterator[Trial | Result | Conversation] = iter(work.trials)
+        self.source: Iterator[Trial | Result | Answered | Conversation] = iter(work.trials)
         self.window = asyncio.Semaphore(limits.window)
         self.judging: set[asyncio.Task[None]] = set()
         self.done: asyncio.Queue[Result | None] = asyncio.Queue(limits.window)
@@ -156,7 +164,8 @@ class _Line:
             if isinstance(item, Conversation):
                 await self._converse(item)
             else:
-                await self._ask(item, item.case, self.work.target)
+                trial = item.trial if isinstance(item, Answered) else item
+                await self._ask(item, trial.case, self.work.target)
             if self.stop.is_set():
                 return
         self.dry = True
@@ -171,20 +180,25 @@ class _Line:
             elif isinstance(item, Said):
                 history += _turns(item.case, item.output)
             else:
-                case = replace(item.case, history=item.case.history + history)
+                asked = item.trial.case if isinstance(item, Answered) else item.case
+                case = replace(asked, history=asked.history + history)
                 if (output := await self._ask(item, case, target)) is None:
                     return
-                history += _turns(item.case, output)
+                history += _turns(asked, output)
 
-    async def _ask(self, trial: Trial, case: Case, target: Target) -> Output | None:
+    async def _ask(self, item: Trial | Answered, case: Case, target: Target) -> Output | None:
         """The target's answer, on its way to the scorers; None when the line is to stop."""
+        trial = item.trial if isinstance(item, Answered) else item
         await self.window.acquire()
         if self.stop.is_set():
             self.left_out = True
             return None
         with counting(Uses(trial.repeat)):
             try:
-                output = await answer(target, case, self.limits.timeout)
+                if isinstance(item, Answered):
+                    output = item.output
+                else:
+                    output = await answer(target, case, self.limits.timeout)
             except RunStoppedError as reason:
                 self._end(reason)
                 return None
