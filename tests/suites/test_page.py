@@ -40,3 +40,6 @@ def test_the_page_names_every_key():
     assert set(schema) <= told
     assert set(schema["gate"]["properties"]) <= told
     assert set(schema["datasets"]["items"]["properties"]) <= told
+    assert set(schema["target"]["properties"]) <= told
+    assert set(schema["judge"]["items"]["properties"]) <= told
+    assert set(schema["metrics"]["items"]["additionalProperties"]["properties"]) <= told

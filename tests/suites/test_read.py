@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from evalmark.errors import ConfigError
-from evalmark.suites import DatasetSpec, MetricSpec, Suite, read_suite
+from evalmark.suites import DatasetSpec, JudgeSpec, MetricSpec, Suite, TargetSpec, read_suite
 from evalmark.values import Gate
 
 FULL = """\
@@ -64,6 +64,7 @@ def test_a_full_suite_is_read_as_it_stands(folder):
             DatasetSpec(
                 path=Path("more/export.csv"),
                 name="export",
+                named=True,
                 options={"input": "question", "encoding": "cp1252"},
                 place="suite.yaml:6",
             ),
@@ -85,7 +86,7 @@ def test_a_full_suite_is_read_as_it_stands(folder):
         gate=Gate(min_pass_rate=0.9, max_unscored=1, max_errors=2, thresholds={"similarity": 0.85}),
         gate_flags=True,
         baseline="last-green",
-        judge="openai/NAME",
+        judges=(JudgeSpec(model="openai/NAME", place="suite.yaml:17"),),
         embeddings="all-MiniLM-L6-v2",
         timeout=30.0,
     )
@@ -140,13 +141,73 @@ def test_a_tiamat_test_is_a_suite(folder):
     assert [(m.kind, m.path) for m in suite.metrics] == [("file", Path("metrics/correct.json"))]
 
 
+def test_a_tiamat_test_may_name_its_dataset_alone(folder):
+    test = {"datasets": "./cases.jsonl", "metrics": ["./metrics/correct.json"]}
+    assert read(folder, json.dumps(test), "test.json").datasets[0].path == Path("cases.jsonl")
+
+
+def test_a_tiamat_test_in_a_folder_finds_its_files_from_the_working_directory(folder):
+    (folder / "tests").mkdir()
+    test = {"datasets": ["./cases.jsonl"], "metrics": ["./metrics/correct.json"]}
+    suite = read(folder, json.dumps(test), "tests/test.json")
+    assert (suite.datasets[0].path, suite.metrics[0].path) == (folder / "cases.jsonl", folder / "metrics/correct.json")
+    assert len(suite.notes) == 2
+
+
+def test_a_model_may_be_the_target(folder):
+    said = "target: {model: openai/NAME, system: no, settings: {temperature: 0, stop: [x]}}"
+    suite = read(folder, f"datasets: cases.jsonl\nmetrics: equals\n{said}\n")
+    assert suite.target == TargetSpec(
+        model="openai/NAME", system="no", settings={"temperature": 0, "stop": ["x"]}, place="suite.yaml:3"
+    )
+    assert suite.target_place == "suite.yaml:3"
+    assert suite.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "judges"),
+    [
+        pytest.param("a/b", [("a/b", {}, 3)], id="one"),
+        pytest.param("[a/b, a/c]", [("a/b", {}, 3), ("a/c", {}, 3)], id="a list"),
+        pytest.param("{model: a/b, settings: {seed: 1}}", [("a/b", {"seed": 1}, 3)], id="one with settings"),
+        pytest.param("\n  - a/b\n  - model: a/c", [("a/b", {}, 4), ("a/c", {}, 5)], id="one a line"),
+        pytest.param("1:30", [("1:30", {}, 3)], id="a name that YAML 1.1 reads as 90"),
+        pytest.param("{model: 1e3}", [("1e3", {}, 3)], id="a name that YAML 1.2 reads as 1000"),
+    ],
+)
+def test_judges_are_one_or_a_list(folder, said, judges):
+    suite = read(folder, f"datasets: cases.jsonl\nmetrics: equals\njudge: {said}\n")
+    assert [(j.model, j.settings, j.place) for j in suite.judges] == [(m, s, f"suite.yaml:{n}") for m, s, n in judges]
+
+
+def test_a_metric_may_have_a_judge_of_its_own_and_ask_it_several_times(folder):
+    said = "{name: right, judge: [a/b, {model: a/c}], repeat: 3, threshold: 0.8, strict: true}"
+    suite = read(folder, f"datasets: cases.jsonl\nmetrics:\n  - metrics/correct.json: {said}\njudge: a/d\n")
+    assert suite.metrics == (
+        MetricSpec(
+            name="metrics/correct.json",
+            kind="file",
+            settings={"name": "right", "strict": True},
+            threshold=0.8,
+            judges=(JudgeSpec(model="a/b", place="suite.yaml:3"), JudgeSpec(model="a/c", place="suite.yaml:3")),
+            repeat=3,
+            path=Path("metrics/correct.json"),
+            place="suite.yaml:3",
+        ),
+    )
+
+
+def test_what_looks_like_a_key_is_not_shown(folder):
+    said = "target: {model: a/b, settings: {api-key: hush}}\njudge: {model: a/b, token: hush}"
+    assert "hush" not in str(faults(folder, f"datasets: cases.jsonl\nmetrics: equals\n{said}\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "field", "value"),
     [
         pytest.param("name: no", "name", "no", id="a name that YAML 1.1 reads as false"),
         pytest.param("name: 010", "name", "010", id="a name that YAML 1.1 reads as 8"),
         pytest.param("name: 2024-01-31", "name", "2024-01-31", id="a name that YAML 1.1 reads as a date"),
-        pytest.param("judge: 1:30", "judge", "1:30", id="a judge that YAML 1.1 reads as 90"),
         pytest.param("baseline: 1e3", "baseline", "1e3", id="a baseline that YAML 1.2 reads as 1000"),
         pytest.param("name: größer 🦊", "name", "größer 🦊", id="letters beyond ASCII"),
         pytest.param("gate:", "gate", None, id="a gate without rules"),
@@ -238,7 +299,11 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         pytest.param("repeat: 'two'", '`repeat` is "two"; it takes a whole', id="a number in words"),
         pytest.param("timeout: 0", "`timeout` is 0; it takes a number of seconds above 0", id="no time at all"),
         pytest.param("timeout: [1]", "`timeout` is [1]; it takes a number of seconds above 0", id="a list of times"),
-        pytest.param("judge: 12", "`judge` is 12; it takes a model, such as openai/NAME.", id="a number as a judge"),
+        pytest.param(
+            "judge: 12",
+            "`judge` is 12; it takes a model, such as openai/NAME, or a list of models.",
+            id="a number as a judge",
+        ),
         pytest.param("name: ''", '`name` is ""; it takes a text.', id="an empty name"),
         pytest.param("name: [a]", '`name` is ["a"]; it takes a text.', id="a list as a name"),
         pytest.param("gate: 0.9", "`gate` is 0.9; it takes a mapping of limits", id="a number as a gate"),
@@ -273,14 +338,48 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
             "gate: {thresholds: [equals]}", '`gate.thresholds` is ["equals"]; it takes a mapping', id="a list of names"
         ),
         pytest.param(
-            "target: {model: openai/x}",
-            "targets of kind 'model' are not supported by this version; name a Python function that asks it, "
-            "as 'package.module:attribute'.",
-            id="a model as the target",
+            "target: {prompt: a, models: [b]}",
+            "targets of kind 'prompt' are not supported by this version; name a model as {model: openai/NAME}, "
+            "or a Python function that asks it, as 'package.module:attribute'.",
+            id="a prompt as target",
         ),
-        pytest.param("target: {prompt: a, models: [b]}", "targets of kind 'prompt' are not", id="a prompt as target"),
         pytest.param("target: {http: x}", "targets of kind 'http' are not supported", id="an address as target"),
-        pytest.param("target: {modle: x}", '`target` is {"modle": "x"}; it takes a Python', id="a target of no kind"),
+        pytest.param("target: {model: a/b, http: x}", "targets of kind 'http' are not", id="a model at an address"),
+        pytest.param("target: {system: x}", "`target` has no `model`; it takes a model, such", id="no model"),
+        pytest.param("target: {model: 3}", "`target.model` is 3; it takes a model, such as openai/NAME.", id="3"),
+        pytest.param("target: {model: ''}", '`target.model` is ""; it takes a model, such', id="no name of a model"),
+        pytest.param("target: {model: a/b, system: ''}", '`target.system` is ""; it takes a text.', id="told nothing"),
+        pytest.param(
+            "target: {model: a/b, setting: {}}",
+            '`target` has no key "setting"; did you mean `settings`?',
+            id="a slip of the pen in a target",
+        ),
+        pytest.param(
+            "target: {model: a/b, settings: [0]}", "`target.settings` is [0]; it takes a mapping of", id="no mapping"
+        ),
+        pytest.param(
+            "target: {model: a/b, settings: {api_key: hush}}",
+            "`target.settings.api_key` would be recorded with every request; put keys into the environment.",
+            id="a key among the settings",
+        ),
+        pytest.param("target: [a/b]", '`target` is ["a/b"]; it takes a Python function as', id="a list of targets"),
+        pytest.param("judge: []", "`judge` is []; it takes a model, such as openai/NAME, or a list", id="no judge"),
+        pytest.param(
+            "judge: {settings: {}}", "`judge[0]` has no `model`; it takes a model, such", id="no model judges"
+        ),
+        pytest.param(
+            "judge: [a/b, 12]", "`judge[1]` is 12; it takes a model, such as openai/NAME, or a", id="judge 12"
+        ),
+        pytest.param(
+            "judge: [a/b, {model: a/b, settings: {seed: 1}}]",
+            '`judge[1]` names "a/b", and so does the one at suite.yaml:4; leave one of them out.',
+            id="a judge twice",
+        ),
+        pytest.param(
+            "judge: {model: a/b, settings: {Authorization: hush}}",
+            "`judge[0].settings.Authorization` would be recorded with every request;",
+            id="a key among a judge's settings",
+        ),
         pytest.param("target: bot", '`target` is "bot"; it takes a Python function', id="a target without its module"),
         pytest.param(
             "target: my/bot.py:answer",
@@ -317,6 +416,21 @@ def test_a_fault_names_its_line_what_was_found_and_what_to_write(folder, line, t
             "contains: {threshold: 80}",
             "`metrics[1].contains.threshold` is 80; it takes a number from 0 to 1.",
             id="a threshold in percent",
+        ),
+        pytest.param(
+            "contains: {repeat: 0}",
+            "`metrics[1].contains.repeat` is 0; it takes a whole number from 1 to 100.",
+            id="a judge that is asked no times",
+        ),
+        pytest.param(
+            "contains: {judge: 12}",
+            "`metrics[1].contains.judge` is 12; it takes a model, such as openai/NAME, or a list of models.",
+            id="a number as the judge of one metric",
+        ),
+        pytest.param(
+            "contains: {judge: [a/b, {model: a/b}]}",
+            '`metrics[1].contains.judge[1]` names "a/b", and so does the one at suite.yaml:4; leave one',
+            id="a judge twice in one metric",
         ),
         pytest.param("contains: {name: ''}", '`metrics[1].contains.name` is ""; it takes a text', id="no name"),
         pytest.param(
@@ -480,7 +594,8 @@ def test_words_that_other_readers_take_for_something_else_are_noted(folder):
 
 
 def test_every_field_of_a_suite_is_one_that_a_file_can_set():
-    from_file = {"path", "gate_flags", "notes", "target_place"}
+    from_file = {"path", "gate_flags", "notes", "target_place", "judges"}
     from evalmark.suites import suite_schema
 
-    assert {f.name for f in fields(Suite)} - from_file == set(suite_schema()["properties"]) - {"$schema", "description"}
+    known = set(suite_schema()["properties"]) - {"$schema", "description", "judge"}
+    assert {f.name for f in fields(Suite)} - from_file == known

@@ -32,7 +32,12 @@ KEYS = st.one_of(st.sampled_from(WORDS), st.text(max_size=8))
 TREES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
 )
-SUITES = st.dictionaries(st.sampled_from([*WORDS[:7], "baseline", "judge", "timeout"]), TREES, max_size=6)
+MODELS = st.dictionaries(st.sampled_from(["model", "system", "settings", "prompt", "x"]), TREES, max_size=3)
+SUITES = st.dictionaries(
+    st.sampled_from([*WORDS[:7], "baseline", "judge", "timeout"]),
+    TREES | MODELS | st.lists(MODELS, max_size=3),
+    max_size=6,
+)
 
 
 @pytest.fixture
@@ -139,6 +144,11 @@ def test_a_suite_with_broken_letters_is_read_or_refused_with_a_place(folder, see
         pytest.param({"datasets": {"path": "cases.jsonl"}, "metrics": {"a": {"threshold": 1}}}, id="mappings alone"),
         pytest.param({"datasets": {"file": "cases.jsonl"}, "metrics": "a"}, id="a dataset alone, without a path"),
         pytest.param({"datasets": "cases.jsonl", "metrics": {"a": None, "b": None}}, id="two metrics in a mapping"),
+        pytest.param({"datasets": "cases.jsonl", "metrics": "a", "target": {"model": "b/c"}}, id="a model"),
+        pytest.param({"datasets": "cases.jsonl", "metrics": "a", "target": {"prompt": "b"}}, id="a prompt"),
+        pytest.param({"datasets": "cases.jsonl", "metrics": "a", "judge": {"settings": {}}}, id="a judge, no model"),
+        pytest.param({"datasets": "cases.jsonl", "metrics": "a", "judge": ["b/c", {"model": "b/d"}]}, id="judges"),
+        pytest.param({"datasets": "cases.jsonl", "metrics": {"a": {"judge": {"modle": "b"}}}}, id="a metric's judge"),
         pytest.param({"datasets": [], "metrics": ["a"]}, id="no dataset"),
         pytest.param({"datasets": ["cases.jsonl"], "metrics": ["a"], "repeat": 0}, id="no repeat"),
         pytest.param({"datasets": ["cases.jsonl"], "metrics": ["a"], "x": 1}, id="an unknown key"),

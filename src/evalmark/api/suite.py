@@ -9,7 +9,7 @@ from evalmark.models import load_embedder
 from evalmark.roles import Target
 from evalmark.scorers import flag_thresholds
 from evalmark.settings import Settings
-from evalmark.suites import Suite, read_suite
+from evalmark.suites import Suite, TargetSpec, read_suite
 from evalmark.targets import Given, as_target
 from evalmark.values import Gate
 
@@ -72,8 +72,11 @@ def _asked(suite: Suite, folders: tuple[Path, ...], faults: list[str]) -> tuple[
     return tuple(asked)
 
 
-def _target(name: str | None, place: str, folders: tuple[Path, ...], faults: list[str]) -> Target:
+def _target(name: str | TargetSpec | None, place: str, folders: tuple[Path, ...], faults: list[str]) -> Target:
     if name is None:
+        return Given()
+    if isinstance(name, TargetSpec):
+        faults.append(f"{place}: {name.model} cannot be asked by this version; name a Python function that asks it.")
         return Given()
     try:
         return as_target(name, folders=folders)
@@ -93,7 +96,7 @@ def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
 
 def _unused(suite: Suite) -> tuple[str, ...]:
     """What the suite says that nothing acts on yet, so that nobody relies on it."""
-    said = {"baseline": suite.baseline, "judge": suite.judge}
+    said = {"baseline": suite.baseline, "judge": ", ".join(judge.model for judge in suite.judges)}
     return tuple(
         f"The suite's `{key}` ({value}) is read but not used by this version." for key, value in said.items() if value
     )

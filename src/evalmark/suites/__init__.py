@@ -7,12 +7,14 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .read import read_suite
     from .schema import suite_schema
-    from .suite import DatasetSpec, MetricSpec, Suite
+    from .suite import DatasetSpec, JudgeSpec, MetricSpec, Suite, TargetSpec
 
 __all__ = [
     "DatasetSpec",
+    "JudgeSpec",
     "MetricSpec",
     "Suite",
+    "TargetSpec",
     "read_suite",
     "suite_schema",
 ]
@@ -21,8 +23,10 @@ __getattr__ = deferred(
     __name__,
     {
         "DatasetSpec": "suite",
+        "JudgeSpec": "suite",
         "MetricSpec": "suite",
         "Suite": "suite",
+        "TargetSpec": "suite",
         "read_suite": "read",
         "suite_schema": "schema",
     },

@@ -11,8 +11,9 @@ from evalmark.errors import ConfigError, DataError
 from evalmark.roles import is_named_object
 from evalmark.values import Gate
 
+from .models import judges_of, target_of
 from .schema import Finding, dotted, schema_findings, shown, text_keys
-from .suite import DatasetSpec, MetricKind, MetricSpec, Suite
+from .suite import DatasetSpec, JudgeSpec, MetricKind, MetricSpec, Suite, TargetSpec
 
 FILES = (".json", ".yaml", ".yml", ".prompty")
 """What the name of a metric file ends in."""
@@ -49,13 +50,13 @@ def _in_order(findings: list[Finding], document: Document) -> list[Finding]:
 
 
 def _in_full(data: Any) -> Any:
-    """Without keys that have no value, at the top and in the gate, and with lists around a lone dataset or metric."""
+    """Without keys that have no value, at the top and in the gate, and with lists around what stands alone."""
     if not isinstance(data, Mapping):
         return data
     said = {key: value for key, value in data.items() if value is not None}
     if isinstance(gate := said.get("gate"), Mapping):
         said["gate"] = {key: value for key, value in gate.items() if value is not None}
-    for key in ("datasets", "metrics"):
+    for key in ("datasets", "metrics", "judge"):
         if isinstance(said.get(key), (str, Mapping)):
             said[key] = [said[key]]
     return said
@@ -104,7 +105,7 @@ class _Reading:
             gate=None if gate is None else _gate(gate),
             gate_flags=(gate or {}).get("flags", False),
             baseline=data.get("baseline"),
-            judge=data.get("judge"),
+            judges=self._judges(("judge",), data.get("judge")),
             embeddings=data.get("embeddings"),
             timeout=None if (seconds := data.get("timeout")) is None else float(seconds),
             notes=tuple(self.notes),
@@ -142,7 +143,8 @@ class _Reading:
             self._check_name(at, name, called)
             options = {key: value for key, value in row.items() if key not in ("path", "name")}
             if (path := self._file(at, text)) is not None:
-                yield DatasetSpec(path=path, name=name, options=options, place=self.document.place_of(at))
+                place = self.document.place_of(at)
+                yield DatasetSpec(path=path, name=name, named="name" in row, options=options, place=place)
 
     def _metrics(self, items: list[Any]) -> Iterator[MetricSpec]:
         called: dict[str, str] = {}
@@ -152,12 +154,15 @@ class _Reading:
             at: DataPath = ("metrics", number)
             name, given = (item, None) if isinstance(item, str) else next(iter(item.items()))
             settings = dict(given or {})
-            threshold = settings.pop("threshold", None)
+            threshold, judge = settings.pop("threshold", None), settings.pop("judge", None)
+            repeat = settings.pop("repeat", None)
             metric = MetricSpec(
                 name=name,
                 kind=(kind := _kind(name)),
                 settings=settings,
                 threshold=None if threshold is None else float(threshold),
+                judges=self._judges((*at, name, "judge"), judge),
+                repeat=None if repeat is None else int(repeat),
                 path=self._file(at, name) if kind == "file" else None,
                 place=self.document.place_of(at),
             )
@@ -170,16 +175,23 @@ class _Reading:
             self._find(at, f"is called {shown(name)}, and so is {called[name]}; give one of them another `name`.")
         called.setdefault(name, f"the one at {self.document.place_of(at)}")
 
-    def _target(self, name: str | None) -> str | None:
-        if name is None:
-            return None
+    def _judges(self, at: DataPath, said: Any) -> tuple[JudgeSpec, ...]:
+        return judges_of(at, said, self.document.place_of, self._find)
+
+    def _target(self, said: str | Mapping[str, Any] | None) -> str | TargetSpec | None:
+        if isinstance(said, Mapping):
+            return target_of(said, self.document.place_of, self._find)
+        if said is not None:
+            self._check_object(said)
+        return said
+
+    def _check_object(self, name: str) -> None:
         module, _, attribute = name.partition(":")
         plain = module.removesuffix(".py").replace("/", ".").strip(".")
         if not is_named_object(name) or plain != module:
             better = f"{plain}:{attribute}"
             advice = f"write {shown(better)}" if is_named_object(better) else "write it as 'package.module:attribute'"
             self._find(("target",), f"is {shown(name)}, which names no Python object; {advice}.")
-        return name
 
     def _check_thresholds(self, data: Mapping[str, Any], known: list[str]) -> None:
         for name in (data.get("gate") or {}).get("thresholds") or {}:

@@ -31,8 +31,8 @@ ALSO_KNOWN_AS = {
 """What other tools call a key of ours."""
 LONGEST = 60
 """Characters that a message shows of a value."""
-LATER = ("model", "prompt", "http")
-"""Targets that are mappings; this version knows of them and cannot ask them."""
+LATER = ("prompt", "http")
+"""Targets that are mappings of these; this version knows of them and cannot ask them."""
 
 
 def suite_schema() -> dict[str, Any]:
@@ -45,9 +45,10 @@ def suite_schema() -> dict[str, Any]:
 def text_keys() -> frozenset[str]:
     """Keys whose values are texts, whatever a YAML word may look like (`name: no`)."""
     top = suite_schema()["properties"]
+    inner = (top["datasets"]["items"], top["target"], top["judge"]["items"])
     return frozenset(
         key
-        for properties in (top, top["datasets"]["items"]["properties"])
+        for properties in (top, *(schema["properties"] for schema in inner))
         for key, schema in properties.items()
         if schema["type"] == "string"
     )
@@ -67,11 +68,12 @@ def schema_findings(data: Any) -> tuple[list[Finding], Any]:
     """
     errors = list(Draft202012Validator(suite_schema()).iter_errors(data))
     several = {tuple(error.absolute_path) for error in errors if error.validator == "maxProperties"}
-    found: list[Finding] = []
+    later = _later_target(data)
+    found = [Finding(("target",), later)] if later else []
     for error in errors:
         at: DataPath = tuple(error.absolute_path)
-        # Below a metric that should have been one name, nothing else is worth saying.
-        if not any(at[:n] in several for n in range(len(at))):
+        # Below a metric that should have been one name, nothing else is worth saying; nor of a target of another kind.
+        if not any(at[:n] in several for n in range(len(at))) and not (later and at[:1] == ("target",)):
             found += _findings(at, error)
     return found, _pruned(data, (), {tuple(e.absolute_path) for e in errors if e.validator != "additionalProperties"})
 
@@ -97,8 +99,6 @@ def _findings(at: DataPath, error: ValidationError) -> Iterator[Finding]:
         for key in schema["required"]:
             if key not in found:
                 yield Finding(at, f"{_named(at)} has no `{key}`; it takes {schema['properties'][key]['title']}.")
-    elif at == ("target",) and isinstance(found, Mapping):
-        yield Finding(at, _later(found))
     else:
         yield Finding(at, f"{_named(at)} is {shown(found)}; it takes {schema['title']}.")
 
@@ -113,13 +113,13 @@ def _unknown(key: str, at: DataPath, known: Mapping[str, Any]) -> str:
     return f"{_named(at)} has no key {shown(key)}; {advice}"
 
 
-def _later(target: Mapping[str, Any]) -> str:
-    kind = next((key for key in LATER if key in target), None)
-    if kind is None:
-        return f"`target` is {shown(target)}; it takes a Python function as 'package.module:attribute'."
-    return (
-        f"targets of kind {kind!r} are not supported by this version; "
-        "name a Python function that asks it, as 'package.module:attribute'."
+def _later_target(data: Any) -> str | None:
+    """What to say of a target that is known of and cannot be asked yet."""
+    target = data.get("target") if isinstance(data, Mapping) else None
+    kind = next((key for key in LATER if key in target), None) if isinstance(target, Mapping) else None
+    return kind and (
+        f"targets of kind {kind!r} are not supported by this version; name a model as {{model: openai/NAME}}, "
+        "or a Python function that asks it, as 'package.module:attribute'."
     )
 
 

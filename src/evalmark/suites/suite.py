@@ -16,8 +16,34 @@ class DatasetSpec:
 
     path: Path
     name: str
+    named: bool = False
+    """Whether the suite gives the name; else it is the file's, and a name that the file gives itself is better."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What else stands beside `path` and `name`: an encoding, which column is the input."""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSpec:
+    """A model under test: the input of a case is the user's message, its history the turns before."""
+
+    model: str
+    """As the suite names it, `provider/model`."""
+    system: str | None = None
+    """What the model is told before the conversation; None: nothing."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """`temperature`, `top_p`, `max_tokens`, `seed`, `stop`; others go to the provider as they are."""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSpec:
+    """A model that judges."""
+
+    model: str
+    """As the suite names it, `provider/model`."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """As for `TargetSpec`."""
     place: str = ""
 
 
@@ -29,9 +55,13 @@ class MetricSpec:
     """A built-in's or a plug-in's name, `package.module:attribute`, or a file as the suite writes it."""
     kind: MetricKind = "name"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """As written, without the threshold. `name` among them is what reports call the metric."""
+    """As written, without threshold, judge and repeat. `name` among them is what reports call the metric."""
     threshold: float | None = None
     """The least value of a case that passes (the most, where lower is better); None: the metric's own."""
+    judges: tuple[JudgeSpec, ...] = ()
+    """Who judges by this metric; empty: the suite's judges."""
+    repeat: int | None = None
+    """How often a judge is asked about one output; None: as often as the metric itself wants."""
     path: Path | None = None
     """Where a metric of kind `file` lies."""
     place: str = ""
@@ -50,15 +80,16 @@ class Suite:
     path: Path
     datasets: tuple[DatasetSpec, ...]
     metrics: tuple[MetricSpec, ...]
-    target: str | None = None
-    """`package.module:attribute`; None: the answers that rows bring along are judged."""
+    target: str | TargetSpec | None = None
+    """`package.module:attribute`, or a model; None: the answers that rows bring along are judged."""
     target_place: str = ""
     repeat: int = 1
     gate: Gate | None = None
     gate_flags: bool = False
     """Whether the interpretation limits of the RAG metrics in use are gate thresholds too."""
     baseline: str | None = None
-    judge: str | None = None
+    judges: tuple[JudgeSpec, ...] = ()
+    """The models that metrics ask for a judgement; several judge each for itself."""
     embeddings: str | None = None
     timeout: float | None = None
     notes: tuple[str, ...] = ()
