@@ -53,7 +53,7 @@ class Settings:
     """Seconds one attempt of a model call may take, from the first byte sent to the last one read."""
     retries: int = 5
     """Further attempts after one that failed for a reason that may pass."""
-    models: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Named endpoints: the table `[tool.evalmark.models]`."""
 
 
