@@ -3,21 +3,20 @@
 import asyncio
 import functools
 import io
+import json
 import re
-import ssl
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from json import JSONDecodeError
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass_environment
 
 import aiohttp
 
 from evalmark.documents.strict_json import RefusedError, decode_at
-from evalmark.errors import ConfigError, ModelCallError
-from evalmark.values import Attempt
+from evalmark.errors import ModelCallError
+from evalmark.values import Attempt, canonical
 
 from .names import Endpoint, missing_key
 from .waiting import retry_after
@@ -35,6 +34,14 @@ LEAST_SECRET = 16
 _LARGE_BODY = 1 << 20
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 _HIDDEN = b"[key]"
+_SPACE = " \t\r\n"
+_MARK = b"\xef\xbb\xbf"
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_TRANSIENT = frozenset((408, 409, 425, 429))
+_CLOSED = frozenset((401, 402, 403, 404, 407))
+_NEVER_AGAIN = ("insufficient_quota", "billing_not_active", "credit balance is too low")
+"""What a provider says, with a status of its own choice, when an account has nothing left."""
+_PHRASES = {status.value: status.phrase for status in HTTPStatus} | {529: "Overloaded"}
 
 
 class Response(NamedTuple):
@@ -105,9 +112,7 @@ class Http:
     def _proxy(self, url: str) -> str | None:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        if _is_this_machine(host) or proxy_bypass_environment(host, {"no": self._proxies.get("no", "")}):
-            return None
-        return self._proxies.get(parts.scheme)
+        return None if _is_direct(host, self._proxies.get("no", "")) else self._proxies.get(parts.scheme)
 
 
 @functools.lru_cache(maxsize=16)
@@ -117,35 +122,39 @@ def _deadline(seconds: float) -> aiohttp.ClientTimeout:
 
 
 def _proxies(environ: Mapping[str, str]) -> dict[str, str]:
-    found = {name: environ.get(f"{name}_proxy") or environ.get(f"{name.upper()}_PROXY") for name in _PROXIES}
+    found = {name: environ.get(f"{name}_proxy") or environ.get(f"{name.upper()}_PROXY") for name in ("http", "https")}
     proxies = {name: value for name, value in found.items() if value}
-    return proxies if proxies.keys() - {"no"} else {}
+    return proxies and proxies | {"no": environ.get("no_proxy") or environ.get("NO_PROXY", "")}
 
 
-_PROXIES = ("http", "https", "no")
-
-
-def _is_this_machine(host: str) -> bool:
-    return host == "localhost" or host.startswith("127.") or host == "::1"
+def _is_direct(host: str, exceptions: str) -> bool:
+    """Whether a host is asked without the proxy: this machine always, and the names (and what ends in them) listed."""
+    if host in ("localhost", "::1") or host.startswith("127."):
+        return True
+    names = [name.strip().lstrip(".").lower() for name in exceptions.split(",")]
+    return any(name == "*" or host == name or host.endswith(f".{name}") for name in names if name)
 
 
 async def _read(answer: aiohttp.ClientResponse) -> bytes:
     """The body, up to `MOST_BYTES` after unpacking."""
     try:
         length = answer.content_length
-        if length is not None and length > MOST_BYTES:
-            raise _TooLargeError
         if length is not None and "content-encoding" not in answer.headers:
+            _check(length)
             return await answer.read()
         body = bytearray()
         while piece := await answer.content.readany():
             body += piece
-            if len(body) > MOST_BYTES:
-                raise _TooLargeError
+            _check(len(body))
         return bytes(body)
     except BaseException:
         answer.close()
         raise
+
+
+def _check(length: int) -> None:
+    if length > MOST_BYTES:
+        raise _TooLargeError
 
 
 class _TooLargeError(ValueError):
@@ -192,7 +201,100 @@ def said(response: Response, endpoint: Endpoint) -> dict[str, Any]:
         ModelCallError: the status is not 2xx, or the body is no strict JSON object, or reports an error. `fault` goes
             by the status, `retry_after` by the headers, and the one Attempt holds the start of the body.
     """
-    raise NotImplementedError
+    if not 200 <= response.status < 300:
+        raise _refused(response, endpoint, response.status, _read_leniently(response.body))
+    kind = response.headers.get("content-type", "json")
+    if "json" not in kind.lower():
+        raise failed(response, endpoint, f"answered with {one_line(kind, 60)!r} where JSON was expected")
+    data = _object(response, endpoint)
+    if (error := data.get("error")) and "choices" not in data:
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 300 <= code < 600 else 500
+        raise _refused(response, endpoint, status, data)
+    return data
+
+
+def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
+    try:
+        text = response.body.decode("utf-8")
+        value, end = decode_at(text, len(text) - len(text.lstrip(_SPACE)))
+    except UnicodeDecodeError as error:
+        raise failed(response, endpoint, f"answered with bytes that are no UTF-8 (at byte {error.start})") from None
+    except JSONDecodeError as error:
+        said_of_it = (
+            "starts with a byte order mark" if response.body.startswith(_MARK) else f"{error.msg} at {error.pos}"
+        )
+        raise failed(response, endpoint, f"answered with a text that is no JSON ({said_of_it})") from None
+    except RefusedError:
+        unclear = "a key twice in one object, NaN, too large a number, or too deep a nest"
+        raise failed(response, endpoint, f"answered with JSON that holds {unclear}") from None
+    if text[end:].strip(_SPACE):
+        raise failed(response, endpoint, f"answered with more text after its JSON (at {end})")
+    if not isinstance(value, dict):
+        raise failed(response, endpoint, f"answered with a JSON {type(value).__name__} where an object was expected")
+    return value
+
+
+def failed(response: Response, endpoint: Endpoint, what: str, fault: "CallFault" = "transient") -> ModelCallError:
+    """The error for a response that holds no reply; `what` goes on after the name of the server."""
+    message = f"{endpoint.name}: {urlsplit(endpoint.base_url).netloc} {what}."
+    attempt = Attempt(seconds=response.seconds, error=message, status=response.status, body=_start(response.body))
+    wait = retry_after(response.headers) if fault == "transient" else None
+    return ModelCallError(message, fault=fault, attempts=(attempt,), retry_after=wait)
+
+
+def _start(body: bytes) -> str:
+    # A character has at most four bytes, and the rest need not be decoded.
+    return body[: 4 * KEPT].decode("utf-8", errors="replace")[:KEPT]
+
+
+def _read_leniently(body: bytes) -> Any:
+    """What an error says of itself: JSON, or the text as it is."""
+    text = _start(body)
+    try:
+        return json.loads(body) if len(body) < _LARGE_BODY else text
+    except (ValueError, RecursionError):
+        return "a web page" if "<html" in text.lower() else text
+
+
+def _refused(response: Response, endpoint: Endpoint, status: int, data: Any) -> ModelCallError:
+    told = one_line(_told(data), 300).rstrip(".")
+    fault = _fault(status, data)
+    phrase = f"answered {status} {_PHRASES.get(status, '')}".rstrip()
+    return failed(response, endpoint, f"{phrase}{told and ': '}{told}{_advice(status, fault, endpoint)}", fault)
+
+
+def _told(data: Any) -> str:
+    """The sentence in an error, wherever this server puts it."""
+    for _ in range(3):
+        if not isinstance(data, dict):
+            break
+        data = next((data[key] for key in ("error", "message", "detail", "errors") if data.get(key)), "")
+    return data if isinstance(data, str) else canonical(data)
+
+
+def _fault(status: int, data: Any) -> "CallFault":
+    if 400 <= status < 500 and any(word in canonical(data) for word in _NEVER_AGAIN):
+        return "closed"
+    if status in _TRANSIENT or status >= 500:
+        return "transient"
+    return "closed" if status in _CLOSED or status < 400 else "rejected"
+
+
+def _advice(status: int, fault: "CallFault", endpoint: Endpoint) -> str:
+    if status in (401, 403):
+        return f". Check the key in {endpoint.key_variable}" if endpoint.key_variable else ". It wants a key"
+    if status == 404:
+        return f". Check the model {endpoint.model!r} and the address {endpoint.base_url}"
+    if status < 400:
+        return ". Redirects are not followed: give the final address"
+    return ". The account has nothing left to spend" if fault == "closed" else ""
+
+
+def one_line(text: str, longest: int) -> str:
+    """A text of a server on one line, without control characters, cut to so many characters."""
+    line = " ".join(_CONTROL.sub(" ", text[: 4 * longest]).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def require_key(endpoint: Endpoint) -> None:

@@ -1,9 +1,79 @@
 """How long a server asks to be left alone, read out of the headers of its answer."""
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+_NUMBER = re.compile(r"\+?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_PIECE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns|us|µs|ms|s|m|h|d)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LONGEST = 100
+"""Characters; what is longer is no time."""
+_EPOCH = 1e8
+"""A count of seconds above it (three years) is a moment in Unix time, one a thousand times as large is in milliseconds."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait before the next request; None where the headers do not say."""
-    text = headers.get("retry-after", "")
-    return float(text) if text.isdigit() else None
+    """Seconds to wait before the next request, at least 0; None where the headers do not say.
+
+    `retry-after-ms` and `retry-after` are what the server asks for. Only where it sends neither, the largest of its
+    `x-ratelimit-reset-*` (and `anthropic-ratelimit-*-reset`) counts, since most of these say when the whole limit is
+    there again. A date is compared with the response's own `date`, not with the clock of this machine; without that
+    header it says nothing.
+
+    >>> retry_after({"retry-after": "1.5"}), retry_after({"x-ratelimit-reset-tokens": "1m30s"}), retry_after({})
+    (1.5, 90.0, None)
+    """
+    low = {name.lower(): value.strip() for name, value in headers.items() if len(value) <= _LONGEST}
+    now = _moment(low.get("date", ""))
+    asked = [_milliseconds(low.get("retry-after-ms", "")), _wait(low.get("retry-after", ""), now)]
+    waits = [wait for wait in asked if wait is not None] or list(_resets(low, now))
+    return max(waits, default=None)
+
+
+def _resets(headers: Mapping[str, str], now: datetime | None) -> Iterator[float]:
+    for name, value in headers.items():
+        if "ratelimit" in name and "reset" in name and (wait := _wait(value, now)) is not None:
+            if wait < _EPOCH or not _NUMBER.fullmatch(value):
+                yield wait
+            elif now is not None:
+                moment = wait / 1000 if wait >= 1000 * _EPOCH else wait
+                yield max(0.0, moment - now.timestamp())
+
+
+def _wait(text: str, now: datetime | None) -> float | None:
+    """A number of seconds, a duration such as `1m30s`, or a moment; None for all else."""
+    if (number := _number(text)) is not None:
+        return number
+    if text and not _PIECE.sub("", text):
+        wait = sum(float(count) * _SECONDS[unit] for count, unit in _PIECE.findall(text))
+        return wait if math.isfinite(wait) else None
+    then = _moment(text)
+    return None if then is None or now is None else max(0.0, (then - now).total_seconds())
+
+
+def _milliseconds(text: str) -> float | None:
+    number = _number(text)
+    return None if number is None else number / 1000
+
+
+def _number(text: str) -> float | None:
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def _moment(text: str) -> datetime | None:
+    """An HTTP date or an ISO 8601 time; one without a zone is in UTC."""
+    if not text:
+        return None
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        try:
+            found = read(text)
+        except (ValueError, TypeError, IndexError, OverflowError):
+            continue
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+    return None
