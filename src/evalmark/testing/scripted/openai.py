@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .misbehave import FITTING, Says
-from .said import SECRET_HEADERS, Received, Said, WrongRequestError, check_key, count
+from .said import Received, Said, WrongRequestError, check_key, check_known, check_number, circumstances, count
 from .strictness import check_strict_schema
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 REASONING_MODEL = re.compile(r"(o\d|gpt-5)")
-NUMBERS = {
+UNKNOWN = "Unrecognized request argument supplied: {name}"
+NUMBERS: dict[str, tuple[float | None, float | None]] = {
     "temperature": (0, 2),
     "top_p": (0, 1),
     "presence_penalty": (-2, 2),
@@ -73,9 +74,7 @@ def read_chat(received: Received) -> Said:
     provider = _check_entrance(received)
     body = received.body
     model = _model(received)
-    unknown = sorted(set(body) - KNOWN)
-    if unknown:
-        raise WrongRequestError(f"Unrecognized request argument supplied: {unknown[0]}", parameter=unknown[0])
+    check_known(body, KNOWN, UNKNOWN)
     messages = _messages(body.get("messages"))
     _check_settings(body, model)
     schema, form, tool = _wanted(body, messages)
@@ -87,7 +86,7 @@ def read_chat(received: Received) -> Said:
         form=form,
         tool=tool,
         settings={name: value for name, value in body.items() if name not in NOT_SETTINGS},
-        **_circumstances(received),
+        **circumstances(received),
     )
 
 
@@ -106,9 +105,7 @@ def read_embeddings(received: Received) -> Said:
         raise WrongRequestError("'$.input' is invalid. Give a text or a list of texts, none empty.", parameter="input")
     if len(texts) > 2_048:
         raise WrongRequestError("'$.input' is too long: 2048 texts at most.", parameter="input")
-    unknown = sorted(set(body) - {"model", "input", "encoding_format", "dimensions", "user"})
-    if unknown:
-        raise WrongRequestError(f"Unrecognized request argument supplied: {unknown[0]}", parameter=unknown[0])
+    check_known(body, ("model", "input", "encoding_format", "dimensions", "user"), UNKNOWN)
     if body.get("encoding_format", "float") not in ("float", "base64"):
         raise WrongRequestError(
             "Invalid value for 'encoding_format': 'float' or 'base64'.", parameter="encoding_format"
@@ -119,13 +116,8 @@ def read_embeddings(received: Received) -> Said:
         model=model,
         messages=tuple(("input", text) for text in texts),
         settings={name: value for name, value in body.items() if name not in NOT_SETTINGS},
-        **_circumstances(received),
+        **circumstances(received),
     )
-
-
-def _circumstances(received: Received) -> dict[str, Any]:
-    headers = {name: value for name, value in received.headers.items() if name not in SECRET_HEADERS}
-    return {"number": received.number, "headers": headers, "path": received.path}
 
 
 def _check_entrance(received: Received) -> Any:
@@ -175,8 +167,8 @@ def _message(message: Any, place: str) -> tuple[str, str]:
 
 
 def _check_settings(body: Mapping[str, Any], model: str) -> None:
-    for name, (low, high) in NUMBERS.items():
-        _check_number(name, body.get(name), low, high)
+    for name, limits in NUMBERS.items():
+        check_number(name, body.get(name), limits, whole=name in WHOLE)
     if "max_tokens" in body and "max_completion_tokens" in body:
         raise WrongRequestError("Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
     if "max_tokens" in body and REASONING_MODEL.match(model):
@@ -194,17 +186,6 @@ def _check_settings(body: Mapping[str, Any], model: str) -> None:
         or (isinstance(stop, list) and len(stop) <= 4 and all(isinstance(s, str) for s in stop))
     ):
         raise WrongRequestError("Invalid 'stop': a string or up to 4 strings.", parameter="stop")
-
-
-def _check_number(name: str, value: Any, low: float | None, high: float | None) -> None:
-    if value is None:
-        return
-    kind = int if name in WHOLE else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kind):
-        wanted = "an integer" if name in WHOLE else "a decimal"
-        raise WrongRequestError(f"Invalid type for '{name}': expected {wanted}.", parameter=name, code="invalid_type")
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise WrongRequestError(f"Invalid '{name}': the value must lie in {low}..{high}.", parameter=name)
 
 
 def _wanted(body: Mapping[str, Any], messages: Sequence[tuple[str, str]]) -> tuple[Any, Any, str]:
@@ -353,9 +334,11 @@ def write_fault(status: int, error: WrongRequestError) -> dict[str, Any]:
     return {"error": {"message": str(error), "type": kind, "param": error.parameter, "code": error.code}}
 
 
-def unsupported(what: str) -> WrongRequestError:
+def unsupported(what: str, model: str) -> WrongRequestError:
     """What OpenAI says of a part that a model does not take."""
-    return WrongRequestError(UNSUPPORTED[what], parameter=what, code="unsupported_parameter")
+    return WrongRequestError(
+        UNSUPPORTED[what].replace("this model", f"the model {model!r}"), parameter=what, code="unsupported_parameter"
+    )
 
 
 def asks_for(said: Said, what: str, body: Mapping[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -69,6 +69,47 @@ class WrongRequestError(Exception):
         self.status = status
         self.parameter = parameter
         self.code = code
+
+
+def circumstances(received: Received) -> dict[str, Any]:
+    """What a `Said` keeps of how a request came, whatever it asks for."""
+    headers = {name: value for name, value in received.headers.items() if name not in SECRET_HEADERS}
+    return {"number": received.number, "headers": headers, "path": received.path}
+
+
+def check_number(name: str, value: Any, limits: tuple[float | None, float | None], *, whole: bool) -> None:
+    """Refuse what is no number, or none between the limits; a missing one is fine."""
+    low, high = limits
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        wanted = "an integer" if whole else "a number"
+        raise WrongRequestError(f"{name}: expected {wanted}, got {value!r}.", parameter=name, code="invalid_type")
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise WrongRequestError(f"{name}: {value} does not lie in {low}..{high}.", parameter=name)
+
+
+def check_known(body: Mapping[str, Any], known: Collection[str], sentence: str) -> None:
+    """Refuse a field that the provider does not know, in its own words."""
+    for name in body:
+        if name not in known:
+            raise WrongRequestError(sentence.format(name=name), parameter=name)
+
+
+def sub_schemas(
+    schema: Any, place: tuple[str, ...] = (), level: int = 1
+) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    """Each part of a schema with its place and how deep it lies, the schema itself first."""
+    if not isinstance(schema, Mapping):
+        return
+    yield "/".join(place) or "(root)", level, schema
+    for key in ("properties", "$defs", "definitions"):
+        for name, part in schema.get(key, {}).items():
+            yield from sub_schemas(part, (*place, key, name), level + (key == "properties"))
+    yield from sub_schemas(schema.get("items"), (*place, "items"), level + 1)
+    for key in ("anyOf", "allOf", "oneOf"):
+        for number, part in enumerate(schema.get(key, ())):
+            yield from sub_schemas(part, (*place, key, str(number)), level)
 
 
 def check_key(received: Received, given: str | None, *, required: bool, status: int = 401) -> None:

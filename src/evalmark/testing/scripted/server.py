@@ -24,7 +24,7 @@ class ScriptedServer:
     the end of the list, it repeats what the user said last, or gives the plainest object that fits the schema.
     `latency` is how many seconds each answer takes. With a `key`, requests that bring another one are refused.
     Requests that make use of anything in `unsupported` (`response_format`, `tools`, …) are refused as an older server
-    would refuse them. All of these may be changed while it runs.
+    would refuse them. All of these may be changed while it runs. An error in `answer` is raised when the block ends.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class ScriptedServer:
         self.url = ""
         """`http://127.0.0.1:PORT`, without a slash at the end."""
         self._requests: list[Said] = []
+        self._broken: Exception | None = None
         self._now = 0
         self._most = 0
         self._number = 0
@@ -102,6 +103,8 @@ class ScriptedServer:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+        if self._broken is not None and error is None:
+            raise self._broken
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -145,17 +148,21 @@ class ScriptedServer:
     async def _outgoing(self, dialect: Dialect, request: web.Request, number: int) -> Outgoing:
         try:
             received = await _received(request, number, self.key)
-            said = dialect.read(received)
+            said = _read(dialect, received)
             dialect.check_support(said, received.body, self.unsupported)
         except WrongRequestError as error:
             self._keep(_refused(dialect, request, number, str(error)))
             return dialect.fault(error)
         self._keep(said)
-        answer = self._next(said)
-        while isinstance(answer, Delay):
-            await asyncio.sleep(answer.seconds)
-            answer = answer.then
-        return decided(dialect, said, answer)
+        try:
+            answer = self._next(said)
+            while isinstance(answer, Delay):
+                await asyncio.sleep(answer.seconds)
+                answer = answer.then
+            return decided(dialect, said, answer)
+        except Exception as error:  # noqa: BLE001  the answer is the user's own code, or what it returned
+            self._broken = self._broken or error
+            return Outgoing.of({"error": {"message": f"the scripted answer failed: {error!r}"}}, status=500)
 
     def _keep(self, said: Said) -> None:
         with self._lock:
@@ -167,6 +174,13 @@ class ScriptedServer:
             return None if answer is None else answer(said)
         with self._lock:
             return next(self._script, None)
+
+
+def _read(dialect: Dialect, received: Received) -> Said:
+    try:
+        return dialect.read(received)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise WrongRequestError(f"the request is not of the form that is documented: {error!r}") from error
 
 
 async def _received(request: web.Request, number: int, key: str | None) -> Received:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from . import openai
+from . import anthropic, gemini, openai
 from .delivery import Outgoing
 from .misbehave import Answer, Cut, Endless, HeadersOnly, Raw, Reset, Says, Slow, Status, Unsupported, spoken
 from .said import Provider, Received, Said, WrongRequestError, direction, echo
@@ -37,14 +37,14 @@ class Dialect:
     write_chat: Callable[[Said, Says], Mapping[str, Any]]
     write_embeddings: Callable[[Said, Sequence[Sequence[float]]], Mapping[str, Any]] | None = None
     write_fault: Callable[[int, WrongRequestError], Mapping[str, Any]]
-    unsupported: Callable[[str], WrongRequestError]
+    unsupported: Callable[[str, str], WrongRequestError]
     asks_for: Callable[[Said, str, Mapping[str, Any]], bool]
 
     def check_support(self, said: Said, body: Mapping[str, Any], unsupported: Sequence[str]) -> None:
         """Refuse what an older server does not know."""
         for what in unsupported:
             if self.asks_for(said, what, body):
-                raise self.unsupported(what)
+                raise self.unsupported(what, said.model)
 
     def fault(self, error: WrongRequestError) -> Outgoing:
         """An error in the provider's own form."""
@@ -61,7 +61,7 @@ def decided(dialect: Dialect, said: Said, answer: Answer) -> Outgoing:
         case Reset() | Endless() | HeadersOnly():
             return Outgoing(body=b"", manner=answer)
         case Unsupported():
-            return dialect.fault(dialect.unsupported(answer.what))
+            return dialect.fault(dialect.unsupported(answer.what, said.model))
     manner = answer if isinstance(answer, Cut | Slow) else None
     return Outgoing.of(_written(dialect, said, answer), manner=manner)
 
@@ -108,6 +108,29 @@ def _openai(provider: Provider, kind: Literal["chat", "embeddings"]) -> Dialect:
     )
 
 
+_ANTHROPIC = Dialect(
+    provider="anthropic",
+    read=anthropic.read_message,
+    write_chat=anthropic.write_message,
+    write_fault=anthropic.write_fault,
+    unsupported=anthropic.unsupported,
+    asks_for=anthropic.asks_for,
+)
+
+
+def _gemini(kind: Literal["chat", "embeddings"]) -> Dialect:
+    return Dialect(
+        provider="gemini",
+        kind=kind,
+        read=gemini.read_chat if kind == "chat" else gemini.read_embeddings,
+        write_chat=gemini.write_chat,
+        write_embeddings=gemini.write_embeddings,
+        write_fault=gemini.write_fault,
+        unsupported=gemini.unsupported,
+        asks_for=gemini.asks_for,
+    )
+
+
 DIALECTS: Sequence[tuple[str, Dialect]] = (
     ("/v1/chat/completions", _openai("openai", "chat")),
     ("/v1/embeddings", _openai("openai", "embeddings")),
@@ -115,4 +138,8 @@ DIALECTS: Sequence[tuple[str, Dialect]] = (
     ("/openai/deployments/{deployment}/embeddings", _openai("azure", "embeddings")),
     ("/openai/v1/chat/completions", _openai("azure", "chat")),
     ("/openai/v1/embeddings", _openai("azure", "embeddings")),
+    ("/v1/messages", _ANTHROPIC),
+    ("/v1beta/models/{model}:generateContent", _gemini("chat")),
+    ("/v1beta/models/{model}:embedContent", _gemini("embeddings")),
+    ("/v1beta/models/{model}:batchEmbedContents", _gemini("embeddings")),
 )

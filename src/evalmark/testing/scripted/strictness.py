@@ -1,9 +1,9 @@
 """The subset of JSON Schema that strict structured outputs take."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from .said import WrongRequestError
+from .said import WrongRequestError, sub_schemas
 
 REFUSED = frozenset(
     {"allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties", "oneOf"}
@@ -23,11 +23,11 @@ def check_strict_schema(schema: Any, name: str) -> None:
     if not isinstance(schema, Mapping) or schema.get("type") != "object" or "anyOf" in schema:
         raise _wrong(name, "(root)", "schema must be a JSON Schema of 'type: \"object\"'")
     properties = 0
-    for place, level, part in _parts(schema, (), 1):
+    for place, level, part in sub_schemas(schema):
         properties += len(part.get("properties", {}))
         fault = _fault(part, level)
         if fault:
-            raise _wrong(name, "/".join(place) or "(root)", fault)
+            raise _wrong(name, place, fault)
     if properties > MOST_PROPERTIES:
         raise _wrong(name, "(root)", f"more than {MOST_PROPERTIES} properties")
 
@@ -56,15 +56,3 @@ def _fault(part: Mapping[str, Any], level: int) -> str:
 def _types(part: Mapping[str, Any]) -> list[Any]:
     kind = part.get("type", [])
     return kind if isinstance(kind, list) else [kind]
-
-
-def _parts(schema: Any, place: tuple[str, ...], level: int) -> Iterator[tuple[tuple[str, ...], int, Mapping[str, Any]]]:
-    if not isinstance(schema, Mapping):
-        return
-    yield place, level, schema
-    for key in ("properties", "$defs", "definitions"):
-        for name, part in schema.get(key, {}).items():
-            yield from _parts(part, (*place, key, name), level + (key == "properties"))
-    yield from _parts(schema.get("items"), (*place, "items"), level + 1)
-    for number, part in enumerate(schema.get("anyOf", ())):
-        yield from _parts(part, (*place, "anyOf", str(number)), level)

@@ -1,0 +1,344 @@
+"""Gemini's generateContent and embedContent, as the scripted server speaks them."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .misbehave import FITTING, Says
+from .said import (
+    Received,
+    Said,
+    WrongRequestError,
+    check_key,
+    check_known,
+    check_number,
+    circumstances,
+    count,
+    sub_schemas,
+)
+
+UNKNOWN = 'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
+KNOWN = frozenset(
+    {
+        "cachedContent",
+        "contents",
+        "generationConfig",
+        "labels",
+        "model",
+        "safetySettings",
+        "serviceTier",
+        "store",
+        "systemInstruction",
+        "toolConfig",
+        "tools",
+    }
+)
+NUMBERS: dict[str, tuple[float | None, float | None]] = {
+    "temperature": (0, 2),
+    "topP": (0, 1),
+    "topK": (1, None),
+    "candidateCount": (1, 8),
+    "maxOutputTokens": (1, None),
+    "presencePenalty": (-2, 2),
+    "frequencyPenalty": (-2, 2),
+    "seed": (-(2**31), 2**31 - 1),
+    "logprobs": (0, 20),
+}
+WHOLE = frozenset({"topK", "candidateCount", "maxOutputTokens", "seed", "logprobs"})
+KNOWN_CONFIG = frozenset(NUMBERS) | {
+    "enableEnhancedCivicAnswers",
+    "mediaResolution",
+    "responseJsonSchema",
+    "responseLogprobs",
+    "responseMimeType",
+    "responseModalities",
+    "responseSchema",
+    "speechConfig",
+    "stopSequences",
+    "thinkingConfig",
+}
+OPENAPI_WORDS = frozenset(
+    {
+        "anyOf",
+        "default",
+        "description",
+        "enum",
+        "example",
+        "format",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "nullable",
+        "pattern",
+        "properties",
+        "propertyOrdering",
+        "required",
+        "title",
+        "type",
+    }
+)
+STATUSES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ABORTED",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+MOST_TEXTS = 100
+
+
+def read_chat(received: Received) -> Said:
+    """The content that is asked for.
+
+    Raises:
+        WrongRequestError: Gemini would not take the request.
+    """
+    _check_entrance(received)
+    body = received.body
+    check_known(body, KNOWN, UNKNOWN)
+    config = body.get("generationConfig", {})
+    _check_config(config)
+    messages = tuple(_content(content, f"contents[{n}]") for n, content in enumerate(body.get("contents") or []))
+    if not messages:
+        raise WrongRequestError("* GenerateContentRequest.contents: contents is not specified")
+    schema, form, tool = _wanted(body, config)
+    system = (
+        [("system", _content(body["systemInstruction"], "systemInstruction")[1])] if "systemInstruction" in body else []
+    )
+    return Said(
+        provider="gemini",
+        model=received.names["model"],
+        messages=(*system, *messages),
+        schema=schema,
+        form=form,
+        tool=tool,
+        settings={
+            name: value for name, value in config.items() if name not in ("responseSchema", "responseJsonSchema")
+        },
+        **circumstances(received),
+    )
+
+
+def read_embeddings(received: Received) -> Said:
+    """The texts whose vectors are asked for, one or several.
+
+    Raises:
+        WrongRequestError: Gemini would not take the request.
+    """
+    _check_entrance(received)
+    model = received.names["model"]
+    single = ":embedContent" in received.path
+    asked = [received.body] if single else received.body.get("requests")
+    if not isinstance(asked, list) or not 0 < len(asked) <= MOST_TEXTS:
+        raise WrongRequestError(
+            f"* BatchEmbedContentsRequest.requests: between 1 and {MOST_TEXTS} requests are required"
+        )
+    for one in asked:
+        check_known(one, ("model", "content", "taskType", "title", "outputDimensionality"), UNKNOWN)
+        if one.get("model", f"models/{model}" if single else None) != f"models/{model}":
+            raise WrongRequestError("* BatchEmbedContentsRequest.requests.model: has to name the model of the address")
+    rest = {name: value for name, value in asked[0].items() if name not in ("model", "content")}
+    return Said(
+        provider="gemini",
+        kind="embeddings",
+        model=model,
+        messages=tuple(("input", _content(one.get("content"), "content")[1]) for one in asked),
+        settings=rest,
+        tool="one" if single else "",
+        **circumstances(received),
+    )
+
+
+def _check_entrance(received: Received) -> None:
+    if "key" in received.query:
+        raise WrongRequestError("The key stands in the address, where logs keep it. Send the header x-goog-api-key.")
+    if not (given := received.headers.get("x-goog-api-key")):
+        raise WrongRequestError("Method doesn't allow unregistered callers.", status=403)
+    check_key(received, given, required=True, status=400)
+
+
+def _content(content: Any, place: str) -> tuple[str, str]:
+    parts = content.get("parts") if isinstance(content, dict) else None
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, dict) and part for part in parts):
+        raise WrongRequestError(f"* GenerateContentRequest.{place}.parts: contents.parts must not be empty.")
+    role = content.get("role", "user")
+    if role not in ("user", "model") and place.startswith("contents"):
+        raise WrongRequestError("Please use a valid role: user, model.")
+    if not all(isinstance(part.get("text", ""), str) for part in parts):
+        raise WrongRequestError(f"Invalid value at '{place}.parts[0].text' (TYPE_STRING)")
+    return str(role), "".join(part.get("text", "") for part in parts)
+
+
+def _check_config(config: Any) -> None:
+    if not isinstance(config, dict):
+        raise WrongRequestError("Invalid value at 'generation_config'")
+    check_known(config, KNOWN_CONFIG, UNKNOWN)
+    for name, limits in NUMBERS.items():
+        check_number(name, config.get(name), limits, whole=name in WHOLE)
+    if "logprobs" in config and config.get("responseLogprobs") is not True:
+        raise WrongRequestError("logprobs can only be set if responseLogprobs is true")
+    stops = config.get("stopSequences", [])
+    if not isinstance(stops, list) or len(stops) > 5 or not all(isinstance(stop, str) for stop in stops):
+        raise WrongRequestError("stopSequences: up to 5 texts")
+    if config.get("responseMimeType", "text/plain") not in ("text/plain", "application/json", "text/x.enum"):
+        raise WrongRequestError(
+            "* GenerateContentRequest.generation_config.response_mime_type: allowed mimetypes are text/plain, application/json"
+        )
+
+
+def _wanted(body: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """The schema of the object wanted, how it is asked for, and the function that must be called."""
+    functions = {
+        function["name"]: function
+        for tool in body.get("tools", [])
+        for function in map(_function, tool.get("functionDeclarations", []))
+    }
+    calling = body.get("toolConfig", {}).get("functionCallingConfig", {})
+    if functions and config.get("responseMimeType") == "application/json":
+        raise WrongRequestError("Function calling with a response mime type: 'application/json' is unsupported")
+    if calling.get("mode", "AUTO") not in ("AUTO", "ANY", "NONE", "VALIDATED"):
+        raise WrongRequestError("Invalid value at 'tool_config.function_calling_config.mode'")
+    if calling.get("mode") == "ANY":
+        name = next(iter([*calling.get("allowedFunctionNames", ()), *functions]), "")
+        if name not in functions:
+            raise WrongRequestError("allowed_function_names: has to name declared functions")
+        found = functions[name]
+        return found.get("parametersJsonSchema", found.get("parameters", {})), "tool", name
+    schema = _response_schema(config)
+    return schema, "" if schema is None else "schema", ""
+
+
+def _function(function: Any) -> dict[str, Any]:
+    if not isinstance(function, dict) or not re.fullmatch(r"[a-zA-Z_][\w.:-]{0,63}", str(function.get("name", ""))):
+        raise WrongRequestError("tools: Invalid function name. Must start with a letter or an underscore.")
+    check_known(function, ("name", "description", "parameters", "parametersJsonSchema", "behavior"), UNKNOWN)
+    if "parameters" in function:
+        _check_openapi(function["parameters"])
+    return function
+
+
+def _response_schema(config: Mapping[str, Any]) -> Any:
+    if "responseSchema" in config and "responseJsonSchema" in config:
+        raise WrongRequestError("Only one of response_schema and response_json_schema can be set.")
+    schema = config.get("responseSchema", config.get("responseJsonSchema"))
+    if schema is None:
+        return {"type": "object"} if config.get("responseMimeType") == "application/json" else None
+    if config.get("responseMimeType") not in ("application/json", "text/x.enum"):
+        raise WrongRequestError("response_schema requires a response_mime_type of application/json")
+    if "responseSchema" in config:
+        _check_openapi(schema)
+    for place, _, part in sub_schemas(schema):
+        if "$ref" in part and any(not word.startswith("$") for word in part):
+            raise WrongRequestError(f"response_json_schema: {place}: beside $ref only words with $ may stand")
+    return schema
+
+
+def _check_openapi(schema: Any) -> None:
+    for place, _, part in sub_schemas(schema):
+        check_known(
+            part,
+            OPENAPI_WORDS,
+            f'Invalid JSON payload received. Unknown name "{{name}}" at {place!r}: Cannot find field.',
+        )
+        if not isinstance(part.get("type", ""), str):
+            raise WrongRequestError(f"Proto field is not repeating, cannot start list: type at {place!r}")
+
+
+def write_chat(said: Said, says: Says) -> dict[str, Any]:
+    """The reply as Gemini sends it; a refusal is a blocked prompt."""
+    reply: dict[str, Any] = {"modelVersion": says.model or said.model, "responseId": f"scripted-{said.number}"}
+    if says.refusal:
+        reply["promptFeedback"] = {"blockReason": "PROHIBITED_CONTENT", "blockReasonMessage": says.refusal}
+    else:
+        reply["candidates"] = [_candidate(said, says)]
+    return reply if says.usage is None else {**reply, "usageMetadata": _usage(said, says)}
+
+
+def _candidate(said: Said, says: Says) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"text": says.reasoning, "thought": True}] if says.reasoning else []
+    if says.text:
+        parts.append({"text": says.text})
+    calls = [(name, _arguments(arguments)) for name, arguments in says.tool_calls]
+    if any(arguments is None for _, arguments in calls):
+        return {"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": says.tool_calls[0][1], "index": 0}
+    parts += [{"functionCall": {"name": name, "args": arguments}} for name, arguments in calls]
+    candidate: dict[str, Any] = {"finishReason": says.finish or "STOP", "index": 0}
+    if parts:
+        candidate["content"] = {"parts": parts, "role": "model"}
+    if said.settings.get("responseLogprobs"):
+        candidate |= _logprobs(said, says)
+    return candidate
+
+
+def _arguments(text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _logprobs(said: Said, says: Says) -> dict[str, Any]:
+    wanted = int(said.settings.get("logprobs") or 0)
+    tokens = says.tokens
+    if tokens is None:
+        tokens = [(word, -0.1, [(word, -0.1), ("other", -2.5)]) for word in re.findall(r"\s*\S+", says.text)]
+    result: dict[str, Any] = {"chosenCandidates": [_token(text, logprob) for text, logprob, _ in tokens]}
+    if wanted:
+        result["topCandidates"] = [
+            {"candidates": [_token(*other) for other in others[:wanted]]} for _, _, others in tokens
+        ]
+    return {"logprobsResult": result, "avgLogprobs": sum(each for _, each, _ in tokens) / max(1, len(tokens))}
+
+
+def _token(text: str, logprob: float) -> dict[str, Any]:
+    return {"token": text, "tokenId": len(text), "logProbability": logprob}
+
+
+def _usage(said: Said, says: Says) -> Mapping[str, Any]:
+    if says.usage is not FITTING and says.usage is not None:
+        return says.usage
+    asked = count([text for _, text in said.messages])
+    given = 0 if says.refusal else count([says.text, *(arguments for _, arguments in says.tool_calls)])
+    thought = {"thoughtsTokenCount": count([says.reasoning])} if says.reasoning else {}
+    total = asked + given + sum(thought.values())
+    return {"promptTokenCount": asked, "candidatesTokenCount": given, **thought, "totalTokenCount": total}
+
+
+def write_embeddings(said: Said, vectors: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """The vectors as Gemini sends them."""
+    found = [{"values": list(vector)} for vector in vectors]
+    return {"embedding": found[0]} if said.tool == "one" else {"embeddings": found}
+
+
+def write_fault(status: int, error: WrongRequestError) -> dict[str, Any]:
+    """An error as Gemini sends it."""
+    return {"error": {"code": status, "message": str(error), "status": STATUSES.get(status, "UNKNOWN")}}
+
+
+def unsupported(what: str, model: str) -> WrongRequestError:
+    """What Gemini says of a part that a model does not take."""
+    sentences = {
+        "response_format": f"Json mode is not enabled for models/{model}",
+        "tools": f"Function calling is not enabled for models/{model}",
+        "logprobs": f"Logprobs is not enabled for models/{model}",
+    }
+    return WrongRequestError(sentences.get(what, f"{what} is not supported by models/{model}"))
+
+
+def asks_for(said: Said, what: str, body: Mapping[str, Any]) -> bool:
+    """Whether the request makes use of that part."""
+    if what == "response_format":
+        return said.form == "schema"
+    return what in body or what in body.get("generationConfig", {})
