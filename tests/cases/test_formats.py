@@ -114,6 +114,18 @@ def test_in_an_object_with_config_output_is_the_expected_answer(world, order, in
         assert (case.input, case.expected, case.given, case.metadata) == ("i", "o", None, {"code": "c"})
 
 
+def test_rows_with_an_answer_beside_the_expected_one_bring_both(world):
+    row = {"input": "i", "output": "o", "code": "c", "actual_output": "a"}
+    data = TIAMAT | {"data": [row], "test_ran_at": "2025-07-31T10:00:00"}
+    [case] = read(put(world, "x.json", json.dumps(data, indent=1)))
+    assert (case.expected, case.given.value, case.metadata) == ("o", "a", {"code": "c"})
+
+
+def test_an_empty_expected_answer_is_one(world):
+    [case] = read(put(world, "x.json", json.dumps(TIAMAT | {"data": [{"input": "i", "output": ""}]}, indent=1)))
+    assert case.expected == ""
+
+
 def test_anywhere_else_output_is_an_answer_to_be_judged(world):
     [case] = read(put(world, "x.json", '{"data": [{"input": "i", "output": "o"}]}'))
     assert (case.expected, case.given.value) == (None, "o")

@@ -7,6 +7,8 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .faults import Faults
     from .fields import SYNONYMS, named_columns
+    from .filtering import CaseFilter, parse_filter
+    from .header import Header, read_header
     from .options import BadRow, ReadOptions
     from .read import READERS, as_cases, check_cases, read_cases
 
@@ -14,25 +16,33 @@ __all__ = [
     "READERS",
     "SYNONYMS",
     "BadRow",
+    "CaseFilter",
     "Faults",
+    "Header",
     "ReadOptions",
     "as_cases",
     "check_cases",
     "named_columns",
+    "parse_filter",
     "read_cases",
+    "read_header",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
         "BadRow": "options",
+        "CaseFilter": "filtering",
         "Faults": "faults",
+        "Header": "header",
         "READERS": "read",
         "ReadOptions": "options",
         "SYNONYMS": "fields",
         "as_cases": "read",
         "check_cases": "read",
         "named_columns": "fields",
+        "parse_filter": "filtering",
         "read_cases": "read",
+        "read_header": "header",
     },
 )

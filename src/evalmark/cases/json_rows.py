@@ -24,6 +24,12 @@ def json_rows(reading: Reading) -> Iterator[Row]:
     return _wrapped_rows(reading)
 
 
+def json_header(reading: Reading) -> None:
+    """What a `.json` file says beside its rows, into `reading.header`; its rows are passed over only to find `config`."""
+    if first_letter(reading.path, reading.options.encoding) == "{" and not _is_lines(reading):
+        _read_header(reading)
+
+
 def jsonl_rows(reading: Reading) -> Iterator[Row]:
     """The rows of a `.jsonl` file; one that really holds a JSON list is read as such, with a note."""
     if first_letter(reading.path, reading.options.encoding) != "[":

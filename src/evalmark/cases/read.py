@@ -47,13 +47,18 @@ def read_cases(
             format, not in its encoding, or broken in its header or before its first row.
     """
     path = Path(path)
-    reader = READERS[_format(path, options)]
+    reader = READERS[format_of(path, options)]
     known_encoding(options.encoding, str(path))
     regular_file(path)
     return _cases(Reading(path=path, options=options, notes=_once(notes or _silent)), reader)
 
 
-def _format(path: Path, options: ReadOptions) -> str:
+def format_of(path: Path, options: ReadOptions) -> str:
+    """How a file is read: as its options say, or as its name ends.
+
+    Raises:
+        DataError: that is no format evalmark reads.
+    """
     if options.format is not None:
         if options.format not in READERS:
             raise PlacedError(str(path), f"there is no format {options.format!r}; it is one of {', '.join(READERS)}.")

@@ -25,6 +25,14 @@ def yaml_rows(reading: Reading) -> Iterator[Row]:
     yield from _wrapped(reading)
 
 
+def yaml_header(reading: Reading) -> None:
+    """What a YAML file says beside its rows, into `reading.header`."""
+    chunks = text_chunks(reading.path, reading.options.encoding)
+    first = next(yaml_items(chunks, reading.name, is_text=typed_as_text(reading.options)), None)
+    if first is not None and not first.in_list and isinstance(first.value, dict):
+        reading.header |= {name: value for name, value in first.value.items() if name not in LIST_KEYS}
+
+
 def _wrapped(reading: Reading) -> Iterator[Row]:
     lines: dict[DataPath, int] = {}
     text = read_text(reading.path, reading.options.encoding)
