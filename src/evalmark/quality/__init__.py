@@ -1,7 +1,38 @@
-"""Quality control at run time: whether an answer is fit to be shown."""
+"""Quality control at run time: whether an answer is fit to be shown, and what to do where it is not."""
 
-from evalmark.scorers.answer_quality import Rules
+from typing import TYPE_CHECKING
 
-from .assess import Assessment, assess_answer
+from evalmark.errors import deferred
 
-__all__ = ["Assessment", "Rules", "assess_answer"]
+if TYPE_CHECKING:
+    from evalmark.scorers.answer_quality import Rules
+
+    from .assess import Assessment, assess_answer
+    from .guard import Guard
+    from .improvement import improve_answer, improve_answer_async
+    from .verdicts import BlockedError, GuardVerdict
+
+__all__ = [
+    "Assessment",
+    "BlockedError",
+    "Guard",
+    "GuardVerdict",
+    "Rules",
+    "assess_answer",
+    "improve_answer",
+    "improve_answer_async",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "Assessment": "assess",
+        "BlockedError": "verdicts",
+        "Guard": "guard",
+        "GuardVerdict": "verdicts",
+        "Rules": "assess",
+        "assess_answer": "assess",
+        "improve_answer": "improvement",
+        "improve_answer_async": "improvement",
+    },
+)

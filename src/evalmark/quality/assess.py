@@ -47,11 +47,9 @@ def assess_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kno
     Raises:
         ConfigError: an argument is of the wrong kind, or a retrieval score is no finite number.
     """
-    texts, faults = _texts(contexts)
+    texts, faults = read_contexts(contexts)
     scores, more = read_scores(retrieval_scores)
-    faults = [*_not_text(question=question, answer=answer), *faults, *more]
-    if not isinstance(rules, Rules):
-        faults.append(f"rules is {seen(rules)}; pass a Rules object: Rules(min_relevance=0.3).")
+    faults = [*check_texts(question=question, answer=answer), *faults, *more, *check_rules(rules)]
     if faults:
         raise ConfigError.of(faults)
     asked = Asked(question=question, answer=answer, contexts=texts, scores=scores)
@@ -60,7 +58,14 @@ def assess_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kno
     return {"is_good_enough": not issues, "issues": issues}
 
 
-def _not_text(**given: Any) -> list[str]:
+def check_rules(rules: Any) -> list[str]:
+    """What is wrong with rules that are none."""
+    fine = isinstance(rules, Rules)
+    return [] if fine else [f"rules is {seen(rules)}; pass a Rules object: Rules(min_relevance=0.3)."]
+
+
+def check_texts(**given: Any) -> list[str]:
+    """What is wrong with arguments that have to be texts."""
     return [
         f"{name} is {seen(value)}; pass a text, and '' where there is none."
         for name, value in given.items()
@@ -68,7 +73,7 @@ def _not_text(**given: Any) -> list[str]:
     ]
 
 
-def _texts(contexts: Any) -> tuple[tuple[str, ...], list[str]]:
+def read_contexts(contexts: Any) -> tuple[tuple[str, ...], list[str]]:
     """The texts of the contexts, and what is wrong with those that have none."""
     if contexts is None:
         return (), []

@@ -1,0 +1,124 @@
+"""The checks of a guard: scorers of any kind, bound once, their models opened when an answer is there to be judged."""
+
+import inspect
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, cast
+
+from evalmark import api
+from evalmark.api.plan import ask
+from evalmark.engine import judge
+from evalmark.errors import ConfigError
+from evalmark.models import CachedEmbedder, as_embedder, load_embedder
+from evalmark.roles import ChatModel, Embedder
+from evalmark.scoring import BoundScorer, as_scorer
+from evalmark.settings import Settings, load
+from evalmark.values import Case, Output, Score
+
+Check = str | Mapping[str, Any] | Callable[..., Any]
+"""A scorer's name, `{name: settings}`, or any scorer: an object such as `AnswerQuality()`, a function, a bound one."""
+Embeddings = str | Callable[..., Any] | None
+"""An embedding model's name or folder, a function `list[str] -> (n, d)` array, or None for that of the settings."""
+Judge = str | ChatModel | None
+"""A chat model or its name; None for that of the settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What an answer is held against."""
+
+    bound: tuple[BoundScorer, ...]
+    embeddings: Embeddings
+    judge: Judge
+    """None where no check asks for one."""
+    timeout: float | None
+    """Seconds that each check may take."""
+
+    async def scores(self, case: Case, output: Output) -> tuple[Score, ...]:
+        """What every check says of one answer; one that breaks or takes too long gives a score with the status `error`.
+
+        Raises:
+            ConfigError: a model's name stands for nothing.
+            ModelError: the weights of the embedding model cannot be had.
+        """
+        async with self._ready() as ready:
+            return await judge(ready, case, output, self.timeout)
+
+    @asynccontextmanager
+    async def _ready(self) -> AsyncIterator[tuple[BoundScorer, ...]]:
+        wants = any(bound.needs_embedder for bound in self.bound)
+        shared = CachedEmbedder(_embedder(self.embeddings)) if wants else None
+        async with _opened(self.judge) as model:
+            yield tuple(_with_models(bound, shared, model) for bound in self.bound)
+
+
+def _with_models(bound: BoundScorer, embedder: CachedEmbedder | None, model: ChatModel | None) -> BoundScorer:
+    """The scorer with the models that it asks for; one that has them already keeps them."""
+    if bound.needs_embedder and bound.embedder is None:
+        bound = replace(bound, embedder=embedder)
+    return replace(bound, judge=model) if bound.needs_judge and bound.judge is None else bound
+
+
+@asynccontextmanager
+async def _opened(wanted: Judge) -> AsyncIterator[ChatModel | None]:
+    """The chat model; one that was named is closed again, since the next answer may come on another event loop."""
+    if not isinstance(wanted, str):
+        yield wanted
+        return
+    async with cast(Any, api).chat_model(wanted) as model:
+        yield model
+
+
+def _embedder(wanted: Embeddings) -> Embedder:
+    if wanted is not None and not isinstance(wanted, str):
+        return as_embedder(wanted)
+    settings = load(os.environ, Path.cwd())
+    return _loaded(wanted or settings.embeddings, settings, Path.cwd())
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, settings: Settings, folder: Path) -> Embedder:
+    """Kept, since a model takes a while to load and a guard stands in front of every answer."""
+    return load_embedder(name, settings, (folder,))
+
+
+def bind_checks(checks: Any, embeddings: Embeddings, judged_by: Judge, timeout: float | None) -> Checks:
+    """Resolve and bind the checks, so that a guard that cannot work is refused when it is made.
+
+    Raises:
+        ConfigError: a check cannot be found, made or bound, two share a name, or one has no judge.
+    """
+    if isinstance(checks, str | Mapping) or not isinstance(checks, Sequence) or not checks:
+        raise ConfigError("Guard: `checks` has to be a list of scorers, with at least one in it.")
+    bound = tuple(_bound(check) for check in checks)
+    names = [one.name for one in bound]
+    faults = [f"Guard: two checks are called {n!r}; give one of them another `name`." for n in _twice(names)]
+    needy = next((one.name for one in bound if one.needs_judge and one.judge is None), None)
+    judges = () if needy is None else (judged_by,) if judged_by else load(os.environ, Path.cwd()).judge
+    if needy and len(judges) != 1:
+        found = f" There are {', '.join(map(str, judges))}." if judges else ""
+        faults.append(f"Guard: {needy} needs a judge; name one with `judge=` or EVALMARK_JUDGE.{found}")
+    if faults:
+        raise ConfigError.of(faults)
+    return Checks(bound=bound, embeddings=embeddings, judge=next(iter(judges), None), timeout=timeout)
+
+
+def _bound(check: Any) -> BoundScorer:
+    if isinstance(check, BoundScorer):
+        return check
+    if inspect.isclass(check) or not (callable(check) or isinstance(check, str | Mapping)):
+        raise ConfigError(
+            f"Guard: {getattr(check, '__name__', type(check).__name__)!r} among `checks` is no scorer; pass a name, "
+            "{name: settings}, a function, or an object of a scorer's class."
+        )
+    asked = ask(check, "checks", (Path.cwd(),))
+    return as_scorer(asked.scorer, name=asked.name, threshold=asked.threshold)
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    seen = list(names)
+    return sorted({name for name in seen if seen.count(name) > 1})
