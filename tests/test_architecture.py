@@ -29,7 +29,7 @@ CATCH_FOREIGN_CODE = {
     "roles/threads.py:do",
     "scoring/named.py:_loaded",
     "scoring/named.py:_made",
-    "store/fields.py:_kept",
+    "database/fields.py:_kept",
     "testing/scripted/server.py:_outgoing",
 }
 

@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import apsw
 import sample
 
+from evalmark.database.opening import writing
+from evalmark.database.schema import STEPS
 from evalmark.store import open_store
-from evalmark.store.opening import writing
-from evalmark.store.schema import STEPS
 from evalmark.testing.crash import Disk
 
 BATCH = 3

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from evalmark.database.opening import writing
+from evalmark.database.schema import STEPS, version
 from evalmark.store import open_store
-from evalmark.store.opening import writing
-from evalmark.store.schema import STEPS, version
 
 from . import sample
 

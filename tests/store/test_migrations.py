@@ -7,10 +7,10 @@ import threading
 import apsw
 import pytest
 
+from evalmark.database.opening import reading, writing
+from evalmark.database.schema import STEPS, version
 from evalmark.errors import StoreError
 from evalmark.store import open_store
-from evalmark.store.opening import reading, writing
-from evalmark.store.schema import STEPS, version
 from evalmark.values import Case, DatasetInfo, Example, Output, Result, Run, Score, Trial
 
 from . import sample

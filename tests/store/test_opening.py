@@ -10,9 +10,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from evalmark.database.opening import network_kind, reading
 from evalmark.errors import StoreError
 from evalmark.store import open_store
-from evalmark.store.opening import network_kind, reading
 
 from . import sample
 from .conftest import record

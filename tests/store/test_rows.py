@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalmark.database.fields import from_sql, sql_text
 from evalmark.errors import StoreError
 from evalmark.store import open_store
-from evalmark.store.rows import decode_result, decode_run, encode_result, encode_run, from_sql, sql_text
+from evalmark.store.rows import decode_result, decode_run, encode_result, encode_run
 from evalmark.values import (
     Case,
     DatasetInfo,

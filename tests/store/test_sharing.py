@@ -11,10 +11,10 @@ from pathlib import Path
 import apsw
 import pytest
 
+from evalmark.database.opening import Patience
+from evalmark.database.opening import writing as open_for_writing
 from evalmark.errors import StoreBusyError, StoreError
 from evalmark.store import open_store
-from evalmark.store.opening import Patience
-from evalmark.store.opening import writing as open_for_writing
 
 from . import sample
 from .conftest import record, save
@@ -107,8 +107,8 @@ def test_waiting_for_too_long_is_explained(path):
     holder, db = (open_for_writing(path, lambda _: None) for _ in range(2))
     holder.execute("begin immediate")
     db.set_busy_handler(None)
-    from evalmark.store.faults import explained
-    from evalmark.store.schema import transaction
+    from evalmark.database.faults import explained
+    from evalmark.database.schema import transaction
 
     with (
         pytest.raises(StoreBusyError, match="another process has been writing for too long"),

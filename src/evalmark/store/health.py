@@ -7,11 +7,10 @@ from pathlib import Path
 import apsw
 from apsw import Connection
 
+from evalmark.database.faults import explained
+from evalmark.database.opening import Notes, reading
+from evalmark.database.schema import STEPS
 from evalmark.errors import StoreError
-
-from .faults import explained
-from .opening import Notes, reading
-from .schema import STEPS
 
 _SAFE_SQLITE = (3, 51, 3)
 

@@ -12,14 +12,14 @@ from typing import Any
 import apsw
 from apsw import Connection
 
+from evalmark.database.faults import explained
+from evalmark.database.fields import a_whole_number, sql_text
+from evalmark.database.opening import writing
+from evalmark.database.schema import transaction
 from evalmark.errors import StoreError
 from evalmark.values import Run
 
-from .faults import explained
-from .fields import a_whole_number
-from .opening import writing
-from .rows import Row, decode_result, decode_run, encode_result, encode_run, sql_text
-from .schema import transaction
+from .rows import Row, decode_result, decode_run, encode_result, encode_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

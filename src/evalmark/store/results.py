@@ -8,14 +8,14 @@ from typing import Any
 
 from apsw import Connection
 
+from evalmark.database.faults import explained
+from evalmark.database.fields import a_status
+from evalmark.database.holder import Holder, from_text, is_gone, started
+from evalmark.database.opening import reading
 from evalmark.errors import StoreError
 from evalmark.values import Result, Run
 
-from .faults import explained
-from .fields import a_status
-from .holder import Holder, from_text, is_gone, started
 from .names import back_from_last, near
-from .opening import reading
 from .rows import Row, decode_result, decode_run
 
 _PAGE = 500

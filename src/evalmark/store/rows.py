@@ -4,9 +4,22 @@ import json
 import zlib
 from typing import Any, NamedTuple
 
+from evalmark.database.fields import (
+    CASE,
+    OUTPUT,
+    RUN,
+    SCORE,
+    a_list,
+    a_whole_number,
+    an_object,
+    filled,
+    from_sql,
+    read,
+    sql_real,
+    sql_text,
+    to_json,
+)
 from evalmark.values import Case, Output, Result, Run, Score, Trial
-
-from .fields import CASE, OUTPUT, RUN, SCORE, a_list, a_text, a_whole_number, an_object, filled, read, sql_real, to_json
 
 
 class Row(NamedTuple):
@@ -101,22 +114,3 @@ def decode_run(text: str) -> Run:
     """
     run: Run = read(Run, RUN, json.loads(text))
     return run
-
-
-def sql_text(text: str) -> str | bytes:
-    r"""A text as SQLite can keep it: as it is, or as bytes where it holds lone surrogates.
-
-    >>> sql_text("a\x00b"), sql_text("\ud800")
-    ('a\x00b', b'\xed\xa0\x80')
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="surrogatepass")
-    return text
-
-
-def from_sql(value: object) -> str:
-    """The text that `sql_text` was given."""
-    text: str = value.decode(errors="surrogatepass") if isinstance(value, bytes) else a_text(value)
-    return text

@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from apsw import Connection
 
+from evalmark.database.faults import explained
+from evalmark.database.fields import sql_text
+from evalmark.database.holder import this_process
+from evalmark.database.opening import Notes, reading
+from evalmark.database.opening import writing as open_for_writing
+from evalmark.database.schema import copy
 from evalmark.errors import StoreError
 from evalmark.roles import Recorded, Sink
 from evalmark.values import Result, Run, Trial
 
 from . import vectors, writing
-from .faults import explained
 from .health import Health, examine
-from .holder import this_process
-from .opening import Notes, reading
-from .opening import writing as open_for_writing
 from .results import all_runs, find_run, unfinished_run
-from .rows import encode_result, sql_text
-from .schema import copy
+from .rows import encode_result
 from .writing import Seen, Writing
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from apsw import Connection
 
-from .schema import transaction
+from evalmark.database.schema import transaction
 
 if TYPE_CHECKING:
     from evalmark.roles.protocols import Vectors

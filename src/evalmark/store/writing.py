@@ -7,12 +7,13 @@ from pathlib import Path
 import apsw
 from apsw import Connection
 
+from evalmark.database.fields import sql_text
+from evalmark.database.holder import Holder, from_text, is_gone, started, to_text
+from evalmark.database.schema import transaction
 from evalmark.errors import StoreBusyError, StoreError
 from evalmark.values import Run, Trial
 
-from .holder import Holder, from_text, is_gone, started, to_text
-from .rows import Row, decode_run, encode_run, sql_text
-from .schema import transaction
+from .rows import Row, decode_run, encode_run
 
 _IDENTITY = ("dataset", "case_id", "target", "repeat", "fingerprint")
 _NAMED = ("run", "pass", "source", *Row._fields)

@@ -94,6 +94,25 @@ def sql_real(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+def sql_text(text: str) -> str | bytes:
+    r"""A text as SQLite can keep it: as it is, or as bytes where it holds lone surrogates.
+
+    >>> sql_text("a\x00b"), sql_text("\ud800")
+    ('a\x00b', b'\xed\xa0\x80')
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
+    return text
+
+
+def from_sql(value: object) -> str:
+    """The text that `sql_text` was given."""
+    text: str = value.decode(errors="surrogatepass") if isinstance(value, bytes) else a_text(value)
+    return text
+
+
 def _printable(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _printable(item) for key, item in value.items()}

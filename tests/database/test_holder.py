@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.store.holder import UNKNOWN, Holder, from_text, is_gone, started, this_process, to_text
+from evalmark.database.holder import UNKNOWN, Holder, from_text, is_gone, started, this_process, to_text
 
 HERE = Holder(host="ann", boot="b1", pid=1, started="100", since="2026-11-21T14:32:05Z")
 THERE = replace(HERE, pid=7)
