@@ -1,0 +1,28 @@
+"""The journal in memory keeps the promise of every journal."""
+
+import asyncio
+from contextlib import nullcontext
+
+import pytest
+
+from evalmark.errors import StoreFullError
+from evalmark.testing.journals import MemoryJournal
+
+from .journal_contract import JournalContract, call
+
+
+class TestMemoryJournal(JournalContract):
+    def open(self, tmp_path):
+        return nullcontext(MemoryJournal())
+
+    def under_way(self, journal):
+        return len(journal.under_way)
+
+
+def test_a_full_journal_says_so_and_keeps_what_it_has():
+    journal = MemoryJournal(full_after=1)
+    asyncio.run(journal.keep(call("one")))
+    with pytest.raises(StoreFullError, match="full"):
+        asyncio.run(journal.keep(call("two")))
+    assert [kept.key for kept in journal.calls] == [call("one").key]
+    assert asyncio.run(journal.find(call("two").key)) is None
