@@ -1,54 +1,215 @@
-"""What a case costs when target and scorer cost nothing: reading, running, and a durable store.
+"""Whole runs of the command line against a server that answers after 50 ms, with 64 requests in flight.
 
-Run: python benchmarks/orchestration.py [--cases 10000]
+Each row is one process from its start to its exit, store and journal on: how long it took over the limit that latency
+and requests in flight allow, its CPU time a case, its peak memory. The floor is a bare aiohttp loop over the same
+cases, measured just before. The last rows: everything from the journal, and a kill half-way with the run that goes on.
+
+Run: python benchmarks/orchestration.py [--only 2000] [--runs 3] [--server http://127.0.0.1:8099]
 """
 
 import argparse
 import json
+import os
+import signal
+import subprocess
+import sys
 import tempfile
 import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
-from evalmark import evaluate
+HERE = Path(__file__).parent
+JOBS = 64
+LATENCY = 0.05
+SIZES = ((2_000, 1), (2_000, 2), (10_000, 1), (10_000, 2))
+GOALS = {(2_000, 1): 1.15, (2_000, 2): 1.15, (10_000, 1): 1.06, (10_000, 2): 1.08}
+REPLAYED, MEMORY = 1.5, 120
+FILLER = (
+    "A customer writes to the shop and wants one thing, which is named at the end of the letter and nowhere else. "
+    "The letter also tells of the weather, of the parcel before this one, and of a cousin who recommended the shop; "
+    "none of this matters. Answer with the word that is named at the end, as it stands there, and with nothing else. "
+)
 
-GOAL = 0.3
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """What one process took."""
+
+    wall: float
+    cpu: float
+    memory: float
+    code: int
+    others: float
+    """Cores that the rest of the machine kept busy meanwhile, the server left out."""
 
 
-async def instant(text: str) -> str:
-    return text
+@dataclass(frozen=True)
+class Server:
+    url: str
+
+    def tell(self, address: str = "stats") -> dict:
+        with urllib.request.urlopen(f"{self.url}/{address}") as said:  # noqa: S310  our own, on this machine
+            return json.loads(said.read())
 
 
-def in_a_thread(text: str) -> str:
-    return text
+@contextmanager
+def server_at(url: str | None) -> Iterator[Server]:
+    """The server that was named, or one of our own."""
+    if url is not None:
+        yield Server(url.rstrip("/"))
+        return
+    words = [sys.executable, str(HERE / "mock_server.py")]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        yield Server(process.stdout.readline().strip())
+        assert process.stdin is not None
+        process.stdin.close()
 
 
-def milliseconds_a_case(folder: Path, path: Path, task, cases: int, *, kept: bool) -> float:
-    store = folder / f"{task.__name__}.db" if kept else None
-    started = time.perf_counter()
-    run = evaluate(path, task, ["equals"], store=store)
-    taken = time.perf_counter() - started
-    assert len(run.results) == cases
-    assert all(result.verdict == "pass" for result in run.results)
-    return taken * 1_000 / cases
+def busy() -> float:
+    """Seconds that the cores of this machine have worked in all; 0 where nobody counts them."""
+    stat = Path("/proc/stat")
+    if not stat.exists():
+        return 0.0
+    user, nice, system, _, _, *interrupts = map(int, stat.read_text(encoding="ascii").splitlines()[0].split()[1:9])
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+
+
+def environment(server: Server) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("EVALMARK_")}
+    return plain | {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
+
+
+def start(words: list[str], folder: Path, server: Server) -> subprocess.Popen:
+    with (folder / "log.txt").open("a") as log:
+        return subprocess.Popen(words, cwd=folder, env=environment(server), stdout=log, stderr=log)
+
+
+def measured(words: list[str], folder: Path, server: Server) -> Taken:
+    """Run one command to its end."""
+    server.tell(f"config?latency_ms={LATENCY * 1_000}")
+    server.tell("reset")
+    before, served, started = busy(), server.tell()["cpu_s"], time.perf_counter()
+    process = start(words, folder, server)
+    _, status, used = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - started
+    cpu = used.ru_utime + used.ru_stime
+    rest = busy() - before - cpu - (server.tell()["cpu_s"] - served)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Taken(
+        wall=wall, cpu=cpu, memory=used.ru_maxrss / 1_024, code=process.returncode, others=max(0.0, rest / wall)
+    )
+
+
+def write_suite(folder: Path, cases: int, calls: int) -> None:
+    with (folder / "cases.jsonl").open("w", encoding="utf-8") as stream:
+        for number in range(cases):
+            word = f"word-{number}"
+            row = {"id": f"c{number}", "input": f"Letter {number}. {FILLER}[[ECHO:{word}]]", "expected": word}
+            stream.write(json.dumps(row) + "\n")
+    suite = {
+        "name": "letters",
+        "datasets": ["cases.jsonl"],
+        "target": {"model": "openai/mock"},
+        "metrics": ["equals"] if calls == 1 else ["factuality"],
+    }
+    (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+
+
+def command(*more: str, store: str = "evalmark.db") -> list[str]:
+    judge = ("--judge", "openai/judge-10")
+    return [sys.executable, "-m", "evalmark", "run", "suite.json", *judge, "-j", str(JOBS), "--store", store, *more]
+
+
+def floor(folder: Path, server: Server, calls: int) -> list[str]:
+    return [sys.executable, str(HERE / "floor.py"), str(folder / "cases.jsonl"), server.url, str(calls), str(JOBS)]
+
+
+def row(name: str, cases: int, calls: int, runs: list[Taken], note: str = "") -> None:
+    limit = cases * calls * LATENCY / JOBS
+    wall, cpu, memory, others = (
+        median(getattr(run, key) for run in runs) for key in ("wall", "cpu", "memory", "others")
+    )
+    print(
+        f"{name:<26}{wall:>8.2f}{wall / limit:>9.3f}{cpu * 1_000 / cases:>9.3f}{memory:>8.0f}{others:>9.2f}  {note}",
+        flush=True,
+    )
+
+
+def ended_well(taken: Taken, folder: Path, server: Server, calls: int) -> None:
+    said = server.tell()
+    assert taken.code == 0, (folder / "log.txt").read_text(encoding="utf-8")[-2_000:]
+    assert said["requests"] == calls, said
+    assert said["repeated"] == 0, said
+
+
+def against_the_floor(folder: Path, server: Server, cases: int, calls: int, runs: int) -> None:
+    write_suite(folder, cases, calls)
+    bare: list[Taken] = []
+    ours: list[Taken] = []
+    for number in range(runs):  # in turn, so that a noisy moment hits both
+        bare.append(measured(floor(folder, server, calls), folder, server))
+        ours.append(measured(command(store=f"{cases}-{calls}-{number}.db"), folder, server))
+        ended_well(ours[-1], folder, server, cases * calls)
+    name = f"{cases:,} x {calls}"
+    row(f"{name}  floor", cases, calls, bare)
+    goal = f"goal {GOALS[cases, calls]}" + (f", {MEMORY} MB" if cases > 2_000 else "")
+    row(f"{name}  evalmark", cases, calls, ours, goal)
+
+
+def from_the_journal(folder: Path, server: Server, cases: int) -> None:
+    """The same once more: nothing is asked."""
+    write_suite(folder, cases, 1)
+    store = f"{cases}-1-0.db"
+    if not (folder / store).exists():
+        ended_well(measured(command(store=store), folder, server), folder, server, cases)
+    taken = measured(command(store=store), folder, server)
+    ended_well(taken, folder, server, 0)
+    row(f"{cases:,} replayed", cases, 1, [taken], f"goal {REPLAYED} s")
+
+
+def killed_half_way(folder: Path, server: Server, cases: int) -> None:
+    """SIGKILL once half of the requests are out; then the same run goes on."""
+    write_suite(folder, cases, 1)
+    server.tell("reset")
+    process = start(command(store="killed.db"), folder, server)
+    while process.poll() is None and server.tell()["requests"] < cases // 2:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    time.sleep(2 * LATENCY)
+    unanswered = server.tell()["abandoned"]
+    resumed = start(command("--resume", store="killed.db"), folder, server)
+    assert resumed.wait() == 0, (folder / "log.txt").read_text(encoding="utf-8")[-2_000:]
+    said = server.tell()
+    assert said["unique_bodies"] == cases, said
+    lost = max(0, said["repeated"] - unanswered)
+    print(f"{cases:,}, killed half-way and resumed: {lost} answers lost, {said['repeated']} calls repeated")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", type=int, default=10_000)
-    cases = parser.parse_args().cases
-    with tempfile.TemporaryDirectory() as name:
+    parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
+    parser.add_argument("--runs", type=int, default=3, help="of those with 2,000 cases, of which the median counts")
+    parser.add_argument("--only", help="the rows that start with this: 2000, 10000, replayed, killed")
+    said = parser.parse_args()
+    wanted = lambda name: said.only is None or name.startswith(said.only)  # noqa: E731
+    with tempfile.TemporaryDirectory() as name, server_at(said.server) as server:
         folder = Path(name)
-        path = folder / "cases.jsonl"
-        with path.open("w", encoding="utf-8") as stream:
-            for number in range(cases):
-                text = f"question number {number}"
-                stream.write(json.dumps({"id": str(number), "input": text, "expected": text}) + "\n")
-        evaluate(path, instant, ["equals"], store=None, limit=10)  # imports are not what is measured
-        print(f"{cases:,} cases, ms a case (goal with a store: {GOAL})")
-        for task in (instant, in_a_thread):
-            kept = milliseconds_a_case(folder, path, task, cases, kept=True)
-            memory = milliseconds_a_case(folder, path, task, cases, kept=False)
-            print(f"  {task.__name__:<12} store {kept:.3f}   memory {memory:.3f}")
+        print(
+            f"{LATENCY * 1_000:.0f} ms, {JOBS} in flight{'seconds':>11}{'x limit':>9}{'ms/case':>9}{'MB':>8}{'others':>9}"
+        )
+        for cases, calls in SIZES:
+            if wanted(str(cases)):
+                against_the_floor(folder, server, cases, calls, said.runs if cases == SIZES[0][0] else 1)
+        if wanted("replayed"):
+            from_the_journal(folder, server, SIZES[-1][0])
+        if wanted("killed"):
+            killed_half_way(folder, server, SIZES[0][0])
 
 
 if __name__ == "__main__":
