@@ -237,7 +237,7 @@ def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
 
 def failed(response: Response, endpoint: Endpoint, what: str, fault: "CallFault" = "transient") -> ModelCallError:
     """The error for a response that holds no reply; `what` goes on after the name of the server."""
-    message = f"{endpoint.name}: {urlsplit(endpoint.base_url).netloc} {what}."
+    message = f"{endpoint.name}: {endpoint.host} {what}."
     attempt = Attempt(seconds=response.seconds, error=message, status=response.status, body=_start(response.body))
     wait = retry_after(response.headers) if fault == "transient" else None
     return ModelCallError(message, fault=fault, attempts=(attempt,), retry_after=wait)
@@ -304,4 +304,4 @@ def require_key(endpoint: Endpoint) -> None:
         ModelCallError: closed; the sentence names the variable that holds the key.
     """
     if (fault := missing_key(endpoint)) is not None:
-        raise ModelCallError(fault, fault="closed", attempts=(Attempt(seconds=0.0, error=fault),))
+        raise ModelCallError(fault, fault="closed")

@@ -140,6 +140,8 @@ def _closed(schema: Any) -> bool:
 
 _NESTED = ("items", "anyOf", "prefixItems")
 _NOT_STRICT = frozenset(
-    "allOf oneOf not if then else dependentRequired dependentSchemas patternProperties default "
-    "unevaluatedProperties propertyNames minProperties maxProperties contains".split()
+    (
+        *("allOf", "oneOf", "not", "if", "then", "else", "default", "contains", "patternProperties", "propertyNames"),
+        *("dependentRequired", "dependentSchemas", "unevaluatedProperties", "minProperties", "maxProperties"),
+    )
 )

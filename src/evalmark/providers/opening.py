@@ -1,0 +1,56 @@
+"""Models by their names."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evalmark.errors import ConfigError
+from evalmark.roles import ChatModel
+
+from .anthropic import AnthropicChat
+from .embeddings import Around, RemoteEmbedder
+from .gemini import GeminiChat
+from .http import Http
+from .names import BRIDGE, Endpoint, find_endpoint
+from .openai import OpenAIChat
+
+_OWN: Mapping[str, Callable[[Endpoint, Http, float], ChatModel]] = {
+    "anthropic": AnthropicChat,
+    "gemini": GeminiChat,
+}
+"""Providers with a form of their own; all others speak as OpenAI does."""
+
+
+def open_chat(
+    name: str, *, environ: Mapping[str, str], table: Mapping[str, Any], http: Http, within: float
+) -> ChatModel:
+    """The chat model that a name means; nothing is sent before its first call, and no key is needed before it.
+
+    `table` is `[tool.evalmark.models]`; `within` is how many seconds each attempt may take.
+
+    Raises:
+        ConfigError: the name means none; the sentence says what to write.
+    """
+    endpoint = find_endpoint(name, environ, table)
+    return _OWN.get(endpoint.provider, OpenAIChat)(endpoint, http, within)
+
+
+def open_embedder(
+    name: str,
+    *,
+    environ: Mapping[str, str],
+    table: Mapping[str, Any],
+    http: Http,
+    within: float,
+    around: Around | None = None,
+) -> RemoteEmbedder:
+    """The embedding model that a name means, for all providers that have some.
+
+    `around` sends each request of it: the place for limits and retries.
+
+    Raises:
+        ConfigError: the name means none, or its provider has no embedding models.
+    """
+    endpoint = find_endpoint(name, environ, table)
+    if endpoint.provider in ("anthropic", BRIDGE):
+        raise ConfigError(f"{name}: {endpoint.provider} has no embedding models here. Name one of another provider.")
+    return RemoteEmbedder(endpoint, http, within, around)
