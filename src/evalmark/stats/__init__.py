@@ -5,25 +5,32 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .agreement import cohen_kappa, krippendorff_alpha
     from .collect import summarise
     from .gate import GateVerdict, Outcome, judge
     from .intervals import LEVEL, Interval, clopper_pearson, wilson
     from .means import clustered_error, mean, mean_interval, share_interval
-    from .summary import Group, MetricSummary, Share, Summary, Tally
+    from .summary import Agreement, Group, MetricSummary, Pair, Share, Steadiness, Summary, Tally, WorstRow
 
 __all__ = [
     "LEVEL",
+    "Agreement",
     "GateVerdict",
     "Group",
     "Interval",
     "MetricSummary",
     "Outcome",
+    "Pair",
     "Share",
+    "Steadiness",
     "Summary",
     "Tally",
+    "WorstRow",
     "clopper_pearson",
     "clustered_error",
+    "cohen_kappa",
     "judge",
+    "krippendorff_alpha",
     "mean",
     "mean_interval",
     "share_interval",
@@ -34,18 +41,24 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "Agreement": "summary",
         "GateVerdict": "gate",
         "Group": "summary",
         "Interval": "intervals",
         "LEVEL": "intervals",
         "MetricSummary": "summary",
         "Outcome": "gate",
+        "Pair": "summary",
         "Share": "summary",
+        "Steadiness": "summary",
         "Summary": "summary",
         "Tally": "summary",
+        "WorstRow": "summary",
         "clopper_pearson": "intervals",
         "clustered_error": "means",
+        "cohen_kappa": "agreement",
         "judge": "gate",
+        "krippendorff_alpha": "agreement",
         "mean": "means",
         "mean_interval": "means",
         "share_interval": "means",

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from evalmark.values import Gate, count
@@ -114,12 +115,13 @@ def _missing(summary: Summary) -> int | None:
 
 
 def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
-    for name, needed in gate.thresholds.items():
-        found: dict[str, list[MetricSummary]] = {}
-        for group in summary.groups:
-            found.setdefault(group.target, []).extend(m for m in group.metrics if m.name == name)
-        for target, parts in found.items():
-            where = f" on {target}" if len(found) > 1 else ""
+    """A threshold is for the metric of its name, or for every judge of the metric that several share."""
+    targets = dict.fromkeys(group.target for group in summary.groups)
+    for wanted, needed in gate.thresholds.items():
+        names = dict.fromkeys(m.name for m in summary.metrics if wanted in (m.name, m.base)) or {wanted: None}
+        for target, name in product(targets, names):
+            parts = [m for g in summary.groups if g.target == target for m in g.metrics if m.name == name]
+            where = f" on {target}" if len(targets) > 1 else ""
             over = f" over all {len(parts)} datasets" if len(parts) > 1 else ""
             yield _mean(f"{name}{where}{over}", needed, parts, summary.missing)
 

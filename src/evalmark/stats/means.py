@@ -8,6 +8,7 @@ from evalmark.errors import need
 
 from .bootstrap import bca
 from .intervals import LEVEL, Interval, no_interval, wilson
+from .summary import Share
 
 FEW = 10
 """Below so many values from 0 to 1 no resampling can be trusted; the widest spread is assumed."""
@@ -55,6 +56,12 @@ def share_interval(
         return wilson(k, n, level)
     effective = _effective_number(passed, clusters, level)
     return wilson(k / n * effective, effective, level, method="Wilson, clustered by case")
+
+
+def share(flags: Sequence[int], clusters: Sequence[Hashable] | None = None, level: float = LEVEL) -> Share:
+    """So many of so many, with the interval of the share; `clusters` as in `share_interval`."""
+    n, yes = len(flags), sum(flags)
+    return Share(passed=yes, n=n, value=yes / n if n else None, interval=share_interval(flags, clusters, level))
 
 
 def _effective_number(passed: Sequence[float], clusters: Sequence[Hashable], level: float) -> float:

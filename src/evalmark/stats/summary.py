@@ -1,10 +1,10 @@
 """What a run came to: the figures every report prints and every gate reads."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from evalmark.values import Direction, Result, RunStatus
+from evalmark.values import Direction, Mode, Result, RunStatus
 
 from .intervals import Interval
 
@@ -41,6 +41,35 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorstRow:
+    """One of the worst scores of a metric, and what the scorer said of it."""
+
+    case: str
+    position: int
+    repeat: int
+    raw: Any
+    """What the scorer said: a number, a truth value or a name; None where it was something else."""
+    value: float | None
+    passed: bool | None
+    reason: str
+    """Its first 1,000 characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steadiness:
+    """What the scores of a metric tell of the judge that gave them; empty for metrics that ask none."""
+
+    flipped: Share | None = None
+    """Outputs that were judged several times with different verdicts, of all judged several times."""
+    order_decided: Share | None = None
+    """Comparisons whose winner changed with the order of the two answers, of all asked in both orders."""
+    weighting: Mapping[str, int] = field(default_factory=dict)
+    """How often a score was weighted by the probabilities of its tokens (`logprobs`), or why it was not (`plain: ...`)."""
+    unscored: Mapping[str, int] = field(default_factory=dict)
+    """Unusable judgements by kind: `judge_parse`, `judge_range`, `judge_refused` and so on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSummary:
     """One metric on one dataset and target."""
 
@@ -65,19 +94,74 @@ class MetricSummary:
     raw_mean: float | None
     """The mean in the scorer's own unit, where that differs from `mean`."""
     raw_unit: str
+    raw_interval: Interval | None
+    """The interval of `raw_mean`, where the unit is a scale with known ends: `1..5`, `%`."""
+    truths: bool
+    """Whether every score said yes or no; `mean` is then the share of yes."""
+    choices: Mapping[str, int]
+    """How often each choice was made, by name; empty where scores say no names."""
     bins: tuple[int, ...]
     """How the scores spread over ten equal steps from `low` to `high`; empty without scores."""
     low: float
     high: float
     pass_rate: Share
+    judge: str
+    """The model that judges; empty for metrics that ask none."""
+    base: str
+    """What the metric is called without its judge, where several judges share it; else empty."""
+    steadiness: Steadiness
+    worst: tuple[WorstRow, ...]
+    """The worst scores, the worst first; perfect ones are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """How two judges of one metric compare, on the outputs that both scored."""
+
+    judges: tuple[str, str]
+    same: Share
+    """Outputs of which both said exactly the same."""
+    kappa: float | None
+    """Cohen's kappa: agreement beyond luck. None where both always say one and the same, which shows nothing."""
+    interval: Interval
+    """Of `kappa`."""
+    difference: float | None
+    """Mean of what the second said minus what the first said, in the unit of the agreement."""
+    difference_interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far several judges of one metric agree, over all datasets and targets of a run."""
+
+    base: str
+    """The metric, without its judges."""
+    judges: tuple[str, ...]
+    level: Literal["nominal", "ordinal", "interval"]
+    """`nominal`: choices and truth values; `ordinal`: whole numbers of a scale; `interval`: other numbers."""
+    unit: str
+    """Of the differences; empty for values from 0 to 1."""
+    n: int
+    """Outputs that at least two judges scored."""
+    pairs: tuple[Pair, ...]
+    """Every two judges that have such an output in common."""
+    alpha: float | None
+    """Krippendorff's alpha over more than two judges, at `level`; None for two, and where it says nothing."""
+    interval: Interval | None
+    """Of `alpha`; None for two judges."""
+    most_common: str
+    """What was said most often; empty at level `interval`."""
+    prevalence: float | None
+    """Its share of everything said. Where it is near 1, kappa is low however often judges agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One dataset on one target."""
+    """One dataset on one target, each row on its own or as turns of a conversation."""
 
     dataset: str
     target: str
+    mode: Mode
     tally: Tally
     metrics: tuple[MetricSummary, ...]
 
@@ -93,6 +177,8 @@ class Summary:
     groups: tuple[Group, ...]
     worst: tuple[Result, ...]
     """The trials to look at first; none that passed."""
+    agreements: tuple[Agreement, ...]
+    """One for each metric that several judges share."""
 
     @property
     def metrics(self) -> tuple[MetricSummary, ...]:

@@ -1,0 +1,178 @@
+"""How far several judges of one metric agree, beyond what luck alone would bring about."""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Literal
+
+from .intervals import LEVEL, Interval, no_interval
+from .means import FEW, mean, mean_interval
+
+Scale = Literal["nominal", "ordinal", "interval"]
+
+
+def cohen_kappa(first: Sequence[float], second: Sequence[float], *, weighted: bool = False) -> float | None:
+    """How far two judges agree beyond luck: 1 always, 0 as often as luck has it; None when they show nothing.
+
+    Unweighted, two words are the same or not (Cohen 1960); `weighted` counts the square of how far two
+    numbers are apart (Cohen 1968, quadratic weights), which for numbers that are not whole is Lin's
+    coefficient of concordance. None of nothing, and of judges who both always say one and the same.
+
+    >>> round(cohen_kappa([1, 1, 1, 0, 0, 1, 0, 1], [1, 1, 0, 0, 0, 1, 0, 1]), 3)
+    0.75
+    >>> round(cohen_kappa([1, 2, 3, 4, 5], [1, 2, 3, 4, 4], weighted=True), 3)
+    0.944
+    """
+    return _kappa(first, second, weighted=weighted)[0]
+
+
+def kappa_interval(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    weighted: bool = False,
+    clusters: Sequence[Hashable] | None = None,
+    level: float = LEVEL,
+) -> Interval:
+    """The interval of `cohen_kappa`; `clusters` names the case of each output where cases were repeated.
+
+    From the influence of each output on kappa, which for outputs of different cases is the standard
+    error of Fleiss, Cohen and Everitt (1969).
+    """
+    found, influences = _kappa(first, second, weighted=weighted)
+    return _interval(found, influences, clusters, level)
+
+
+def krippendorff_alpha(units: Iterable[Sequence[float]], level: Scale = "nominal") -> float | None:
+    """How far any number of judges agree beyond luck, from what was said of each unit: 1 always, 0 as luck has it.
+
+    Units with fewer than two judgements tell nothing and are left out. None when nothing was said twice,
+    and when all judges always say one and the same. Krippendorff, Computing Krippendorff's
+    Alpha-Reliability (2011).
+
+    >>> krippendorff_alpha([[0, 1], [0, 1], [1, 0], [1, 0]])
+    -0.75
+    """
+    return _alpha(*_prepared(units, level))[0]
+
+
+def alpha_interval(
+    units: Iterable[Sequence[float]],
+    level: Scale = "nominal",
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    confidence: float = LEVEL,
+) -> Interval:
+    """The interval of `krippendorff_alpha` of units with at least two judgements, from the influence of each of them."""
+    found, influences = _alpha(*_prepared(units, level))
+    return _interval(found, influences, clusters, confidence)
+
+
+def _kappa(first: Sequence[float], second: Sequence[float], *, weighted: bool) -> tuple[float | None, list[float]]:
+    """Kappa, and how far each output pulls it up or down; the pulls add up to 0."""
+    n = len(first)
+    if len({*first, *second}) < 2:
+        return None, []
+    apart, by_luck = _squares(first, second) if weighted else _differences(first, second)
+    observed, expected = math.fsum(apart) / n, math.fsum(by_luck) / (2 * n)
+    if not math.isfinite(expected) or expected == 0:
+        return None, []
+    ratio = observed / expected
+    pulls = [
+        (ratio * (luck - 2 * expected) - (a - observed)) / expected for a, luck in zip(apart, by_luck, strict=True)
+    ]
+    return 1 - ratio, pulls
+
+
+def _differences(first: Sequence[float], second: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Whether each two words differ, and how often each would differ from a random word of the other judge."""
+    n, by_first, by_second = len(first), Counter(first), Counter(second)
+    apart = [float(x != y) for x, y in zip(first, second, strict=True)]
+    return apart, [2 - (by_second[x] + by_first[y]) / n for x, y in zip(first, second, strict=True)]
+
+
+def _squares(first: Sequence[float], second: Sequence[float]) -> tuple[list[float], list[float]]:
+    """The squared distance of each two numbers, and of each to a random number of the other judge."""
+    apart = [(x - y) * (x - y) for x, y in zip(first, second, strict=True)]
+    (one, spread_one), (other, spread_other) = _moments(first), _moments(second)
+    both = spread_one + spread_other
+    return apart, [(x - other) * (x - other) + (y - one) * (y - one) + both for x, y in zip(first, second, strict=True)]
+
+
+def _moments(values: Sequence[float]) -> tuple[float, float]:
+    centre = mean(values) or 0.0
+    return centre, math.fsum((x - centre) * (x - centre) for x in values) / len(values)
+
+
+def _prepared(units: Iterable[Sequence[float]], level: Scale) -> tuple[list[Sequence[float]], bool]:
+    """Units with at least two judgements; those of an ordinal scale as ranks, whose distances are the ordinal ones."""
+    told = [unit for unit in units if len(unit) > 1]
+    if level == "ordinal":
+        ranks = _ranks(Counter(x for unit in told for x in unit))
+        told = [[ranks[x] for x in unit] for unit in told]
+    return told, level == "nominal"
+
+
+def _ranks(counts: Mapping[float, int]) -> dict[float, float]:
+    """The mean rank of each value among all that were said."""
+    ranks, below = {}, 0
+    for value in sorted(counts):
+        ranks[value] = below + (counts[value] + 1) / 2
+        below += counts[value]
+    return ranks
+
+
+def _alpha(units: Sequence[Sequence[float]], nominal: bool) -> tuple[float | None, list[float]]:
+    """Alpha, and how far each unit pulls it up or down; the pulls add up to 0."""
+    said = [x for unit in units for x in unit]
+    n = len(said)
+    if len(set(said)) < 2:
+        return None, []
+    apart = [_apart(unit, nominal) / (len(unit) - 1) for unit in units]
+    total, slopes = _words_apart(said, units) if nominal else _numbers_apart(said, units)
+    if not math.isfinite(total) or total == 0:
+        return None, []
+    observed = math.fsum(apart)
+    ratio = (n - 1) * observed / total
+    # How alpha moves when a unit counts a little more, times the number of units.
+    moves = [
+        (ratio * slope - (n - 1) * a - observed * len(unit)) * len(units) / total
+        for a, slope, unit in zip(apart, slopes, units, strict=True)
+    ]
+    middle = math.fsum(moves) / len(moves)
+    return 1 - ratio, [move - middle for move in moves]
+
+
+def _apart(unit: Sequence[float], nominal: bool) -> float:
+    """The distances of all pairs within a unit."""
+    return math.fsum(float(x != y) if nominal else (x - y) * (x - y) for x, y in combinations(unit, 2))
+
+
+def _words_apart(said: Sequence[float], units: Sequence[Sequence[float]]) -> tuple[float, list[float]]:
+    """How many pairs of everything said differ, and how that number grows with each unit."""
+    n, counts = len(said), Counter(said)
+    return (n * n - sum(c * c for c in counts.values())) / 2, [
+        float(n * len(unit) - sum(counts[x] for x in unit)) for unit in units
+    ]
+
+
+def _numbers_apart(said: Sequence[float], units: Sequence[Sequence[float]]) -> tuple[float, list[float]]:
+    """The squared distances of all pairs of everything said, and how their sum grows with each unit."""
+    n, (centre, spread) = len(said), _moments(said)
+    return n * n * spread, [
+        len(unit) * n * spread + n * math.fsum((x - centre) * (x - centre) for x in unit) for unit in units
+    ]
+
+
+def _interval(
+    found: float | None, pulls: Sequence[float], clusters: Sequence[Hashable] | None, level: float
+) -> Interval:
+    if found is None:
+        return no_interval("there is nothing to tell agreement from", level)
+    if (len(pulls) if clusters is None else len(set(clusters))) < FEW:
+        return no_interval(f"fewer than {FEW} cases", level)
+    around = mean_interval([found + pull for pull in pulls], level, clusters=clusters, bounded=False)
+    if around.low is None or around.high is None:
+        return around
+    return Interval(low=max(-1.0, around.low), high=min(1.0, around.high), level=level, method=around.method)
