@@ -23,6 +23,8 @@ CATCH_FOREIGN_CODE = {
     "models/local.py:_tokenizer",
     "models/runtime.py:open_exact",
     "models/runtime.py:open_openvino",
+    "providers/bridge.py:_ask",
+    "providers/bridge.py:_model",
     "roles/copies.py:own",
     "roles/identity.py:_written",
     "roles/loading.py:load_object",

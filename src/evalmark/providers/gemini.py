@@ -1,6 +1,6 @@
-"""Gemini's generateContent as a chat model, and the wire form of its embeddings."""
+"""Gemini's generateContent as a chat model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -42,8 +42,8 @@ class GeminiChat:
         self._endpoint = endpoint
         self._http = http
         self._within = within
-        self._url = address(endpoint, "generateContent")
-        self._headers = key_headers(endpoint)
+        self._url = _address(endpoint)
+        self._headers = _headers(endpoint)
         self._ladder = Ladder()
 
     async def __call__(self, request: Request) -> Reply:
@@ -61,14 +61,13 @@ class GeminiChat:
         return read_reply(response, self._endpoint, form)
 
 
-def address(endpoint: Endpoint, method: str) -> str:
-    """Where a method of the model is asked for; the key never stands in it."""
+def _address(endpoint: Endpoint) -> str:
+    """Where the model is asked; the key never stands in it."""
     model = endpoint.model if "/" in endpoint.model else f"models/{endpoint.model}"
-    return f"{endpoint.base_url}/v1beta/{quote(model)}:{method}"
+    return f"{endpoint.base_url}/v1beta/{quote(model)}:generateContent"
 
 
-def key_headers(endpoint: Endpoint) -> dict[str, str]:
-    """The one header that carries the key, where there is one."""
+def _headers(endpoint: Endpoint) -> dict[str, str]:
     return {"x-goog-api-key": endpoint.key} if endpoint.key else {}
 
 
@@ -232,27 +231,3 @@ def _pair(candidate: Any) -> tuple[str, float] | None:
     text, logprob = found.get("token"), found.get("logProbability", 0.0)
     fits = isinstance(text, str) and type(logprob) in (int, float)
     return (str(text), float(logprob)) if fits else None
-
-
-def embeddings_body(texts: Sequence[str], endpoint: Endpoint, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What asks for the vectors of up to 100 texts at `address(endpoint, "batchEmbedContents")`.
-
-    `settings` may hold `dimensions`; others (`taskType`, …) go to Gemini as they are.
-    """
-    names = {"dimensions": "outputDimensionality"}
-    given = {names.get(name, name): plain(value) for name, value in settings.items() if value is not None}
-    model = endpoint.model if "/" in endpoint.model else f"models/{endpoint.model}"
-    return {"requests": [{"model": model, "content": {"parts": [{"text": text}]}, **given} for text in texts]}
-
-
-def embeddings_said(response: Response, endpoint: Endpoint) -> list[list[float]]:
-    """The vectors of a response, in the order of the texts.
-
-    Raises:
-        ModelCallError: it holds none.
-    """
-    found = said(response, endpoint).get("embeddings")
-    vectors = [each.get("values") if isinstance(each, dict) else None for each in found or []]
-    if not isinstance(found, list) or not all(isinstance(vector, list) and vector for vector in vectors):
-        raise failed(response, endpoint, "answered without vectors in `embeddings`")
-    return [vector for vector in vectors if vector is not None]

@@ -6,7 +6,7 @@ import io
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from json import JSONDecodeError
 from typing import Any, NamedTuple
@@ -65,6 +65,7 @@ class Http:
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._proxies = _proxies(environ or {})
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._others: dict[asyncio.AbstractEventLoop, list[Callable[[], Awaitable[None]]]] = {}
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Response:
         """The response, all of it, within so many seconds.
@@ -92,9 +93,16 @@ class Http:
             Response(answer.status, answer.headers, content, time.perf_counter() - started), answer.raw_headers, headers
         )
 
+    def close_too(self, close: Callable[[], Awaitable[None]]) -> None:
+        """Have something else closed with the connections that were made on the running loop."""
+        self._others.setdefault(asyncio.get_running_loop(), []).append(close)
+
     async def close(self) -> None:
         """Close the connections that were made on the running loop."""
-        if session := self._sessions.pop(asyncio.get_running_loop(), None):
+        loop = asyncio.get_running_loop()
+        for close in self._others.pop(loop, ()):
+            await close()
+        if session := self._sessions.pop(loop, None):
             await session.close()
 
     def _session(self) -> aiohttp.ClientSession:

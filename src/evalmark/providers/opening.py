@@ -7,6 +7,7 @@ from evalmark.errors import ConfigError
 from evalmark.roles import ChatModel
 
 from .anthropic import AnthropicChat
+from .bridge import BridgedChat
 from .embeddings import Around, RemoteEmbedder
 from .gemini import GeminiChat
 from .http import Http
@@ -28,9 +29,11 @@ def open_chat(
     `table` is `[tool.evalmark.models]`; `within` is how many seconds each attempt may take.
 
     Raises:
-        ConfigError: the name means none; the sentence says what to write.
+        ConfigError: the name means none, or needs pydantic-ai, which is not installed; the sentence says what to do.
     """
     endpoint = find_endpoint(name, environ, table)
+    if endpoint.provider == BRIDGE:
+        return BridgedChat(endpoint, http, within, environ=environ)
     return _OWN.get(endpoint.provider, OpenAIChat)(endpoint, http, within)
 
 
