@@ -186,9 +186,7 @@ def test_parameters_are_filled_by_their_names(function, got):
             Silent, "is a class. Name an instance of it, or a function.", id="a class of objects that cannot be asked"
         ),
         pytest.param(Prefixed, "is a class that needs 'prefix' to be made", id="a class that needs something"),
-        pytest.param(
-            OddlyAsked, "cannot fill parameter 'mood'", id="a class whose objects ask for something unknown"
-        ),
+        pytest.param(OddlyAsked, "cannot fill parameter 'mood'", id="a class whose objects ask for something unknown"),
         pytest.param(Bot.answer, "is a method without its object", id="a method of a class"),
         pytest.param(3, "is a value of type int, which cannot be called", id="a number"),
         pytest.param(None, "is a value of type NoneType", id="nothing"),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .assess import Assessment, assess_answer
     from .guard import Guard
     from .improvement import improve_answer, improve_answer_async
+    from .programs import dspy_metric
     from .verdicts import BlockedError, GuardVerdict
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "GuardVerdict",
     "Rules",
     "assess_answer",
+    "dspy_metric",
     "improve_answer",
     "improve_answer_async",
 ]
@@ -32,6 +34,7 @@ __getattr__ = deferred(
         "GuardVerdict": "verdicts",
         "Rules": "assess",
         "assess_answer": "assess",
+        "dspy_metric": "programs",
         "improve_answer": "improvement",
         "improve_answer_async": "improvement",
     },

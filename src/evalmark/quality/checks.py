@@ -86,36 +86,38 @@ def _loaded(name: str, settings: Settings, folder: Path) -> Embedder:
     return load_embedder(name, settings, (folder,))
 
 
-def bind_checks(checks: Any, embeddings: Embeddings, judged_by: Judge, timeout: float | None) -> Checks:
+def bind_checks(
+    who: str, checks: Sequence[Any], embeddings: Embeddings, judged_by: Judge, timeout: float | None = None
+) -> Checks:
     """Resolve and bind the checks, so that a guard that cannot work is refused when it is made.
+
+    `who` asks for them; every message starts with it.
 
     Raises:
         ConfigError: a check cannot be found, made or bound, two share a name, or one has no judge.
     """
-    if isinstance(checks, str | Mapping) or not isinstance(checks, Sequence) or not checks:
-        raise ConfigError("Guard: `checks` has to be a list of scorers, with at least one in it.")
-    bound = tuple(_bound(check) for check in checks)
+    bound = tuple(_bound(who, check) for check in checks)
     names = [one.name for one in bound]
-    faults = [f"Guard: two checks are called {n!r}; give one of them another `name`." for n in _twice(names)]
+    faults = [f"{who}: two checks are called {n!r}; give one of them another `name`." for n in _twice(names)]
     needy = next((one.name for one in bound if one.needs_judge and one.judge is None), None)
     judges = () if needy is None else (judged_by,) if judged_by else load(os.environ, Path.cwd()).judge
     if needy and len(judges) != 1:
         found = f" There are {', '.join(map(str, judges))}." if judges else ""
-        faults.append(f"Guard: {needy} needs a judge; name one with `judge=` or EVALMARK_JUDGE.{found}")
+        faults.append(f"{who}: {needy} needs a judge; name one with `judge=` or EVALMARK_JUDGE.{found}")
     if faults:
         raise ConfigError.of(faults)
     return Checks(bound=bound, embeddings=embeddings, judge=next(iter(judges), None), timeout=timeout)
 
 
-def _bound(check: Any) -> BoundScorer:
+def _bound(who: str, check: Any) -> BoundScorer:
     if isinstance(check, BoundScorer):
         return check
     if inspect.isclass(check) or not (callable(check) or isinstance(check, str | Mapping)):
         raise ConfigError(
-            f"Guard: {getattr(check, '__name__', type(check).__name__)!r} among `checks` is no scorer; pass a name, "
+            f"{who}: {getattr(check, '__name__', type(check).__name__)!r} is no scorer; pass a name, "
             "{name: settings}, a function, or an object of a scorer's class."
         )
-    asked = ask(check, "checks", (Path.cwd(),))
+    asked = ask(check, who, (Path.cwd(),))
     return as_scorer(asked.scorer, name=asked.name, threshold=asked.threshold)
 
 

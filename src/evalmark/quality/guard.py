@@ -77,7 +77,7 @@ class Guard:
 
     @functools.cached_property
     def _bound(self) -> Checks:
-        return bind_checks(self.checks, self.embeddings, self.judge, self.timeout)
+        return bind_checks("Guard", self.checks, self.embeddings, self.judge, self.timeout)
 
     def __call__(
         self,
@@ -228,7 +228,9 @@ def _faults(guard: Guard) -> list[str]:
     whole = isinstance(guard.max_passes, int) and not isinstance(guard.max_passes, bool)
     seconds = guard.timeout is None or (isinstance(guard.timeout, int | float) and guard.timeout > 0)
     judge = guard.judge is None or isinstance(guard.judge, ChatModel) or (isinstance(guard.judge, str) and guard.judge)
+    listed = isinstance(guard.checks, list | tuple) and guard.checks
     checks = (
+        (listed, "`checks` has to be a list of scorers, with at least one in it."),
         (guard.on_fail in get_args(OnFail), f"`on_fail` is {guard.on_fail!r}; it can be {_or(OnFail)}."),
         (guard.then in get_args(Then), f"`then` is {guard.then!r}; it can be {_or(Then)}."),
         (guard.then == "log" or guard.on_fail == "retry", "`then` says what `retry` ends with; set on_fail='retry'."),

@@ -17,6 +17,7 @@ from .given import Given
 from .identity import identity, name_of
 from .model import ModelTarget
 from .output import as_output, gathered, joined
+from .program import ProgramTarget, is_program, program_target
 
 OFFERS: Mapping[str, Callable[[Case], Any]] = {
     "input": lambda case: case.input,
@@ -61,9 +62,9 @@ class FunctionTarget:
 
 
 def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
-    """The thing as a target: a function, a callable, a runnable, or the `package.module:attribute` of one.
+    """The thing as a target: a function, a callable, a runnable, a program of DSPy, or where one is found.
 
-    Nothing is called yet. The module may lie in one of `folders`.
+    That is `package.module:attribute`. Nothing is called yet. The module may lie in one of `folders`.
 
     Raises:
         ConfigError: it is nothing that can be called, or one of its parameters cannot be filled.
@@ -71,10 +72,12 @@ def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
     name = thing if isinstance(thing, str) else name_of(thing)
     if isinstance(thing, str):
         thing = load_object(thing, folders, what="target")
-    if isinstance(thing, (FunctionTarget, Given, ModelTarget, FreshTarget)):
+    if isinstance(thing, (FunctionTarget, Given, ModelTarget, FreshTarget, ProgramTarget)):
         return thing
     if inspect.isclass(thing) and (method := _asked_by(thing)):
         return _fresh(thing, method, name)
+    if is_program(thing):
+        return program_target(thing, name)
     function = _function(thing, name)
     return FunctionTarget(
         name=name,
