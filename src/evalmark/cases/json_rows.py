@@ -1,9 +1,9 @@
 """Rows of JSON files: a list, an object with a list, or one object a line."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from evalmark.documents import MAX_ROW, JsonStream, PlacedError, first_letter, parse_json, text_chunks
+from evalmark.documents import MAX_ROW, JsonStream, PlacedError, first_letter, numbered_lines, parse_json, text_chunks
 
 from .rows import Reading, Row
 from .wrapper import LIST_KEYS, check_row, open_wrapper
@@ -63,28 +63,6 @@ def _parsed(line: str, name: str, number: int) -> Any:
         return parse_json(line, name, number)
     except PlacedError as fault:
         return fault
-
-
-def numbered_lines(chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
-    r"""The lines of a text with their numbers; of one longer than `MAX_ROW`, a bit more than that.
-
-    >>> list(numbered_lines(["a\nb", "c\n"]))
-    [(1, 'a'), (2, 'bc')]
-    """
-    number, rest, size = 1, list[str](), 0
-    for chunk in chunks:
-        first, *more = chunk.split("\n")
-        if size <= MAX_ROW:
-            rest.append(first)
-            size += len(first)
-        if not more:
-            continue
-        yield number, "".join(rest)
-        for number, line in enumerate(more[:-1], start=number + 1):  # noqa: B020  counts on
-            yield number, line
-        number, rest, size = number + 1, [more[-1]], len(more[-1])
-    if size:
-        yield number, "".join(rest)
 
 
 def _is_lines(reading: Reading) -> bool:

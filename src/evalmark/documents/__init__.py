@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .json_stream import Item, JsonStream
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
-    from .text import MAX_ROW, first_letter, known_encoding, read_text, text_chunks
+    from .text import MAX_ROW, first_letter, known_encoding, numbered_lines, read_text, text_chunks
     from .top import has_key
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "has_key",
     "known_encoding",
     "load_document",
+    "numbered_lines",
     "parse_json",
     "parse_yaml",
     "read_text",
@@ -54,6 +55,7 @@ __getattr__ = deferred(
         "has_key": "top",
         "known_encoding": "text",
         "load_document": "document",
+        "numbered_lines": "text",
         "parse_json": "strict_json",
         "parse_yaml": "strict_yaml",
         "read_text": "text",

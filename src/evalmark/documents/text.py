@@ -3,7 +3,7 @@
 import codecs
 import gzip
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -177,6 +177,28 @@ def first_letter(path: Path, encoding: str | None = None) -> str:
         if found := chunk.lstrip():
             return found[0]
     return ""
+
+
+def numbered_lines(chunks: Iterable[str]) -> Iterator[tuple[int, str]]:
+    r"""The lines of a text with their numbers; of one longer than `MAX_ROW`, a bit more than that.
+
+    >>> list(numbered_lines(["a\nb", "c\n"]))
+    [(1, 'a'), (2, 'bc')]
+    """
+    number, rest, size = 1, list[str](), 0
+    for chunk in chunks:
+        first, *more = chunk.split("\n")
+        if size <= MAX_ROW:
+            rest.append(first)
+            size += len(first)
+        if not more:
+            continue
+        yield number, "".join(rest)
+        for number, line in enumerate(more[:-1], start=number + 1):  # noqa: B020  counts on
+            yield number, line
+        number, rest, size = number + 1, [more[-1]], len(more[-1])
+    if size:
+        yield number, "".join(rest)
 
 
 def near(text: str, at: int) -> str:
