@@ -178,40 +178,44 @@ def test_the_model_is_told_everything_and_the_issues():
     improved(writer, "Unable to generate", issues=["It is too short."])
     system, user = writer.asked[0].messages
     assert (system.role, user.role) == ("system", "user")
-    (mark,) = set(re.findall(r"<<<([0-9a-f]{16}) ", user.content))
-    assert f"<<<{mark}" in system.content
-    wanted = (
-        f"<<<{mark} question\n{QUESTION}\n{mark}>>>",
-        f"<<<{mark} passage 1\nIda Holm built the bridge.\n{mark}>>>",
-        f"<<<{mark} passage 2\nIt has two towers.\n{mark}>>>",
-        f"<<<{mark} answer as it stands\nUnable to generate\n{mark}>>>",
-        (
-            f"<<<{mark} what is wrong with it\n"
-            "- Missing citations.\n"
-            "- Answer contains fallback phrase: 'Unable to generate'\n"
-            f"- It is too short.\n{mark}>>>"
+    (mark,) = set(re.findall(r'<data-([0-9a-f]{16}) name="', user.content))
+    assert f"<data-{mark}" in system.content
+    parts = {
+        "question": QUESTION,
+        "passage 1": "Ida Holm built the bridge.",
+        "passage 2": "It has two towers.",
+        "answer as it stands": "Unable to generate",
+        "what is wrong with it": (
+            "- Missing citations.\n- Answer contains fallback phrase: 'Unable to generate'\n- It is too short."
         ),
-    )
-    assert [part for part in wanted if part not in user.content] == []
+    }
+    wanted = [f'<data-{mark} name="{title}">\n{text}\n</data-{mark}>' for title, text in parts.items()]
+    assert user.content == "\n\n".join([*wanted, "Answer:"])
+
+
+def test_the_same_question_is_the_same_request_and_can_be_found_again():
+    writer = Writer(Reply(text=POOR))
     improved(writer)
-    assert mark not in writer.asked[1].messages[1].content  # drawn anew, so that nobody can know it
+    improved(writer)
+    improved(writer, "Ida.")
+    first, second, other = (request.hash for request in writer.asked)
+    assert first == second != other
 
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
 def test_no_text_leaves_its_fence(answer, contexts):
-    mark = "0123456789abcdef"
-    material = prompt_for(QUESTION, answer, contexts, ["Missing citations."], mark).material
-    opened, closed = (re.findall(pattern, material) for pattern in (f"<<<{mark} ", f"{mark}>>>"))
-    assert len(opened) == len(closed) == 3 + len(contexts)
-    assert ("No passages were found." in material) is (not contexts)
+    made = prompt_for(QUESTION, answer, contexts, ["Missing citations."])
+    assert (
+        made.material.count(f"<data-{made.mark} ") == made.material.count(f"</data-{made.mark}>") == 3 + len(contexts)
+    )
+    assert ("No passages were found." in made.material) is (not contexts)
 
 
 @given(st.text(alphabet="abc [1].:\n*", max_size=30))
 def test_an_echo_is_cut_off_and_nothing_else(answer):
-    mark = "0123456789abcdef"
-    prompt = prompt_for(QUESTION, POOR, ["a"], ["b"], mark).text
-    assert cleaned(f"{prompt} {answer}", mark) == answer.strip()
-    assert cleaned(answer, mark) == answer.strip()
+    prompt = prompt_for(QUESTION, POOR, ["a"], ["b"])
+    assert cleaned(f"{prompt.text} {answer}", prompt.mark) == answer.strip()
+    assert cleaned(answer, prompt.mark) == answer.strip()
 
 
 def test_the_log_has_figures_and_issues_and_no_texts(caplog):

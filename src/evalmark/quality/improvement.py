@@ -1,7 +1,6 @@
 """A better answer from a model that is told what is wrong, and only if it is better."""
 
 import logging
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -92,7 +91,7 @@ async def _improved(llm: Writer, task: Task, run_id: str | None) -> str:
         _log(run_id, task, found, Said(why="there is no issue"), [])
         return asked.answer
     issues = [*found, *task.told]
-    said = await written(llm, prompt_for(asked.question, asked.answer, asked.contexts, issues, secrets.token_hex(8)))
+    said = await written(llm, prompt_for(asked.question, asked.answer, asked.contexts, issues))
     left = [] if said.why else task.issues(said.text)
     if not said.why and not is_better(len(found), len(left), bool(task.told)):
         said = Said(text=said.text, why="it is no better")
