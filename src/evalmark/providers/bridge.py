@@ -97,6 +97,7 @@ class BridgedChat:
             model = self._models[loop] = _part("models").infer_model(self._given or self._endpoint.model)
             await model.__aenter__()
         except Exception as error:  # noqa: BLE001  the SDK of any provider
+            self._models.pop(loop, None)
             raise self._failed(error, "closed", 0.0) from None
 
         async def close() -> None:

@@ -25,8 +25,8 @@ _INSTRUCTION = (
     "It has to match this JSON Schema:\n"
 )
 _FORM_WORDS = re.compile(
-    "response_?format|json_?schema|json_?object|structured|output_?(?:format|config)|schema|grammar|guided|strict"
-    "|tool|function",
+    "response_?format|json_?schema|json_?object|json mode|mime|structured|output[_ ]?(?:format|config)|schema|grammar|guided"
+    "|strict|tool|function",
     re.IGNORECASE,
 )
 _MOST_KNOWN = 256
