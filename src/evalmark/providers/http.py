@@ -18,6 +18,7 @@ from evalmark.documents.strict_json import RefusedError, decode_at
 from evalmark.errors import ModelCallError
 from evalmark.values import Attempt, canonical
 
+from .lost import MOST_BYTES, TooLargeError, lost
 from .names import Endpoint, missing_key
 from .waiting import retry_after
 
@@ -25,8 +26,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from evalmark.errors import CallFault
 
-MOST_BYTES = 32 << 20
-"""A response that is larger is not read."""
 KEPT = 4096
 """Characters of a response that an Attempt keeps."""
 LEAST_SECRET = 16
@@ -88,7 +87,7 @@ class Http:
             )
             content = await _read(answer)
         except (aiohttp.ClientError, OSError, ValueError) as error:  # OSError: TimeoutError is one
-            raise _lost(error, url, within, time.perf_counter() - started) from None
+            raise lost(error, url, within, time.perf_counter() - started) from None
         return _without_secrets(
             Response(answer.status, answer.headers, content, time.perf_counter() - started), answer.raw_headers, headers
         )
@@ -162,28 +161,7 @@ async def _read(answer: aiohttp.ClientResponse) -> bytes:
 
 def _check(length: int) -> None:
     if length > MOST_BYTES:
-        raise _TooLargeError
-
-
-class _TooLargeError(ValueError):
-    """More than `MOST_BYTES`."""
-
-
-def _lost(error: Exception, url: str, within: float, seconds: float) -> ModelCallError:
-    """The error for a request that brought no response."""
-    message = f"{urlsplit(url).netloc}: {_cause(error, within)}"
-    return ModelCallError(message, fault="transient", attempts=(Attempt(seconds=seconds, error=message),))
-
-
-def _cause(error: Exception, within: float) -> str:
-    # What aiohttp's errors say of themselves may hold the address of a proxy with its password.
-    if isinstance(error, TimeoutError):
-        return f"no whole answer came within {within:g} s"
-    if isinstance(error, _TooLargeError):
-        return f"the answer is larger than {MOST_BYTES >> 20} MiB"
-    if isinstance(error, aiohttp.ClientProxyConnectionError):
-        return "the proxy cannot be reached"
-    return f"the connection failed ({type(error).__name__})"
+        raise TooLargeError
 
 
 def _without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], sent: Mapping[str, str]) -> Response:

@@ -1,0 +1,54 @@
+"""Why a request brought no response, in words of our own: those of the HTTP client may hold the password of a proxy."""
+
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from evalmark.errors import ModelCallError
+from evalmark.values import Attempt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from evalmark.errors import CallFault
+
+MOST_BYTES = 32 << 20
+"""A response that is larger is not read."""
+
+
+class TooLargeError(ValueError):
+    """More than `MOST_BYTES`."""
+
+
+_PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
+_CAUSES: tuple[tuple[type[Exception], str], ...] = (
+    (TimeoutError, "no whole answer came within {within:g} s"),
+    (TooLargeError, f"the answer is larger than {MOST_BYTES >> 20} MiB and was not read"),
+    (aiohttp.ClientHttpProxyError, f"the proxy answered {{status}}. {_PROXY}"),
+    (aiohttp.ClientProxyConnectionError, f"the proxy cannot be reached. {_PROXY}"),
+    (aiohttp.ClientConnectorCertificateError, "its certificate is not trusted: {reason}"),
+    (aiohttp.ClientConnectorError, "no connection could be made: {reason}"),
+    (aiohttp.ServerDisconnectedError, "the server closed the connection without an answer"),
+    (aiohttp.ClientPayloadError, "the answer broke off, or is not packed as it says"),
+    (aiohttp.ClientResponseError, "the answer is no HTTP"),
+    (aiohttp.InvalidURL, "this address cannot be asked"),
+    (OSError, "the connection broke: {reason}"),
+)
+"""The first kind that fits counts."""
+
+
+def lost(error: Exception, url: str, within: float, seconds: float) -> ModelCallError:
+    """The error for a request that brought no response."""
+    causes = (text for kind, text in _CAUSES if isinstance(error, kind))
+    text = next(causes, f"the request failed ({type(error).__name__})")
+    status = getattr(error, "status", None)
+    message = f"{urlsplit(url).netloc}: {text.format(within=within, status=status, reason=_reason(error))}."
+    # A certificate that is not trusted now will not be in a second.
+    fault: CallFault = "closed" if isinstance(error, aiohttp.ClientConnectorCertificateError) else "transient"
+    return ModelCallError(message, fault=fault, attempts=(Attempt(seconds=seconds, error=message),))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return str(getattr(error.certificate_error, "verify_message", "")) or "no reason given"
+    inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    return getattr(inner, "strerror", None) or type(inner).__name__
