@@ -1,0 +1,102 @@
+"""A model whose calls are durable before anything uses them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from evalmark.errors import ModelCallError, RunStoppedError, StoreError
+from evalmark.roles import ChatModel, Journal
+from evalmark.values import Attempt, Call, Reply, Request
+
+from .keyed import Keyed, keyed
+
+_BODIES = 6
+"""Responses that are kept with an error; a call may have failed two hundred times."""
+
+
+class Journaled:
+    """A model that keeps every call, good or bad, before it hands the reply on."""
+
+    def __init__(self, model: ChatModel, journal: Journal) -> None:
+        self.name, self.identity = model.name, model.identity
+        self._model, self._journal = model, journal
+        self._keeping: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, request: Request) -> Reply:
+        """The model's reply, durable. Raises what the model raises.
+
+        Raises:
+            RunStoppedError: the journal cannot be written.
+        """
+        request = keyed(request, self.identity)
+        try:
+            reply = await self._model(request)
+        except ModelCallError as error:
+            await self._keep(self._call(request, error=_told(error)))
+            raise
+        reply = replace(reply, key=request.kept_as)
+        await self._keep(self._call(request, reply))
+        return reply
+
+    def _call(self, request: Keyed, reply: Reply | None = None, error: str | None = None) -> Call:
+        return Call(
+            key=request.kept_as,
+            model=self.name,
+            identity=self.identity,
+            request=request.plain,
+            repeat=request.repeat,
+            use=request.use,
+            reply=reply,
+            error=error,
+            created=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        )
+
+    async def _keep(self, call: Call) -> None:
+        """Make the call durable, also when its caller is cancelled meanwhile: it has been paid for."""
+        task = asyncio.ensure_future(self._journal.keep(call))
+        self._keeping.add(task)
+        task.add_done_callback(self._kept)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait({task})
+            raise
+        except StoreError as error:
+            raise stopped_by(error) from error
+
+    def _kept(self, task: asyncio.Task[None]) -> None:
+        self._keeping.discard(task)
+        if not task.cancelled():
+            task.exception()  # the caller may be gone; asyncio would complain that nobody looked
+
+
+def announcing(journal: Journal) -> Callable[[Request], Awaitable[None]]:
+    """Tells the journal of each request that has a key, right before it goes out."""
+
+    async def announce(request: Request) -> None:
+        if isinstance(request, Keyed):
+            try:
+                await journal.sending(request.kept_as)
+            except StoreError as error:
+                raise stopped_by(error) from error
+
+    return announce
+
+
+def stopped_by(error: StoreError) -> RunStoppedError:
+    """The end of a run whose journal cannot be written: nothing more may be paid for."""
+    return RunStoppedError(f"No further model call is made, since the journal cannot be written: {error}")
+
+
+def _told(error: ModelCallError) -> str:
+    """The error of a call and all its attempts, as the journal keeps them; with the bodies of the last ones."""
+    last = len(error.attempts) - _BODIES
+    lines = (_line(number, attempt, number > last) for number, attempt in enumerate(error.attempts, start=1))
+    return "\n".join((str(error), *lines))
+
+
+def _line(number: int, attempt: Attempt, with_body: bool) -> str:
+    status = "no response" if attempt.status is None else f"status {attempt.status}"
+    body = f"\n{attempt.body}" if attempt.body and with_body else ""
+    return f"Attempt {number}, {status} after {attempt.seconds:.2f} s: {attempt.error}{body}"

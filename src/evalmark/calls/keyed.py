@@ -1,0 +1,40 @@
+"""A request on its way through the wrappers, with the key under which the journal will keep its call."""
+
+from dataclasses import dataclass
+
+from evalmark.roles import current_uses
+from evalmark.values import Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keyed(Request):
+    """A request whose place in its trial has been counted; the models inside see the plain one."""
+
+    plain: Request
+    kept_as: str
+    """The key."""
+    repeat: int
+    use: int
+
+
+def keyed(request: Request, identity: str) -> Keyed:
+    """The request with its key, which counts it as made in this trial; one that has a key already as it is."""
+    if isinstance(request, Keyed):
+        return request
+    uses = current_uses()
+    use = uses.next(request.hash)
+    return Keyed(
+        messages=request.messages,
+        schema=request.schema,
+        settings=request.settings,
+        logprobs=request.logprobs,
+        plain=request,
+        kept_as=request.key(identity, uses.repeat, use),
+        repeat=uses.repeat,
+        use=use,
+    )
+
+
+def plain(request: Request) -> Request:
+    """The request as it was made."""
+    return request.plain if isinstance(request, Keyed) else request

@@ -1,0 +1,37 @@
+"""A model whose calls count against the budget of the run."""
+
+from evalmark.errors import ModelCallError, RunStoppedError
+from evalmark.roles import ChatModel
+from evalmark.values import Reply, Request
+
+from .meter import Meter
+
+
+class Metered:
+    """A model that is asked while the budget lasts, and whose calls are counted."""
+
+    def __init__(self, model: ChatModel, meter: Meter) -> None:
+        self.name, self.identity = model.name, model.identity
+        self._model, self._meter = model, meter
+
+    async def __call__(self, request: Request) -> Reply:
+        """The model's reply. Raises what the model raises.
+
+        Raises:
+            RunStoppedError: the budget is reached; nothing was sent.
+        """
+        guess = self._meter.guess(self, request)
+        await self._meter.admit(guess)
+        try:
+            reply = await self._model(request)
+        except ModelCallError as error:
+            self._meter.failed(self.name, guess, error)
+            raise
+        except RunStoppedError:
+            self._meter.release(guess)
+            raise
+        except BaseException:
+            self._meter.broken_off(guess)
+            raise
+        self._meter.answered(self.name, guess, reply)
+        return reply

@@ -1,0 +1,90 @@
+"""A model that is asked again when it fails for a reason that may pass."""
+
+import asyncio
+from dataclasses import replace
+from random import Random
+
+from evalmark.errors import ModelCallError
+from evalmark.roles import ChatModel
+from evalmark.values import Attempt, Reply, Request, count
+
+from .patience import PATIENT, Patience
+from .throttle import too_long
+
+_LIMIT = 429
+_MOST_RETRIES = 200
+"""However little time passes between them."""
+
+
+class Retrying:
+    """A model that is asked again after faults that may pass, with a wait that is drawn anew each time.
+
+    Every call ends: with a reply, with an error that may not pass, or when patience does.
+    """
+
+    def __init__(self, model: ChatModel, patience: Patience = PATIENT, chance: Random | None = None) -> None:
+        self.name, self.identity = model.name, model.identity
+        self._model, self._patience = model, patience
+        self._chance = chance or Random()  # noqa: S311  jitter is no secret
+
+    async def __call__(self, request: Request) -> Reply:
+        """The model's reply; `attempts` are all that failed before it.
+
+        Raises:
+            ModelCallError: there is none; `attempts` are all that were made.
+        """
+        try:
+            return await self._model(request)
+        except ModelCallError as error:
+            return await self._again(request, error)
+
+    async def _again(self, request: Request, error: ModelCallError) -> Reply:
+        """The reply of a later attempt."""
+        clock = asyncio.get_running_loop().time
+        started, failed, faults = clock(), 0, 0
+        attempts: tuple[Attempt, ...] = ()
+        while True:
+            attempts += error.attempts
+            failed += 1
+            faults += not _met_a_limit(error)
+            seconds = clock() - started
+            if self._is_over(error, failed, faults, seconds):
+                raise _final(error, attempts, failed, seconds, self._patience) from None
+            await asyncio.sleep(self._wait(error, failed))
+            try:
+                reply = await self._model(request)
+            except ModelCallError as later:
+                error = later
+            else:
+                return replace(reply, attempts=(*attempts, *reply.attempts))
+
+    def _is_over(self, error: ModelCallError, failed: int, faults: int, seconds: float) -> bool:
+        """Whether the call is not to be sent again."""
+        patience = self._patience
+        return (
+            error.fault != "transient"
+            or (error.retry_after or 0.0) > patience.most_asked
+            or faults > patience.retries
+            or failed > _MOST_RETRIES
+            or seconds > patience.most_total
+        )
+
+    def _wait(self, error: ModelCallError, failed: int) -> float:
+        """Seconds until the next attempt: any time up to the backoff, and no sooner than the endpoint asks for."""
+        return max(error.retry_after or 0.0, self._chance.uniform(0.0, self._patience.backoff(failed)))
+
+
+def _met_a_limit(error: ModelCallError) -> bool:
+    return bool(error.attempts) and error.attempts[-1].status == _LIMIT
+
+
+def _final(
+    error: ModelCallError, attempts: tuple[Attempt, ...], failed: int, seconds: float, patience: Patience
+) -> ModelCallError:
+    """The error of the whole call."""
+    message = str(error)
+    if error.fault == "transient" and (error.retry_after or 0.0) > patience.most_asked:
+        message = too_long(error, patience)
+    elif failed > 1:
+        message = f"{message} It was sent {count(failed, 'time')} in {seconds:.0f} s."
+    return ModelCallError(message, fault=error.fault, attempts=attempts, retry_after=error.retry_after)
