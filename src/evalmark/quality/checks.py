@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from evalmark import api
 from evalmark.api.plan import ask
 from evalmark.engine import judge
-from evalmark.errors import ConfigError
+from evalmark.errors import ConfigError, ModelError, RunStoppedError
 from evalmark.models import CachedEmbedder, as_embedder, load_embedder
 from evalmark.roles import ChatModel, Embedder
 from evalmark.scoring import BoundScorer, as_scorer
@@ -46,7 +46,7 @@ class Checks:
             ModelError: the weights of the embedding model cannot be had.
         """
         async with self._ready() as ready:
-            return await judge(ready, case, output, self.timeout)
+            return await judge([Alone(one) for one in ready], case, output, self.timeout)
 
     @asynccontextmanager
     async def _ready(self) -> AsyncIterator[tuple[BoundScorer, ...]]:
@@ -54,6 +54,29 @@ class Checks:
         shared = CachedEmbedder(_embedder(self.embeddings)) if wants else None
         async with _opened(self.judge) as model:
             yield tuple(_with_models(bound, shared, model) for bound in self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A scorer outside of a run: where a run would end, since its judge may not be asked any more, it breaks."""
+
+    scorer: BoundScorer
+
+    @property
+    def name(self) -> str:
+        """The scorer's."""
+        return self.scorer.name
+
+    async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
+        """What the scorer says. Raises what it raises.
+
+        Raises:
+            ModelError: its judge may not be asked any more.
+        """
+        try:
+            return await self.scorer(case, output)
+        except RunStoppedError as stopped:
+            raise ModelError(str(stopped)) from stopped
 
 
 def _with_models(bound: BoundScorer, embedder: CachedEmbedder | None, model: ChatModel | None) -> BoundScorer:
@@ -69,7 +92,7 @@ async def _opened(wanted: Judge) -> AsyncIterator[ChatModel | None]:
     if not isinstance(wanted, str):
         yield wanted
         return
-    async with cast(Any, api).chat_model(wanted) as model:
+    async with api.chat_model(wanted) as model:
         yield model
 
 

@@ -55,6 +55,7 @@ def improve_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kn
     Raises:
         ConfigError: an argument is of the wrong kind, or a name stands for no model.
         ModelError: the model's endpoint is closed to us, or a function gave no text.
+        RunStoppedError: the endpoint of a model that was named is closed to us.
     """
     return now(
         improve_answer_async(

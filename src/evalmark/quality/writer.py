@@ -3,10 +3,10 @@
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from evalmark import api
-from evalmark.errors import ModelCallError, ModelError
+from evalmark.errors import ModelCallError, ModelError, RunStoppedError
 from evalmark.roles import ChatModel, Threads
 from evalmark.scorers.answer_quality import seen
 from evalmark.values import Request, Turn
@@ -45,6 +45,7 @@ async def written(writer: Writer, prompt: Prompt) -> Said:
     Raises:
         ConfigError: a name stands for no model.
         ModelError: the endpoint is closed to us, or a function gave something else than a text.
+        RunStoppedError: a model that was named may not be asked any more, since its endpoint is closed to us, say.
     """
     async with _opened(writer) as model:
         said = await (_replied(model, prompt) if isinstance(model, ChatModel) else _called(model, prompt))
@@ -57,7 +58,7 @@ async def _opened(writer: Writer) -> AsyncIterator[ChatModel | Callable[[str], A
     if not isinstance(writer, str):
         yield writer
         return
-    async with cast(Any, api).chat_model(writer) as model:
+    async with api.chat_model(writer) as model:
         yield model
 
 
@@ -65,8 +66,9 @@ async def _replied(model: ChatModel, prompt: Prompt) -> Said:
     messages = (Turn(role="system", content=prompt.instructions), Turn(role="user", content=prompt.material))
     try:
         reply = await model(Request(messages=messages))
-    except ModelCallError as error:
-        if error.fault == "closed":
+    except (ModelCallError, RunStoppedError) as error:
+        failed = error if isinstance(error, ModelCallError) else error.__cause__
+        if not isinstance(failed, ModelCallError) or failed.fault == "closed":
             raise
         return Said(why=f"{model.name} gave none: {error}")
     return Said(text=reply.text) if reply.status == "ok" else Said(why=f"the reply is {reply.status}")
