@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .checking import Checked, check
     from .conduct import Conduct, execute
     from .doctor import examine, own_version
     from .door import now
     from .evaluation import evaluate, evaluate_async
     from .files import save, write_whole
     from .ledger import Ledger, Memory
-    from .plan import Checked, Plan, Source, check
+    from .models import chat_model
+    from .plan import Plan, Source
     from .rag import RagJob, plan_rag
+    from .rescoring import Rescore, plan_rescore
     from .suite import Overrides, plan_suite
     from .validation import validate
 
@@ -27,7 +30,9 @@ __all__ = [
     "Overrides",
     "Plan",
     "RagJob",
+    "Rescore",
     "Source",
+    "chat_model",
     "check",
     "evaluate",
     "evaluate_async",
@@ -36,6 +41,7 @@ __all__ = [
     "now",
     "own_version",
     "plan_rag",
+    "plan_rescore",
     "plan_suite",
     "save",
     "validate",
@@ -45,15 +51,17 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
-        "Checked": "plan",
+        "Checked": "checking",
         "Conduct": "conduct",
         "Ledger": "ledger",
         "Memory": "ledger",
         "Overrides": "suite",
         "Plan": "plan",
         "RagJob": "rag",
+        "Rescore": "rescoring",
         "Source": "plan",
-        "check": "plan",
+        "chat_model": "models",
+        "check": "checking",
         "evaluate": "evaluation",
         "evaluate_async": "evaluation",
         "examine": "doctor",
@@ -61,6 +69,7 @@ __getattr__ = deferred(
         "now": "door",
         "own_version": "doctor",
         "plan_rag": "rag",
+        "plan_rescore": "rescoring",
         "plan_suite": "suite",
         "save": "files",
         "validate": "validation",

@@ -5,22 +5,23 @@ import os
 import platform
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import islice
 
-from evalmark.cases import BadRow
 from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
 from evalmark.errors import ConfigError
 from evalmark.roles import Recorded
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
-from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Trial, count
+from evalmark.values import Case, DatasetInfo, Metric, Run, count
 
+from .checking import Checked, check, refuse
 from .ledger import Ledger
-from .plan import Checked, Plan, check, refuse
+from .models import Door, Models
+from .plan import Plan
+from .reading import Reading, trials
 
 DEFAULTS = Settings()
 OWN_FILES = 32
@@ -37,9 +38,13 @@ class Conduct:
     """Where results go: a store, or `Memory()`."""
     settings: Settings = DEFAULTS
     resume: str | None = None
-    """The id of the unfinished run to go on with; None starts a new one."""
+    """The id of the run to go on with; None starts a new one."""
+    retry_errors: bool = False
+    """Whether trials that ended in an error are run again when the run is resumed."""
     limit: int | None = None
     """The most cases of each dataset; None: all."""
+    only: Callable[[Case, str], bool] | None = None
+    """Which cases of which dataset; None: all."""
     stop: asyncio.Event | None = None
     """Set from outside to finish early."""
     begun: Callable[[Run, Checked], None] | None = None
@@ -55,25 +60,49 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         ConfigError: the plan has faults; all of them are named and nothing was started.
         StoreError: the store cannot be used, or is full; what was acknowledged is kept.
     """
+    models = plan.models or Models(settings=conduct.settings)
     checked = await asyncio.to_thread(check, plan)
-    refuse([*checked.faults, *_limit_faults(conduct.limit)])
-    scorers, embedder = plan.scorers(conduct.ledger)
-    run = _begin(plan, conduct, tuple(scorer.metric for scorer in scorers))
+    unusable = Door(models, None).faults(plan.chat_models)
+    refuse([*checked.faults, *_limit_faults(conduct.limit), *unusable])
+    ledger = conduct.ledger
+    run = _begin(plan, conduct, tuple(scorer.metric for scorer in plan.bound().scorers))
+    said = dict.fromkeys(_sent_again(ledger, run, conduct))  # in order, each once
+    door = Door(models, ledger.journal(run.id), ledger.spending(run.id))
     if conduct.begun is not None:
         conduct.begun(run, checked)
-    rows: Counter[str] = Counter()
-    said: dict[str, None] = {}  # in order, each once
-    reading = _Reading(plan, conduct.ledger.recorded(run.id), conduct.limit, conduct.resume is not None, rows, said)
-    work = Work(trials=_trials(reading), target=plan.target, scorers=scorers, sink=conduct.ledger.sink(run.id))
-    jobs = _affordable(conduct.settings.jobs, said)
-    limits = Limits(jobs=jobs, timeout=plan.timeout or conduct.settings.timeout)
+    bound = plan.bound(ledger, door)
+    reading = Reading(plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said)
+    limits = Limits(jobs=_affordable(conduct.settings.jobs, said), timeout=plan.timeout or conduct.settings.timeout)
+    work = Work(
+        trials=trials(reading),
+        target=bound.target,
+        scorers=bound.single,
+        turn_scorers=bound.turns,
+        sink=ledger.sink(run.id),
+    )
     outcome: Outcome | None = None
     try:
         outcome = await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
     finally:
-        more = embedder.notes() if embedder is not None else ()
-        conduct.ledger.finish(_ended(run, outcome, rows, (*said, *more, *_notes(outcome))))
-    return conduct.ledger.run(run.id)
+        await door.close()
+        more = bound.embedder.notes() if bound.embedder is not None else ()
+        notes = (*said, *more, *door.meter.notes(), *_notes(outcome))
+        ledger.finish(replace(_ended(run, outcome, reading.rows, notes), spending=door.meter.spending()))
+    return ledger.run(run.id)
+
+
+def _sent_again(ledger: Ledger, run: Run, conduct: Conduct) -> tuple[str, ...]:
+    """What a resumed run has to repeat because nobody knows what came of it."""
+    lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
+    if not lost:
+        return ()
+    return (
+        f"{count(lost, 'model call')} {'was' if lost == 1 else 'were'} under way when the run broke off, and sent again.",
+    )
+
+
+def _recorded(conduct: Conduct, run: Run) -> Recorded:
+    return conduct.ledger.recorded(run.id, retry_errors=conduct.retry_errors)
 
 
 def _affordable(jobs: int, said: dict[str, None]) -> int:
@@ -104,7 +133,8 @@ def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
                 "and a run holds the answers of one. Go on with the flags and the code it began with, or leave --resume out."
             )
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
-        return replace(conduct.ledger.resume(kept.id), gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
+        taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
+        return replace(taken, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
     run = Run(
         id=new_run_id(),
         name=plan.name,
@@ -136,57 +166,24 @@ def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], notes: tuple[s
     whole = outcome is not None and not outcome.stopped
     return replace(
         run,
-        status="complete" if whole else "stopped" if outcome is None else "interrupted",
+        status="complete" if whole else "stopped" if outcome is None or outcome.reason else "interrupted",
         finished=_timestamp(),
         datasets=tuple(replace(info, rows=rows[info.name] if whole else None) for info in run.datasets),
         notes=run.notes + notes,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What reading a plan's datasets needs and leaves behind."""
-
-    plan: Plan
-    recorded: Recorded
-    limit: int | None
-    """The most cases of each dataset that are asked; what is recorded of later ones is kept."""
-    goes_on: bool
-    rows: Counter[str]
-    """Filled while reading: rows per dataset."""
-    said: dict[str, None]
-    """Filled while reading: notes."""
-
-
-def _trials(reading: _Reading) -> Iterator[Trial | Result]:
-    """Every trial that is not recorded yet, in order; rows that cannot be read come as results."""
-    plan = reading.plan
-    for source in plan.sources:
-        name = source.info.name
-        rows = source.read(lambda note: reading.said.setdefault(note))
-        for position, row in enumerate(rows if reading.goes_on else islice(rows, reading.limit)):
-            beyond = reading.limit is not None and position >= reading.limit
-            reading.rows[name] += not beyond
-            case = _stand_in(row, position) if isinstance(row, BadRow) else row
-            trial = Trial(case=case, dataset=name, target=plan.target.name, position=position)
-            for repeat in range(1 if isinstance(row, BadRow) else plan.repeat):
-                this = replace(trial, repeat=repeat) if repeat else trial
-                if not reading.recorded(this) and not beyond:
-                    yield this if not isinstance(row, BadRow) else Result(trial=this, output=Output(error=str(row)))
-
-
-def _stand_in(row: BadRow, position: int) -> Case:
-    return Case(id=f"row {position + 1}", metadata={"fault": row.message}, place=row.place)
-
-
 def _notes(outcome: Outcome | None) -> tuple[str, ...]:
-    if outcome is None or outcome.longest_block < 1:
+    if outcome is None:
         return ()
+    stopped = (outcome.reason,) if outcome.reason else ()
+    if outcome.longest_block < 1:
+        return stopped
     said = (
         f"Something kept the event loop to itself for {outcome.longest_block:.1f} s, and every other trial waited; "
         "is there blocking work in an `async` target or scorer? Without `async` it would get a thread of its own."
     )
-    return (said,)
+    return (*stopped, said)
 
 
 def _timestamp() -> str:

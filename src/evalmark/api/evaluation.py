@@ -7,16 +7,21 @@ from typing import Any, TypedDict, Unpack
 
 from evalmark.cases import as_cases
 from evalmark.errors import ConfigError
-from evalmark.roles import Target
-from evalmark.settings import Settings, load
+from evalmark.roles import ChatModel, Target
+from evalmark.settings import Replay, Settings, load
 from evalmark.store import open_store
 from evalmark.targets import Given, as_target
 from evalmark.values import Case, DatasetInfo, Gate, Result, Run
 
 from .conduct import Conduct, execute
 from .door import now
+from .judging import Judge, judged
 from .ledger import Memory, with_results
-from .plan import Plan, Source, ask, embedder_for, file_source
+from .models import Models
+from .plan import Asked, Plan, Source, ask, embedder_for, file_source
+
+SETTINGS = ("jobs", "timeout", "replay", "max_cost", "max_calls", "max_tokens")
+"""Options that are settings too."""
 
 Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
 Task = Callable[..., Any] | str | None
@@ -42,6 +47,16 @@ class Options(TypedDict, total=False):
     """Seconds a case may take."""
     limit: int
     """Only so many of the cases."""
+    judge: str | ChatModel | Sequence[str | ChatModel]
+    """Who judges, for scorers that ask a chat model: `provider/model`, an object, or several of them."""
+    replay: Replay
+    """`auto`: a recorded reply is used again; `off`, `record` or `strict`: see the page on model calls."""
+    max_cost: float
+    """US dollars that the model calls may come to."""
+    max_calls: int
+    """Model calls that may be sent."""
+    max_tokens: int
+    """Tokens, in and out, that the model calls may come to."""
 
 
 def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]) -> Run:
@@ -51,8 +66,8 @@ def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **op
     a `task` the answers that the rows bring along are scored. A scorer is a name, `{name: settings}`,
     or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
     inside a running loop (there, prefer `await evaluate_async(...)`). By name it takes the options
-    `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout` and `limit`; a run is kept in
-    `.evalmark/evalmark.db` unless `store` names another file or is None.
+    `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `judge`, `replay`, `max_cost`,
+    `max_calls` and `max_tokens`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
 
     >>> from evalmark import evaluate
     >>> run = evaluate([{"id": "1", "input": "ping", "expected": "pong"}], lambda text: "pong", ["equals"], store=None)
@@ -74,7 +89,7 @@ async def evaluate_async(
     if unknown:
         known = ", ".join(Options.__annotations__)
         raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {known}.")
-    settings = load(environ, Path.cwd(), {"jobs": options.get("jobs"), "timeout": options.get("timeout")})
+    settings = load(environ, Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
     limit = options.get("limit")
@@ -88,18 +103,34 @@ async def evaluate_async(
 
 def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, settings: Settings) -> Plan:
     here = Path.cwd()
-    asked = tuple(ask(wanted, "scorers", (here,)) for wanted in scorers)
+    models = Models(settings=settings)
+    judges = _judges(options.get("judge", settings.judge))
+    asked: list[Asked] = []
+    for wanted in scorers:
+        one = ask(wanted, "scorers", (here,))
+        asked += judged(one, judges if one.needs_judge else (), models)
     source = _source(data)
     target: Target = Given() if task is None else as_target(task, folders=(here,))
     return Plan(
         name=options.get("name") or source.info.name,
         sources=(source,),
         target=target,
-        asked=asked,
+        asked=tuple(asked),
+        models=models,
         embedder=embedder_for(asked, options.get("embeddings", settings.embeddings), settings, (here,)),
         repeat=options.get("repeat", 1),
         gate=options.get("gate"),
     )
+
+
+def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
+    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
+    for judge in several:
+        if not isinstance(judge, (str, ChatModel)):
+            raise ConfigError(
+                f"judge: {judge!r} is neither the name of a model, such as 'openai/NAME', nor a ChatModel."
+            )
+    return [Judge(model=judge, place=f"judge {judge!r}") for judge in several]
 
 
 def _source(data: Data) -> Source:

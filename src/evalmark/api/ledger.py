@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from evalmark.errors import StoreError
-from evalmark.roles import EmbeddingCache, Recorded, Sink
-from evalmark.values import Result, Run, Trial
+from evalmark.roles import EmbeddingCache, Journal, Recorded, Sink
+from evalmark.values import Call, Output, Result, Run, Spending, Trial
 
 if TYPE_CHECKING:
     from evalmark.roles.protocols import Vectors
@@ -17,15 +17,21 @@ class Ledger(EmbeddingCache, Protocol):
 
     def start(self, run: Run) -> None: ...
 
-    def resume(self, run_id: str) -> Run: ...
+    def resume(self, run_id: str, *, retry_errors: bool = False) -> Run: ...
 
-    def recorded(self, run_id: str) -> Recorded: ...
+    def recorded(self, run_id: str, *, retry_errors: bool = False) -> Recorded: ...
 
     def sink(self, run_id: str) -> Sink: ...
 
     def finish(self, run: Run) -> None: ...
 
     def run(self, reference: str) -> Run: ...
+
+    def journal(self, run_id: str | None = None) -> Journal: ...
+
+    def interrupted_calls(self, run_id: str) -> int: ...
+
+    def spending(self, run_id: str) -> tuple[Spending, ...]: ...
 
 
 def with_results(run: Run, results: Iterable[Result]) -> Run:
@@ -45,18 +51,19 @@ class Memory:
     def __init__(self) -> None:
         self._run: Run | None = None
         self._results: list[Result] = []
+        self._calls = _Calls()
 
     def start(self, run: Run) -> None:
         """Take the header of the run."""
         self._run = run
 
-    def resume(self, run_id: str) -> Run:
+    def resume(self, run_id: str, *, retry_errors: bool = False) -> Run:
         """Raises StoreError: nothing outlives memory."""
         raise StoreError(f"run {run_id!r} cannot be resumed without a store; name one with `store=`.")
 
-    def recorded(self, run_id: str) -> Recorded:
+    def recorded(self, run_id: str, *, retry_errors: bool = False) -> Recorded:
         """Nothing is recorded before the run."""
-        return lambda trial: False
+        return _Nothing()
 
     def sink(self, run_id: str) -> Sink:
         """The ledger is its own sink."""
@@ -82,3 +89,42 @@ class Memory:
 
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
         """Forget the vectors."""
+
+    def journal(self, run_id: str | None = None) -> Journal:
+        """Calls are kept as long as the ledger: two cases with the same request share one call."""
+        return self._calls
+
+    def interrupted_calls(self, run_id: str) -> int:
+        """None: what memory kept is gone with its process."""
+        return 0
+
+    def spending(self, run_id: str) -> tuple[Spending, ...]:
+        """Nothing was spent before the run."""
+        return ()
+
+
+class _Nothing:
+    """No trial is recorded."""
+
+    def __call__(self, trial: Trial) -> bool:
+        return False
+
+    def output(self, trial: Trial) -> Output | None:
+        return None
+
+
+class _Calls:
+    """A journal in memory."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Call] = {}
+
+    async def find(self, key: str) -> Call | None:
+        return self._kept.get(key)
+
+    async def sending(self, key: str) -> None:
+        """Nobody resumes what only memory knows."""
+
+    async def keep(self, call: Call) -> None:
+        if call.can_be_replayed:
+            self._kept[call.key] = call

@@ -1,23 +1,22 @@
 """A plan: everything an evaluation needs, checked before anything is spent."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from evalmark.cases import BadRow, Faults, ReadOptions, read_cases
+from evalmark.cases import BadRow, ReadOptions, read_cases
 from evalmark.documents import dataset_name
-from evalmark.errors import ConfigError, DataError
+from evalmark.errors import ConfigError
 from evalmark.models import CachedEmbedder, as_embedder, load_embedder
-from evalmark.roles import Embedder, EmbeddingCache, Target
+from evalmark.roles import ChatModel, Embedder, EmbeddingCache, Target
 from evalmark.scoring import BoundScorer, as_scorer, resolve
 from evalmark.settings import Settings
-from evalmark.targets import Given
-from evalmark.values import Case, DatasetInfo, Gate, fingerprint
+from evalmark.targets import Given, ModelTarget
+from evalmark.values import Case, DatasetInfo, Gate, Mode, Run, fingerprint
 
-CHECKED_ROWS = 1_000
-"""Rows of each dataset that are read and checked before the first trial."""
+from .models import Models
+
 AS_IT_IS = ReadOptions()
 
 
@@ -43,23 +42,51 @@ def file_source(path: Path, name: str = "", options: ReadOptions = AS_IT_IS) -> 
     )
 
 
+Through = Callable[[ChatModel], ChatModel]
+"""Puts what a run adds to its models around one: the journal, limits, a budget."""
+
+
+def as_it_is(model: ChatModel) -> ChatModel:
+    """The model without anything around it; nothing may be asked of it before the run."""
+    return model
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A scorer as it was asked for: not yet bound to an embedder."""
+    """A scorer as it was asked for: not yet bound to an embedder, nor to a judge that may be asked."""
 
     scorer: Callable[..., Any]
     name: str | None = None
     threshold: float | None = None
+    judge: ChatModel | None = None
+    """Who judges; None for scorers that ask no chat model."""
+    base: str = ""
+    """What the metric is called without its judge, where several judges share it."""
 
-    def bound(self, embedder: Embedder | None) -> BoundScorer:
+    def bound(self, embedder: Embedder | None, through: Through = as_it_is) -> BoundScorer:
         """The scorer as the engine wants it."""
-        return as_scorer(self.scorer, name=self.name, threshold=self.threshold, embedder=embedder)
+        judge = None if self.judge is None else through(self.judge)
+        scorer = as_scorer(self.scorer, name=self.name, threshold=self.threshold, embedder=embedder, judge=judge)
+        return replace(scorer, metric=replace(scorer.metric, base=self.base)) if self.base else scorer
+
+    @property
+    def mode(self) -> Mode:
+        """Whether it judges rows by themselves, or as the turns of one conversation."""
+        return "conversation" if getattr(self.scorer, "needs_history", False) else "single"
 
     @property
     def needs_embedder(self) -> bool:
         """Whether the run has to bring an embedding model; False where the scorer has a fault, which `check` names."""
         try:
             return self.bound(None).needs_embedder
+        except ConfigError:
+            return False
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether somebody has to judge; False where the scorer has a fault, which `check` names."""
+        try:
+            return self.bound(None).needs_judge
         except ConfigError:
             return False
 
@@ -78,7 +105,26 @@ def embedder_for(
     """The embedding model, loaded only if some scorer asks for one."""
     if not any(a.needs_embedder for a in asked):
         return None
+    if isinstance(wanted, str) and (remote := Models(settings=settings).embedder(wanted)) is not None:
+        return remote
     return load(wanted, settings, folders) if isinstance(wanted, str) else as_embedder(wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A plan's target and scorers, ready to be asked."""
+
+    target: Target
+    single: tuple[BoundScorer, ...]
+    """Those that judge rows by themselves."""
+    turns: tuple[BoundScorer, ...]
+    """Those that judge the turns of conversations."""
+    embedder: CachedEmbedder | None
+
+    @property
+    def scorers(self) -> tuple[BoundScorer, ...]:
+        """All of them."""
+        return (*self.single, *self.turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,28 +143,45 @@ class Plan:
     gate: Gate | None = None
     suite: str = ""
     notes: tuple[str, ...] = ()
+    models: Models | None = None
+    """Opens the chat models that the target and the scorers ask; None where they were handed over as objects."""
+    kept: Run | None = None
+    """The run whose outputs are judged anew; None: the target is asked."""
 
-    def scorers(self, cache: EmbeddingCache | None = None) -> tuple[tuple[BoundScorer, ...], CachedEmbedder | None]:
-        """The bound scorers, and the embedder they share, which keeps its vectors in `cache`."""
+    def bound(self, cache: EmbeddingCache | None = None, through: Through = as_it_is) -> Bound:
+        """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""
         shared = None if self.embedder is None else CachedEmbedder(self.embedder, cache)
-        return tuple(asked.bound(shared) for asked in self.asked), shared
+        scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
+        for asked in self.asked:
+            scorers[asked.mode].append(asked.bound(shared, through))
+        target = self.target
+        if isinstance(target, ModelTarget):
+            target = replace(target, model=through(target.model))
+        return Bound(
+            target=target, single=tuple(scorers["single"]), turns=tuple(scorers["conversation"]), embedder=shared
+        )
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """In which ways each row is asked: by itself, as a turn of a conversation, or both."""
+        found = {asked.mode for asked in self.asked}
+        return tuple(mode for mode in get_args(Mode) if mode in found)
+
+    @property
+    def chat_models(self) -> tuple[ChatModel, ...]:
+        """Every chat model that may be asked, each once."""
+        target = (self.target.model,) if isinstance(self.target, ModelTarget) and self.kept is None else ()
+        found = (*target, *(asked.judge for asked in self.asked if asked.judge is not None))
+        return tuple({model.identity: model for model in found}.values())
 
     @property
     def fingerprint(self) -> str:
         """Changes when the same case would be answered or scored differently."""
-        bound, _ = self.scorers()
+        bound = self.bound()
         embedder = self.embedder.fingerprint if self.embedder is not None else ""
         target = getattr(self.target, "fingerprint", self.target.name)
-        return fingerprint(target, [scorer.fingerprint for scorer in bound], embedder)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What the check before a run found out."""
-
-    rows: Mapping[str, int] = field(default_factory=dict)
-    """Per dataset, how many rows it has; only for those that were read to their end."""
-    faults: tuple[str, ...] = ()
+        kept = () if self.kept is None else (self.kept.id,)
+        return fingerprint(target, [scorer.fingerprint for scorer in bound.scorers], embedder, *kept)
 
 
 def ask(wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()) -> Asked:
@@ -147,68 +210,3 @@ def _only_item(wanted: Mapping[str, Any], place: str) -> tuple[str, Any]:
     if not isinstance(wanted, Mapping) or len(wanted) != 1:
         raise ConfigError(f"{place}: a scorer is a name, a callable or {{name: settings}}; found {wanted!r}.")
     return next(iter(wanted.items()))
-
-
-def check(plan: Plan, most: int | None = CHECKED_ROWS) -> Checked:
-    """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing."""
-    faults: list[str] = []
-    rows: dict[str, int] = {}
-    faults += _scorer_faults(plan)
-    if plan.repeat < 1:
-        faults.append(f"repeat must be at least 1, found {plan.repeat}.")
-    for source in plan.sources:
-        found, count = _row_faults(source, isinstance(plan.target, Given), most)
-        faults += found
-        if most is None or count < most:
-            rows[source.info.name] = count
-    return Checked(rows=rows, faults=tuple(faults))
-
-
-def _scorer_faults(plan: Plan) -> list[str]:
-    faults: list[str] = []
-    names: list[str] = []
-    for asked in plan.asked:
-        try:
-            names.append(asked.bound(plan.embedder).name)
-        except ConfigError as fault:
-            faults.append(str(fault))
-    if not plan.asked:
-        faults.append("no scorer is named, so nothing would be judged; name at least one under `metrics`.")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
-    known = set(names)
-    unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in known]
-    faults += [f"the gate has a threshold for {n!r}, but the metrics are {', '.join(sorted(known))}." for n in unknown]
-    return faults
-
-
-def _row_faults(source: Source, needs_answer: bool, most: int | None) -> tuple[list[str], int]:
-    faults = Faults(source.info.name)
-    count = 0
-    try:
-        for row in islice(source.read(_unheard), most):
-            count += 1
-            if isinstance(row, BadRow):
-                faults.add(str(row))
-            elif needs_answer and row.given is None:
-                faults.add(
-                    f"{row.place or row.id}: the row brings no answer, and no target is named that would give one. "
-                    'Fill in its `answer` (in JSON, "" is an empty one), or name a target.'
-                )
-    except DataError as fault:
-        faults.add(str(fault))
-    return faults.told(), count
-
-
-def refuse(faults: Iterable[str]) -> None:
-    """Raise one error for all faults, if there are any.
-
-    Raises:
-        ConfigError: there was at least one.
-    """
-    if found := list(faults):
-        raise ConfigError.of(found)
-
-
-def _unheard(note: str) -> None:
-    """Notes are heard once, when the run reads the rows."""

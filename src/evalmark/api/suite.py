@@ -1,19 +1,23 @@
 """A plan out of a suite file and what the command line says on top of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evalmark.cases import ReadOptions
+from evalmark.cases import ReadOptions, read_header
 from evalmark.errors import ConfigError
 from evalmark.models import load_embedder
 from evalmark.roles import Target
 from evalmark.scorers import flag_thresholds
 from evalmark.settings import Settings
-from evalmark.suites import Suite, TargetSpec, read_suite
-from evalmark.targets import Given, as_target
+from evalmark.suites import DatasetSpec, MetricSpec, Suite, TargetSpec, read_suite
+from evalmark.targets import Given, ModelTarget, as_target
 from evalmark.values import Gate
 
-from .plan import Asked, Loader, Plan, ask, embedder_for, file_source, refuse
+from .checking import refuse
+from .judging import FromFile, Judge, from_file, judged
+from .models import Models
+from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +28,8 @@ class Overrides:
     repeat: int | None = None
     embeddings: str | None = None
     timeout: float | None = None
+    judges: tuple[str, ...] = ()
+    """Models that judge in the place of those that the suite names."""
 
 
 def plan_suite(
@@ -35,54 +41,88 @@ def plan_suite(
         ConfigError: the suite, its target or a metric cannot be used; all faults are named at once.
     """
     suite = read_suite(path)
-    folders = (path.parent.resolve(), Path.cwd())
-    faults: list[str] = []
-    asked = _asked(suite, folders, faults)
-    place = f"--target {overrides.target}" if overrides.target else suite.target_place
-    target = _target(overrides.target or suite.target, place, folders, faults)
-    refuse(faults)
+    making = _Making(suite, Models(settings=settings), overrides)
+    asked = making.asked()
+    target = making.target()
+    refuse(making.faults)
     wanted = overrides.embeddings or suite.embeddings or settings.embeddings
     return Plan(
         name=suite.name,
-        sources=tuple(file_source(s.path, s.name, ReadOptions(**s.options)) for s in suite.datasets),
+        sources=_sources(suite.datasets),
         target=target,
         asked=asked,
-        embedder=embedder_for(asked, wanted, settings, folders, load),
+        embedder=embedder_for(asked, wanted, settings, making.folders, load),
         repeat=overrides.repeat or suite.repeat,
         timeout=overrides.timeout or suite.timeout,
         gate=_gate(suite, asked),
         suite=str(path),
-        notes=(*suite.notes, *_unused(suite)),
+        notes=(*suite.notes, *making.notes, *_unused(suite)),
+        models=making.models,
     )
 
 
-def _asked(suite: Suite, folders: tuple[Path, ...], faults: list[str]) -> tuple[Asked, ...]:
-    asked: list[Asked] = []
-    for metric in suite.metrics:
-        if metric.kind == "file":
-            faults.append(
-                f"{metric.place}: {metric.name} needs a judge, and this version asks no models yet; name a built-in scorer or module:attribute."
-            )
-            continue
-        settings = dict(metric.settings) | ({} if metric.threshold is None else {"threshold": metric.threshold})
+class _Making:
+    """A suite on its way to a plan; gathers everything that is wrong with it."""
+
+    def __init__(self, suite: Suite, models: Models, overrides: Overrides) -> None:
+        self.suite, self.models, self.overrides = suite, models, overrides
+        self.folders = (suite.path.parent.resolve(), Path.cwd())
+        self.faults: list[str] = []
+        self.notes: list[str] = []
+
+    def asked(self) -> tuple[Asked, ...]:
+        """The scorers of the suite, each once for each of its judges."""
+        found: list[Asked] = []
+        for metric in self.suite.metrics:
+            try:
+                one = self._metric(metric)
+                found += judged(one.asked, self._judges(metric, one) if one.asked.needs_judge else (), self.models)
+                self.notes += one.notes
+            except ConfigError as fault:
+                self.faults.append(str(fault))
+        return tuple(found)
+
+    def _metric(self, metric: MetricSpec) -> FromFile:
+        said = {"threshold": metric.threshold, "repeat": metric.repeat}
+        settings = {**metric.settings, **{name: value for name, value in said.items() if value is not None}}
+        if metric.path is not None:
+            return from_file(metric.path, settings, metric.place)
+        return FromFile(asked=ask({metric.name: settings}, metric.place, self.folders))
+
+    def _judges(self, metric: MetricSpec, one: FromFile) -> Sequence[Judge]:
+        """Who judges by a metric: a flag wins over the suite, the suite over the metric's file, that over settings."""
+        if self.overrides.judges:
+            return [Judge(model=name, place=f"--judge {name}") for name in self.overrides.judges]
+        if specs := metric.judges or (() if one.judge else self.suite.judges):
+            return [Judge(model=spec.model, settings=spec.settings, place=spec.place) for spec in specs]
+        names = (one.judge,) if one.judge else self.models.settings.judge
+        return [Judge(model=name, place=f"judge {name}") for name in names]
+
+    def target(self) -> Target:
+        """What is under test; a stand-in where it has a fault."""
+        wanted = self.overrides.target or self.suite.target
+        place = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
         try:
-            asked.append(ask({metric.name: settings}, metric.place, folders))
+            if wanted is None:
+                return Given()
+            if isinstance(wanted, TargetSpec):
+                model = self.models.chat(wanted.model)
+                return ModelTarget(model=model, system=wanted.system or "", settings=wanted.settings)
+            return as_target(wanted, folders=self.folders)
         except ConfigError as fault:
-            faults.append(str(fault))
-    return tuple(asked)
+            self.faults.append(f"{place}: {fault}")
+            return Given()
 
 
-def _target(name: str | TargetSpec | None, place: str, folders: tuple[Path, ...], faults: list[str]) -> Target:
-    if name is None:
-        return Given()
-    if isinstance(name, TargetSpec):
-        faults.append(f"{place}: {name.model} cannot be asked by this version; name a Python function that asks it.")
-        return Given()
-    try:
-        return as_target(name, folders=folders)
-    except ConfigError as fault:
-        faults.append(f"{place}: {fault}")
-        return Given()
+def _sources(datasets: Sequence[DatasetSpec]) -> tuple[Source, ...]:
+    """The datasets, each by the name that the suite gives, else by the one it gives itself, else by its file's."""
+    found = [(spec, ReadOptions(**spec.options)) for spec in datasets]
+    own = [None if spec.named else read_header(spec.path, options).name for spec, options in found]
+    names = [name or spec.name for name, (spec, _) in zip(own, found, strict=True)]
+    return tuple(
+        file_source(spec.path, name if names.count(name) == 1 else spec.name, options)
+        for name, (spec, options) in zip(names, found, strict=True)
+    )
 
 
 def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
@@ -96,7 +136,6 @@ def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
 
 def _unused(suite: Suite) -> tuple[str, ...]:
     """What the suite says that nothing acts on yet, so that nobody relies on it."""
-    said = {"baseline": suite.baseline, "judge": ", ".join(judge.model for judge in suite.judges)}
-    return tuple(
-        f"The suite's `{key}` ({value}) is read but not used by this version." for key, value in said.items() if value
-    )
+    if not suite.baseline:
+        return ()
+    return (f"The suite's `baseline` ({suite.baseline}) is read but not used by this version.",)

@@ -9,7 +9,7 @@ from evalmark.models import known_model, load_embedder
 from evalmark.roles import Embedder
 from evalmark.settings import Settings
 
-from .plan import check
+from .checking import check
 from .suite import plan_suite
 
 SUITE_ENDINGS = (".yaml", ".yml", ".json")

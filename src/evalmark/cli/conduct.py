@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalmark import api, report, stats, store
+from evalmark import api, cases, report, stats, store
 from evalmark.errors import ConfigError
 from evalmark.values import count
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evalmark.values import Run
 
 INTERRUPTED = 130
+STOPPED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +37,12 @@ class Show:
     again: str = ""
     """The command that takes the run up again, should it be interrupted."""
     limit: int | None = None
+    only: Sequence[str] = ()
+    """Which cases: all of these have to hold."""
     resume: str | None = None
     """A run's id, `newest`, or None for a new run."""
+    retry_errors: bool = False
+    """Whether what ended in an error is run again in the run that is taken up."""
     remarks: "Callable[[Summary], Sequence[str]] | None" = None
     """Further lines to print under the table."""
 
@@ -70,6 +75,9 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
     if run.status == "interrupted":
         complain(f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
         return INTERRUPTED
+    if run.status == "stopped":
+        complain(f"Stopped; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
+        return verdict.exit_code if verdict.exit_code == 1 else STOPPED
     return verdict.exit_code
 
 
@@ -97,13 +105,16 @@ async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", sh
         def begun(run: "Run", checked: "api.Checked") -> None:
             known = [checked.rows.get(source.info.name) for source in plan.sources]
             rows = [min(found, show.limit or found) for found in known if found is not None]
-            progress.begin(plan.name, sum(rows) * plan.repeat if len(rows) == len(known) else None)
+            total = sum(rows) * plan.repeat * len(plan.modes) if len(rows) == len(known) and not show.only else None
+            progress.begin(plan.name, total)
 
         conduct = api.Conduct(
             ledger=ledger,
             settings=settings,
-            resume=_resumed(plan, ledger, show.resume, show.again),
+            resume=_resumed(plan, ledger, show),
+            retry_errors=show.retry_errors,
             limit=show.limit,
+            only=cases.parse_filter(show.only) if show.only else None,
             stop=stop,
             begun=begun,
             watch=progress.recorded,
@@ -112,14 +123,20 @@ async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", sh
             return await api.execute(plan, conduct)
 
 
-def _resumed(plan: "api.Plan", ledger: "store.Store", wanted: str | None, again: str) -> str | None:
+def _resumed(plan: "api.Plan", ledger: "store.Store", show: Show) -> str | None:
     """The run to go on with; says which, or that a new one begins."""
-    if wanted is None:
-        _tell_of_unfinished(plan, ledger, again)
+    if show.resume is None:
+        _tell_of_unfinished(plan, ledger, show.again)
         return None
-    found = ledger.unfinished(plan.fingerprint, plan.suite) if wanted == NEWEST else ledger.run(wanted)
+    if show.resume != NEWEST:
+        found: Run | None = ledger.run(show.resume)
+    elif show.retry_errors:
+        found = next((run for run in ledger.runs() if (run.plan, run.suite) == (plan.fingerprint, plan.suite)), None)
+    else:
+        found = ledger.unfinished(plan.fingerprint, plan.suite)
     if found is None:
-        complain("No unfinished run of this suite with the same target and scorers; starting a new one.\n")
+        kind = "run" if show.retry_errors else "unfinished run"
+        complain(f"No {kind} of this suite with the same target and scorers; starting a new one.\n")
         return None
     complain(f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n")
     return found.id

@@ -36,12 +36,91 @@ Offline = Annotated[bool | None, typer.Option("--offline/--online", help="Fetch 
 Mode = Annotated[
     str | None, typer.Option("--mode", metavar="exact|fast", help="Arithmetic of the local embedding model [exact].")
 ]
+Judge = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge",
+        metavar="PROVIDER/MODEL",
+        help="The model that judges; wins over the suite's. Repeatable: each judges for itself.",
+    ),
+]
+Target = Annotated[
+    str | None, typer.Option("--target", metavar="MODULE:ATTR", help="What to test; wins over the suite's target.")
+]
+Embeddings = Annotated[
+    str | None,
+    typer.Option("--embeddings", metavar="NAME", help="Embedding model: a name, a folder or module:attribute."),
+]
+Repeat = Annotated[int | None, typer.Option("--repeat", min=1, max=MOST, help="How often each case is answered [1].")]
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="[RUN]",
+        help="Go on with an unfinished run of the suite; without RUN, the newest.",
+    ),
+]
+RetryErrors = Annotated[
+    str | None,
+    typer.Option(
+        "--retry-errors",
+        metavar="[RUN]",
+        help="Run what ended in an error again, in a run of the suite; without RUN, the newest.",
+    ),
+]
+Filter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        metavar="WHICH",
+        help="Only some cases: tag=NAME, id=PATTERN, dataset=PATTERN, metadata.KEY=PATTERN, or part of an id. "
+        "Repeatable: all have to hold.",
+    ),
+]
+Replay = Annotated[
+    str | None,
+    typer.Option(
+        "--replay",
+        metavar="MODE",
+        help="Recorded replies of models: auto uses them, off and record ask anew, strict sends nothing [auto].",
+    ),
+]
+MaxCost = Annotated[
+    float | None, typer.Option("--max-cost", metavar="DOLLARS", help="Stop before model calls come to more.")
+]
+MaxCalls = Annotated[
+    int | None, typer.Option("--max-calls", metavar="N", help="Stop before more model calls are sent.")
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option("--max-tokens", metavar="N", help="Stop before model calls come to more tokens, in and out."),
+]
+Connections = Annotated[
+    int | None, typer.Option("--connections", metavar="N", help="Model calls at the same time at one endpoint [as -j].")
+]
+Rpm = Annotated[float | None, typer.Option("--rpm", metavar="N", help="Requests a minute to one endpoint.")]
+Tpm = Annotated[float | None, typer.Option("--tpm", metavar="N", help="Tokens a minute to one endpoint.")]
+CallTimeout = Annotated[
+    float | None,
+    typer.Option("--call-timeout", metavar="SECONDS", help="Time limit of one attempt of a model call [120]."),
+]
+Retries = Annotated[
+    int | None, typer.Option("--retries", metavar="N", help="Further attempts after a fault that may pass [5].")
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table; reports and exit code only.")]
 
 
 def settings(**flags: Any) -> Settings:
     """The settings in force here, with what the command line says on top."""
     return load(os.environ, Path.cwd(), flags)
+
+
+def given(context: typer.Context) -> dict[str, Any]:
+    """What the command line says of settings, by their names; who judges is said to the suite instead."""
+    named = {"embedding_mode": context.params.get("mode"), **context.params}
+    return {
+        f.name: named[f.name] for f in fields(Settings) if f.name in named and f.name not in ("judge", "embeddings")
+    }
 
 
 SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model"}

@@ -16,6 +16,8 @@ from .words import NEWEST, once_more
 
 WORST_FIRST = (INTERRUPTED, 1, 3, 0)
 
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite files (YAML or JSON).")]
+
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
@@ -24,24 +26,27 @@ def add(app: typer.Typer) -> None:
 
 def run(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite files (YAML or JSON).")],
-    target: Annotated[
-        str | None, typer.Option(metavar="MODULE:ATTR", help="What to test; wins over the suite's target.")
-    ] = None,
-    repeat: Annotated[
-        int | None, typer.Option(min=1, max=flags.MOST, help="How often each case is answered [1].")
-    ] = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(metavar="[RUN]", help="Go on with an unfinished run of the suite; without RUN, the newest."),
-    ] = None,
-    embeddings: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Embedding model: a name, a folder or module:attribute.")
-    ] = None,
+    files: Files,
+    target: flags.Target = None,
+    judge: flags.Judge = None,
+    repeat: flags.Repeat = None,
+    resume: flags.Resume = None,
+    retry_errors: flags.RetryErrors = None,
+    embeddings: flags.Embeddings = None,
     output: flags.Reports = None,
     jobs: flags.Jobs = None,
     limit: flags.Limit = None,
+    filter: flags.Filter = None,  # noqa: A002  the flag's name
     timeout: flags.Timeout = None,
+    replay: flags.Replay = None,
+    max_cost: flags.MaxCost = None,
+    max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    connections: flags.Connections = None,
+    rpm: flags.Rpm = None,
+    tpm: flags.Tpm = None,
+    call_timeout: flags.CallTimeout = None,
+    retries: flags.Retries = None,
     mode: flags.Mode = None,
     offline: flags.Offline = None,
     store: flags.Store = None,
@@ -51,17 +56,18 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     """Run suites: every case through the target, every output past the scorers, and a verdict.
 
     Exit code 0: the gate holds. 1: it fails. 2: something is wrong with the call or the files, nothing
-    was started. 3: it cannot be told (errors, unscored cases, or no cases at all). 130: interrupted.
+    was started. 3: it cannot be told (errors, unscored cases, a budget is reached, or no cases at all).
+    130: interrupted.
     """
-    if len(files) > 1 and output:
-        raise ConfigError("-o writes one run; with several suites, run them one at a time or use `evalmark report`.")
-    if len(files) > 1 and resume not in (None, NEWEST):
-        raise ConfigError(f"--resume {resume} is one run; name only its suite, or leave the run's id out.")
-    settings = flags.settings(jobs=jobs, timeout=timeout, embedding_mode=mode, offline=offline, store=store)
-    overrides = api.Overrides(target=target, repeat=repeat, embeddings=embeddings, timeout=timeout)
+    _refuse_mixed(files, output, resume, retry_errors)
+    settings = flags.settings(**flags.given(context))
+    overrides = api.Overrides(
+        target=target, repeat=repeat, embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())
+    )
     with Progress(quiet=quiet) as progress:
         plans = [api.plan_suite(path, settings, overrides, progress.loading) for path in files]
-    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, resume=resume)
+    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=filter or ())
+    show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
     codes: list[int] = []
     for path, plan in zip(files, plans, strict=True):
         again = once_more(context.obj, [str(other) for other in files if other != path])
@@ -69,3 +75,14 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         if codes[-1] == INTERRUPTED:
             break
     raise typer.Exit(min(codes, key=WORST_FIRST.index))
+
+
+def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:
+    """Raises ConfigError for flags that cannot go together."""
+    if len(files) > 1 and output:
+        raise ConfigError("-o writes one run; with several suites, run them one at a time or use `evalmark report`.")
+    if resume and retry_errors:
+        raise ConfigError("--retry-errors goes on with what is unfinished too; leave --resume out.")
+    for flag, run_id in (("--resume", resume), ("--retry-errors", retry_errors)):
+        if len(files) > 1 and run_id not in (None, NEWEST):
+            raise ConfigError(f"{flag} {run_id} is one run; name only its suite, or leave the run's id out.")

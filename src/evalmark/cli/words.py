@@ -5,34 +5,40 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NEWEST = "newest"
-"""What a bare `--resume` stands for."""
+"""What a bare `--resume` or `--retry-errors` stands for."""
+OF_A_RUN = ("--resume", "--retry-errors")
+"""Flags that may stand with a run's id or without."""
+SUITES = (".json", ".yaml", ".yml")
 
 
-def with_resume_value(words: Sequence[str]) -> list[str]:
-    """Give a bare `--resume` its value, since it may stand with a run's id or without.
+def in_full(words: Sequence[str]) -> list[str]:
+    """Give a bare `--resume` or `--retry-errors` its value, and a suite that stands where a verb would its `run`.
 
-    >>> with_resume_value(["run", "suite.yaml", "--resume"])
+    >>> in_full(["run", "suite.yaml", "--resume"])
     ['run', 'suite.yaml', '--resume=newest']
-    >>> with_resume_value(["run", "--resume", "20261121-143205-k3f9", "suite.yaml"])
+    >>> in_full(["run", "--resume", "20261121-143205-k3f9", "suite.yaml"])
     ['run', '--resume', '20261121-143205-k3f9', 'suite.yaml']
+    >>> in_full(["tests/tutor.json", "-j", "4"])
+    ['run', 'tests/tutor.json', '-j', '4']
     """
-    return [
-        f"--resume={NEWEST}" if word == "--resume" and not _is_run(words[number + 1 : number + 2]) else word
+    verb = ["run"] if words and Path(words[0]).suffix in SUITES else []
+    return verb + [
+        f"{word}={NEWEST}" if word in OF_A_RUN and not _is_run(words[number + 1 : number + 2]) else word
         for number, word in enumerate(words)
     ]
 
 
 def once_more(words: Sequence[str], others: Sequence[str] = ()) -> str:
-    """The same command as a shell takes it, without `--resume` and without the `others` among its words.
+    """The same command as a shell takes it, without `--resume`, `--retry-errors` and without the `others` among its words.
 
     >>> once_more(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
     "evalmark run 'my suite.yaml' --store a.db"
     """
-    left_out = {number for number, word in enumerate(words) if word.startswith("--resume") or word in others}
-    left_out |= {number + 1 for number, word in enumerate(words) if word == "--resume"}
+    left_out = {number for number, word in enumerate(words) if word.startswith(OF_A_RUN) or word in others}
+    left_out |= {number + 1 for number, word in enumerate(words) if word in OF_A_RUN}
     return shlex.join(["evalmark", *(word for number, word in enumerate(words) if number not in left_out)])
 
 
 def _is_run(following: Sequence[str]) -> bool:
-    """Whether the word after `--resume` names a run: not a flag, not a file."""
+    """Whether the word after such a flag names a run: not a flag, not a file."""
     return bool(following) and not following[0].startswith("-") and not Path(following[0]).suffix

@@ -60,6 +60,16 @@ class Rubric:
         return self.metric.threshold
 
     @property
+    def needs_history(self) -> bool:
+        """Whether each row is judged as a turn of one conversation."""
+        return self.metric.needs_history
+
+    @property
+    def needs_example_output(self) -> bool:
+        """Whether a case without an expected answer cannot be judged."""
+        return self.metric.needs_example_output
+
+    @property
     def fingerprint(self) -> str:
         """Changes with the metric, with every word that a judge is told, and with how often it is asked."""
         shipped = "" if self.metric.template else fingerprint(packaged("rubric").data)

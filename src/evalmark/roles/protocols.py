@@ -79,7 +79,11 @@ class Journal(Protocol):
         ...
 
     async def keep(self, call: Call) -> None:
-        """Make the call durable, in the place of an earlier one with its key that could not be replayed."""
+        """Make the call durable, in the place of an earlier one with its key.
+
+        A call that cannot be replayed does not take the place of one that can. When the caller is cancelled meanwhile,
+        the call is kept all the same.
+        """
         ...
 
 
@@ -103,3 +107,7 @@ class Recorded(Protocol):
     """Which trials need not run again."""
 
     def __call__(self, trial: Trial) -> bool: ...
+
+    def output(self, trial: Trial) -> Output | None:
+        """What the target gave for a recorded trial; None where there is none."""
+        ...

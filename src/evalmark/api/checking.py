@@ -1,0 +1,119 @@
+"""The check before a run: every scorer bound, the first rows of every dataset read, nothing spent."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from evalmark.cases import BadRow, Faults
+from evalmark.errors import ConfigError, DataError
+from evalmark.targets import Given
+from evalmark.values import Case
+
+from .plan import Asked, Plan, Source
+
+CHECKED_ROWS = 1_000
+"""Rows of each dataset that are read and checked before the first trial."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the check before a run found out."""
+
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Per dataset, how many rows it has; only for those that were read to their end."""
+    faults: tuple[str, ...] = ()
+
+
+def check(plan: Plan, most: int | None = CHECKED_ROWS) -> Checked:
+    """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing."""
+    faults = _scorer_faults(plan)
+    rows: dict[str, int] = {}
+    if plan.repeat < 1:
+        faults.append(f"repeat must be at least 1, found {plan.repeat}.")
+    for source in plan.sources:
+        found = _read(source, plan, most)
+        faults += found.faults.told()
+        if most is None or found.count < most:
+            rows[source.info.name] = found.count
+    return Checked(rows=rows, faults=tuple(faults))
+
+
+def _scorer_faults(plan: Plan) -> list[str]:
+    faults: list[str] = []
+    names: list[str] = []
+    for asked in plan.asked:
+        try:
+            scorer = asked.bound(plan.embedder)
+        except ConfigError as fault:
+            faults.append(str(fault))
+        else:
+            names.append(scorer.name)
+            if scorer.needs_judge and scorer.judge is None:
+                faults.append(
+                    f"{scorer.name} needs a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
+                )
+    if not plan.asked:
+        faults.append("no scorer is named, so nothing would be judged; name at least one under `metrics`.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
+    known = {*names, *(asked.base for asked in plan.asked if asked.base)}
+    unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in known]
+    faults += [f"the gate has a threshold for {n!r}, but the metrics are {', '.join(sorted(known))}." for n in unknown]
+    return faults
+
+
+def refuse(faults: Iterable[str]) -> None:
+    """Raise one error for all faults, if there are any.
+
+    Raises:
+        ConfigError: there was at least one.
+    """
+    if found := list(faults):
+        raise ConfigError.of(found)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What reading the rows of one dataset shows."""
+
+    faults: Faults
+    count: int = 0
+    have_examples: bool = False
+
+    def add(self, row: Case | BadRow, *, needs_answer: bool) -> None:
+        self.count += 1
+        if isinstance(row, BadRow):
+            self.faults.add(str(row))
+            return
+        self.have_examples = self.have_examples or bool(row.liked)
+        if needs_answer and row.given is None:
+            self.faults.add(
+                f"{row.place or row.id}: the row brings no answer, and no target is named that would give one. "
+                'Fill in its `answer` (in JSON, "" is an empty one), or name a target.'
+            )
+
+
+def _read(source: Source, plan: Plan, most: int | None) -> _Rows:
+    needs_answer = isinstance(plan.target, Given) and plan.kept is None
+    rows = _Rows(Faults(source.info.name))
+    try:
+        for row in islice(source.read(_unheard), most):
+            rows.add(row, needs_answer=needs_answer)
+    except DataError as fault:
+        rows.faults.add(str(fault))
+    if rows.count and not rows.have_examples:
+        for asked in plan.asked:
+            if _needs_examples(asked):
+                rows.faults.add(
+                    f"{source.info.path or source.info.name}: the metric {asked.name or asked.scorer!r} needs example outputs, "
+                    "and no row of this dataset brings one; give its rows an `output`, or leave the pair out."
+                )
+    return rows
+
+
+def _needs_examples(asked: Asked) -> bool:
+    return bool(getattr(asked.scorer, "needs_example_output", False))
+
+
+def _unheard(note: str) -> None:
+    """Notes are heard once, when the run reads the rows."""

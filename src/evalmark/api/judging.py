@@ -1,0 +1,92 @@
+"""Who judges by which metric."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from evalmark.errors import ConfigError
+from evalmark.judges import Rubric, read_metric
+from evalmark.roles import ChatModel
+
+from .models import Configured, Models
+from .plan import Asked, ask
+
+METRIC_FILES = (".json", ".yaml", ".yml", ".prompty")
+FILE_SETTINGS = ("name", "threshold", "repeat", "judge")
+"""What a suite may say of a metric file; `judge` is read by the suite itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """A model that judges, by name or as an object, and how it is to be asked."""
+
+    model: str | ChatModel
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromFile:
+    """A metric file as a scorer."""
+
+    asked: Asked
+    judge: str | None = None
+    """The model that the file itself names."""
+    notes: tuple[str, ...] = ()
+
+
+def from_file(path: Path, settings: Mapping[str, Any], place: str) -> FromFile:
+    """The scorer of a metric file; `settings` may give it a `name`, a `threshold` and a `repeat` of its own.
+
+    Raises:
+        ConfigError: the file is no metric, something in it is wrong, or a setting is unknown.
+    """
+    unknown = [key for key in settings if key not in FILE_SETTINGS]
+    if unknown:
+        knows = ", ".join(FILE_SETTINGS)
+        raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {knows}.")
+    metric = read_metric(path)
+    name = str(settings.get("name") or metric.name)
+    rubric = Rubric(metric=replace(metric, name=name), repeat=settings.get("repeat"))
+    return FromFile(
+        asked=Asked(scorer=rubric, threshold=settings.get("threshold")), judge=metric.judge, notes=metric.notes
+    )
+
+
+def asked_for(name: str, place: str, folders: tuple[Path, ...]) -> FromFile:
+    """A scorer from what a command line calls it: a name, `module:attribute`, or a metric file.
+
+    Raises:
+        ConfigError: there is no such scorer, or the file is no metric.
+    """
+    if Path(name).suffix.lower() in METRIC_FILES:
+        return from_file(Path(name), {}, place)
+    return FromFile(asked=ask(name, place, folders))
+
+
+def judged(asked: Asked, judges: Sequence[Judge], models: Models) -> tuple[Asked, ...]:
+    """The scorer once for each of its judges; as it is where it asks for none.
+
+    With several judges, each one's scores go by the metric's name with the judge's in brackets.
+
+    Raises:
+        ConfigError: a name means no model.
+    """
+    if not judges:
+        return (asked,)
+    opened = [_opened(judge, models) for judge in judges]
+    if len(opened) == 1:
+        return (replace(asked, judge=opened[0]),)
+    name = asked.bound(None).name
+    return tuple(replace(asked, judge=judge, name=f"{name} [{judge.name}]", base=name) for judge in opened)
+
+
+def _opened(judge: Judge, models: Models) -> ChatModel:
+    if not isinstance(judge.model, str):
+        return judge.model
+    try:
+        model = models.chat(judge.model)
+    except ConfigError as fault:
+        raise ConfigError(f"{judge.place}: {fault}") from fault
+    return Configured(model=model, settings=judge.settings) if judge.settings else model

@@ -1,0 +1,225 @@
+"""The models of one command: opened by name, and what a run puts around them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import environ as own_environ
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalmark import calls, providers
+from evalmark.errors import ConfigError
+from evalmark.roles import ChatModel, Embedder, Journal
+from evalmark.settings import Settings, load
+from evalmark.values import Reply, Request, Spending
+
+if TYPE_CHECKING:
+    from evalmark.calls import Budget, Patience, Throttle
+    from evalmark.providers import Endpoint, Http
+    from evalmark.roles.protocols import Vectors
+
+DEFAULTS = Settings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configured:
+    """A model that is asked with settings of its own, unless the request has others."""
+
+    model: ChatModel
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    @property
+    def identity(self) -> str:
+        """The model's; settings are part of each request."""
+        return self.model.identity
+
+    async def __call__(self, request: Request) -> Reply:
+        """The model's reply. Raises what the model raises."""
+        return await self.model(replace(request, settings={**self.settings, **request.settings}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """Opens models by name, all over one pool of connections; nothing is sent before a run."""
+
+    settings: Settings = DEFAULTS
+    environ: Mapping[str, str] = field(default_factory=lambda: own_environ, repr=False)
+
+    @cached_property
+    def http(self) -> "Http":
+        """All connections; made, and the library behind it loaded, with the first model."""
+        return providers.Http(self.environ)
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        if "http" in self.__dict__:
+            await self.http.close()
+
+    def chat(self, name: str) -> ChatModel:
+        """The chat model of a name.
+
+        Raises:
+            ConfigError: the name means no model.
+        """
+        within = self.settings.call_timeout
+        return providers.open_chat(
+            name, environ=self.environ, table=self.settings.models, http=self.http, within=within
+        )
+
+    def embedder(self, name: str) -> Embedder | None:
+        """The embedding model behind a server that a name means; None where it means none.
+
+        Raises:
+            ConfigError: there is no such embedding model.
+        """
+        if not is_remote(name, self.settings.models):
+            return None
+        throttle = self.throttle()
+        return providers.open_embedder(
+            name,
+            environ=self.environ,
+            table=self.settings.models,
+            http=self.http,
+            within=self.settings.call_timeout,
+            around=lambda send: _patiently(send, name, throttle, self.patience),
+        )
+
+    def endpoint(self, model: ChatModel) -> "Endpoint | None":
+        """Where a model of ours is asked; None for an object of the user's."""
+        try:
+            found = providers.find_endpoint(model.name, self.environ, self.settings.models)
+        except ConfigError:
+            return None
+        return found if found.identity == model.identity else None
+
+    def throttle(self) -> "Throttle":
+        """The gate in front of one endpoint, as the settings want it."""
+        most = self.settings.connections or self.settings.jobs
+        pace = calls.Pace(start=most, most=most, rpm=_whole(self.settings.rpm), tpm=_whole(self.settings.tpm))
+        return calls.Throttle(pace, self.patience)
+
+    @property
+    def patience(self) -> "Patience":
+        """How often a call is sent again."""
+        return calls.Patience(retries=self.settings.retries)
+
+    @property
+    def budget(self) -> "Budget":
+        """What a run may come to."""
+        said = self.settings
+        return calls.Budget(max_cost=said.max_cost, max_calls=said.max_calls, max_tokens=said.max_tokens)
+
+
+def _whole(limit: float | None) -> int | None:
+    return None if limit is None else max(1, round(limit))
+
+
+def is_remote(name: str, table: Mapping[str, Any]) -> bool:
+    """Whether a name means a model behind a server, and not one on this machine.
+
+    >>> is_remote("openai/text-embedding-3-small", {}), is_remote("all-MiniLM-L6-v2", {})
+    (True, False)
+    """
+    provider = name.partition("/")[0]
+    return name in table or name.startswith("openai_compatible:") or provider in REMOTE
+
+
+REMOTE = ("azure", "gemini", "google", "mistral", "ollama", "openai", "openrouter")
+"""Providers of embedding models, as they stand before the slash of a name."""
+
+
+class Door:
+    """What one run puts around its models: journal, replay, limits, money; a throttle for each endpoint."""
+
+    def __init__(self, models: Models, journal: Journal | None, earlier: Sequence[Spending] = ()) -> None:
+        self._models, self._journal = models, journal
+        self._prices = calls.Prices(calls.read_prices(models.settings.models))
+        self.meter = calls.Meter(models.budget, earlier, self._prices)
+        self._throttles: dict[str, Throttle] = {}
+        self._made: dict[str, ChatModel] = {}
+
+    def __call__(self, model: ChatModel) -> ChatModel:
+        """The model as a run asks it; the same for the same model."""
+        if isinstance(model, Configured):
+            return replace(model, model=self(model.model))
+        if model.identity not in self._made:
+            conditions = calls.Conditions(
+                meter=self.meter,
+                throttle=self._throttle(model),
+                prices=self._prices,
+                journal=self._journal,
+                replay=self._models.settings.replay,
+                patience=self._models.patience,
+            )
+            self._made[model.identity] = calls.through(model, conditions)
+        return self._made[model.identity]
+
+    def _throttle(self, model: ChatModel) -> "Throttle":
+        endpoint = self._models.endpoint(model)
+        where = model.identity if endpoint is None else endpoint.host
+        if where not in self._throttles:
+            self._throttles[where] = self._models.throttle()
+        return self._throttles[where]
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._models.close()
+
+    def faults(self, models: Iterable[ChatModel]) -> list[str]:
+        """Why models cannot be asked as the settings want it; nothing is sent."""
+        inner = [model.model if isinstance(model, Configured) else model for model in models]
+        found = [self.meter.refuse_unknown(model) for model in inner]
+        if self._models.settings.replay != "strict":
+            endpoints = [endpoint for model in inner if (endpoint := self._models.endpoint(model)) is not None]
+            found += [_without_key(endpoint) for endpoint in endpoints]
+        return list(dict.fromkeys(fault for fault in found if fault))
+
+
+def _without_key(endpoint: "Endpoint") -> str | None:
+    fault = providers.missing_key(endpoint)
+    return fault and f"{fault} Recorded replies can be used without one: --replay strict."
+
+
+async def _patiently(
+    send: Callable[[], Awaitable["Vectors"]], name: str, throttle: "Throttle", patience: "Patience"
+) -> "Vectors":
+    """What one request for vectors gives, behind the same gate and with the same retries as a call."""
+    once = _Once(name, send)
+    await calls.Retrying(calls.Limited(once, throttle), patience)(_NO_WORDS)
+    return once.found
+
+
+_NO_WORDS = Request(messages=())
+
+
+class _Once:
+    """A request for vectors in the form of a chat model."""
+
+    def __init__(self, name: str, send: Callable[[], Awaitable["Vectors"]]) -> None:
+        self.name = self.identity = name
+        self._send = send
+
+    async def __call__(self, request: Request) -> Reply:
+        self.found = await self._send()
+        return Reply()
+
+
+@asynccontextmanager
+async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterator[ChatModel]:
+    """A chat model by its name, with retries, limits and budgets, and without a journal.
+
+    Raises:
+        ConfigError: the name means no model, or its key is missing.
+    """
+    models = Models(settings=settings or load(own_environ, Path.cwd()))
+    door = Door(models, None)
+    try:
+        yield door(models.chat(name))
+    finally:
+        await door.close()

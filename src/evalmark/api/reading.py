@@ -1,0 +1,123 @@
+"""The trials of a plan, read from its datasets as the run goes on."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from evalmark.cases import BadRow
+from evalmark.engine import Answered, Conversation, Said
+from evalmark.roles import Recorded
+from evalmark.values import Case, Mode, Output, Result, Run, Trial
+
+from .plan import Plan, Source
+
+if TYPE_CHECKING:
+    from .conduct import Conduct
+
+Item = Trial | Result | Answered | Conversation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What reading a plan's datasets needs and leaves behind."""
+
+    plan: Plan
+    recorded: Recorded
+    conduct: "Conduct"
+    said: dict[str, None]
+    """Filled while reading: notes."""
+    rows: Counter[str] = field(default_factory=Counter)
+    """Filled while reading: rows per dataset."""
+
+    def wants(self, row: Case | BadRow, dataset: str, position: int) -> bool:
+        """Whether the row is among those to be run; what is recorded of others is kept."""
+        conduct = self.conduct
+        if conduct.limit is not None and position >= conduct.limit:
+            return False
+        return conduct.only is None or (isinstance(row, Case) and conduct.only(row, dataset))
+
+
+def trials(reading: Reading) -> Iterator[Item]:
+    """Every trial that is not recorded yet, in order; rows that cannot be read come as results."""
+    if reading.plan.kept is not None:
+        yield from _kept(reading, reading.plan.kept)
+        return
+    for source in reading.plan.sources:
+        for mode in reading.plan.modes:
+            if mode == "conversation":
+                for repeat in range(reading.plan.repeat):
+                    yield Conversation(turns=_turns(reading, source, repeat))
+            else:
+                yield from _singles(reading, source)
+
+
+def _rows(reading: Reading, source: Source, mode: Mode) -> Iterator[tuple[int, Case | BadRow, bool]]:
+    """The rows with their places, and whether they are to be run; others may be recorded already."""
+    name, conduct = source.info.name, reading.conduct
+    counts = mode == reading.plan.modes[0]  # a dataset that is used both ways has its rows once
+    rows = source.read(lambda note: reading.said.setdefault(note))
+    for position, row in enumerate(rows if conduct.resume is not None else islice(rows, conduct.limit)):
+        wanted = reading.wants(row, name, position)
+        reading.rows[name] += counts and wanted
+        yield position, row, wanted
+
+
+def _singles(reading: Reading, source: Source) -> Iterator[Trial | Result]:
+    for position, row, wanted in _rows(reading, source, "single"):
+        trial = _trial(reading, source, row, position, "single")
+        for repeat in range(1 if isinstance(row, BadRow) else reading.plan.repeat):
+            this = replace(trial, repeat=repeat) if repeat else trial
+            if not reading.recorded(this) and wanted:
+                yield _item(this, row)
+
+
+def _turns(reading: Reading, source: Source, repeat: int) -> Iterator[Trial | Result | Said]:
+    """The rows of a dataset as one conversation, read when its turn comes."""
+    for position, row, wanted in _rows(reading, source, "conversation"):
+        if isinstance(row, BadRow) and repeat:
+            continue
+        trial = replace(_trial(reading, source, row, position, "conversation"), repeat=repeat)
+        if reading.recorded(trial):
+            if (output := reading.recorded.output(trial)) is not None:
+                yield Said(case=trial.case, output=output)
+        elif wanted:
+            yield _item(trial, row)
+
+
+def _trial(reading: Reading, source: Source, row: Case | BadRow, position: int, mode: Mode) -> Trial:
+    case = _stand_in(row, position) if isinstance(row, BadRow) else row
+    target = reading.plan.target.name
+    return Trial(case=case, dataset=source.info.name, target=target, position=position, mode=mode)
+
+
+def _item(trial: Trial, row: Case | BadRow) -> Trial | Result:
+    return Result(trial=trial, output=Output(error=str(row))) if isinstance(row, BadRow) else trial
+
+
+def _stand_in(row: BadRow, position: int) -> Case:
+    return Case(id=f"row {position + 1}", metadata={"fault": row.message}, place=row.place)
+
+
+def _kept(reading: Reading, run: Run) -> Iterator[Answered | Conversation]:
+    """The outputs of an earlier run, to be judged anew."""
+    for mode in reading.plan.modes:
+        for dataset in run.datasets:
+            found = _of(reading, run, dataset.name, mode)
+            if mode == "single":
+                yield from found
+            else:
+                for repeat in range(run.repeat):
+                    yield Conversation(turns=_of(reading, run, dataset.name, mode, repeat))
+
+
+def _of(reading: Reading, run: Run, dataset: str, mode: Mode, repeat: int | None = None) -> Iterator[Answered]:
+    for result in run.results:
+        trial = result.trial
+        if (trial.dataset, trial.mode) != (dataset, mode) or repeat not in (None, trial.repeat):
+            continue
+        wanted = reading.wants(trial.case, dataset, trial.position)
+        reading.rows[dataset] += wanted and trial.repeat == 0 and mode == reading.plan.modes[0]
+        if not reading.recorded(trial) and wanted:
+            yield Answered(trial=trial, output=result.output)

@@ -1,0 +1,104 @@
+"""A plan that judges the outputs of an earlier run anew; its target is not asked."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evalmark.errors import ConfigError
+from evalmark.models import load_embedder
+from evalmark.settings import Settings
+from evalmark.values import Case, DatasetInfo, Mode, Output, Run
+
+from .judging import Judge, asked_for, judged
+from .models import Models
+from .plan import Asked, Loader, Note, Plan, Source, embedder_for
+from .suite import Overrides, plan_suite
+
+AS_THE_SUITE_SAYS = Overrides()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescore:
+    """What `evalmark rescore` was asked for."""
+
+    run: Run
+    metrics: tuple[str, ...] = ()
+    """Scorers as names, files or `module:attribute`; empty: those of the suite."""
+    suite: Path | None = None
+    """Whose metrics, judge and gate count; None: those of the suite that the run was made with."""
+    overrides: Overrides = AS_THE_SUITE_SAYS
+
+
+def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedder) -> Plan:
+    """The plan that has new scorers judge what an earlier run kept.
+
+    Raises:
+        ConfigError: there is nothing to judge by, a metric or the suite cannot be used, or a metric
+            judges conversations and the run has none.
+    """
+    run = wanted.run
+    if wanted.metrics:
+        plan = _of_metrics(wanted, settings, load)
+    else:
+        suite = wanted.suite or (Path(run.suite) if run.suite else None)
+        if suite is None:
+            raise ConfigError(f"run {run.id} was made without a suite; name what judges with --metric or --suite.")
+        plan = plan_suite(suite, settings, replace(wanted.overrides, target=_NOT_ASKED), load)
+    plan = replace(plan, name=run.name, kept=run, repeat=run.repeat, target=_Kept(run.target), sources=_sources(run))
+    missing = set(plan.modes) - _modes(run)
+    if missing and run.results:
+        names = ", ".join(str(asked.name or asked.scorer) for asked in plan.asked if asked.mode in missing)
+        how = "as conversations" if "conversation" in missing else "row by row"
+        raise ConfigError(f"{names}: judges rows {how}, and run {run.id} did not ask them so; run its suite anew.")
+    return plan
+
+
+_NOT_ASKED = "evalmark.api.rescoring:not_asked"
+
+
+def not_asked(case: Case) -> None:
+    """Stands for the target while the suite is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The target of an earlier run, by its name; its outputs are known."""
+
+    name: str
+
+    async def __call__(self, case: Case) -> Output:
+        return Output(error="the target is not asked again")
+
+
+def _of_metrics(wanted: Rescore, settings: Settings, load: Loader) -> Plan:
+    here = Path.cwd()
+    models = Models(settings=settings)
+    asked: list[Asked] = []
+    for name in wanted.metrics:
+        one = asked_for(name, f"--metric {name}", (here,))
+        names = wanted.overrides.judges or ((one.judge,) if one.judge else settings.judge)
+        judges = [Judge(model=judge, place=f"--judge {judge}") for judge in names]
+        asked += judged(one.asked, judges if one.asked.needs_judge else (), models)
+    return Plan(
+        name=wanted.run.name,
+        sources=(),
+        asked=tuple(asked),
+        embedder=embedder_for(asked, wanted.overrides.embeddings or settings.embeddings, settings, (here,), load),
+        suite=wanted.run.suite,
+        models=models,
+    )
+
+
+def _sources(run: Run) -> tuple[Source, ...]:
+    return tuple(Source(info=replace(info, rows=None), read=_reader(run, info)) for info in run.datasets)
+
+
+def _reader(run: Run, info: DatasetInfo) -> Callable[[Note], Iterator[Case]]:
+    def read(note: Note) -> Iterator[Case]:
+        return (r.trial.case for r in run.results if r.trial.dataset == info.name and r.trial.repeat == 0)
+
+    return read
+
+
+def _modes(run: Run) -> set[Mode]:
+    return {result.trial.mode for result in run.results}
