@@ -105,7 +105,7 @@ def _read(source: Source, plan: Plan, most: int | None) -> _Rows:
         for asked in plan.asked:
             if _needs_examples(asked):
                 rows.faults.add(
-                    f"{source.info.path or source.info.name}: the metric {asked.name or asked.scorer!r} needs example outputs, "
+                    f"{source.info.path or source.info.name}: the metric {asked.bound(None).name!r} needs example outputs, "
                     "and no row of this dataset brings one; give its rows an `output`, or leave the pair out."
                 )
     return rows
