@@ -38,6 +38,8 @@ OURS = ("name", "description", "score")
 """Slots of a template that show what the metric itself says."""
 SECRETS = frozenset(("apikey", "authorization", "bearer", "password", "secret", "token"))
 """Settings that would stand in every recorded question."""
+SPARE = Measure(kind="scale")
+"""Stands for a measure with a fault."""
 LONGEST_SCALE = 101
 """Numbers of a scale that can be weighted with their probabilities."""
 
@@ -159,15 +161,19 @@ class _Reading:
         said = self.fields.text(at, score, "type")
         kind = self._kind(said)
         description = self.fields.text(at, score, "description") or ""
-        if kind == "scale":
-            low, high = (self.fields.whole(at, score, key) for key in ("min", "max"))
-            if low is not None and high is not None and low >= high:
-                self.fields.find((*at, "min"), f"is {low} and `max` is {high}; `min` has to be less than `max`.")
-                low, high = 0, 1
-            return Measure(kind=kind, description=description, low=low or 0, high=high or 1)
+        if kind in ("scale", None) and {"type", "min", "max"} & score.keys():
+            return self._scale(at, score, description, kind)
         self._unused(score, kind)
         options = self._options(score) if kind == "choice" else {}
         return Measure(kind=kind or "boolean", description=description, options=options)
+
+    def _scale(self, at: DataPath, score: Mapping[str, Any], description: str, kind: MeasureKind | None) -> Measure:
+        """A scale; where the type is wrong, at least its bounds are looked at."""
+        low, high = (self.fields.whole(at, score, key, needed=kind is not None) for key in ("min", "max"))
+        if low is not None and high is not None and low >= high:
+            self.fields.find((*at, "min"), f"is {low} and `max` is {high}; `min` has to be less than `max`.")
+        fits = low is not None and high is not None and low < high
+        return Measure(kind="scale", description=description, low=low or 0, high=high or 1) if fits else SPARE
 
     def _kind(self, said: str | None) -> MeasureKind | None:
         found: dict[str, MeasureKind] = {kind: kind for kind in KEYS}

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from evalmark.documents.json_walk import Step, walk
 from evalmark.documents.strict_json import RefusedError, decode_at
-from evalmark.values import Reply, canonical
+from evalmark.values import MAX_DEPTH, Reply, canonical
 
 from .faults import Fault
 
 MOST_TEXT = 200_000
 """Characters of a reply that are read; no verdict needs as many."""
 PATIENCE = 20
-"""How often each letter of the material may be read when it is searched for objects, before the search gives up."""
+"""How often each letter of a text may be read when it is searched for objects, before the search gives up."""
 
 _REFUSAL = re.compile(
     r"(?i)^\W*(?:(?:i['\u2019]?m|i am) (?:very |so |really )?(?:sorry|afraid|unable|not able|not comfortable)"
@@ -102,35 +102,44 @@ def _around(text: str, objects: Sequence[Found]) -> Fault | None:
     before, after = text[: last.start].rstrip(), text[last.end :].strip()
     if after != ("```" if before.lower().endswith(BLOCKS) else ""):
         return Fault("judge_parse", "there is more text after the JSON object, or its block is not closed")
-    prose, at = "", 0
-    for found in objects:
-        prose, at = prose + text[at : found.start], found.end
-    # An object inside one that is broken would be a part of the verdict, not the verdict.
-    if prose.count("{") != prose.count("}") or before.endswith(("[", ",", '"')):
-        return Fault("judge_parse", "the JSON object stands inside something that is no JSON")
+    pieces = _between(text, objects)
+    prose = "".join(pieces)
+    # An object inside one that is broken, or in a list, would be a part of the verdict, not the verdict.
+    if prose.count("{") != prose.count("}") or pieces[-1].rstrip().endswith("[") or pieces[-1].strip() == ",":
+        return Fault("judge_parse", "the JSON object stands inside something that is no JSON object")
     return None
+
+
+def _between(text: str, objects: Sequence[Found]) -> list[str]:
+    """What stands before each object, from the end of the one before it."""
+    ends = [0, *(found.end for found in objects)]
+    return [text[end : found.start] for end, found in zip(ends, objects, strict=False)]
 
 
 def objects_in(text: str) -> list[Found] | Fault:
     """The objects in a text, without those inside of others; a fault where one holds what JSON refuses."""
     found: list[Found] = []
+    left = PATIENCE * len(text) + 10_000
     at = text.find("{")
-    while at >= 0:
+    while at >= 0 and left > 0:
         try:
             value, end = decode_at(text, at)
-        except json.JSONDecodeError:
+        except json.JSONDecodeError as error:
+            left -= error.pos - at
             end = at + 1
         except RefusedError:
             return _refused(text, at)
         else:
             found.append(Found(at, end, value))
         at = text.find("{", end)
-    return found
+    return found if left > 0 else []
 
 
 def _refused(text: str, at: int) -> Fault:
     """What in the object at `at` is JSON in form only."""
     for step in walk(text, at):
+        if len(step.path) > MAX_DEPTH:
+            break
         if step.kind == "key" and step.earlier is not None:
             return Fault("judge_parse", "a name stands twice in the JSON object")
         if _is_endless(step):
