@@ -1,5 +1,6 @@
 """Why a request brought no response, in words of our own: those of the HTTP client may hold the password of a proxy."""
 
+import os
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -51,4 +52,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         return str(getattr(error.certificate_error, "verify_message", "")) or "no reason given"
     inner = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    return getattr(inner, "strerror", None) or type(inner).__name__
+    # asyncio puts a sentence of its own with the address in the place of the system's word; names have negative numbers.
+    number = getattr(inner, "errno", None)
+    return os.strerror(number) if number and number > 0 else getattr(inner, "strerror", None) or type(inner).__name__
