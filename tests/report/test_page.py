@@ -10,7 +10,7 @@ import pytest
 
 from evalmark.report import Options, as_html
 from evalmark.report.page import LONGEST
-from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, ToolCall, Trial, Turn
+from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Spending, ToolCall, Trial, Turn
 
 from .example import RUN
 
@@ -82,18 +82,23 @@ def everywhere(text):
         value=0.1,
         passed=False,
         reason=text,
-        detail={"sentences": [{"sentence": text, "supported": False}], text: text},
+        detail={"sentences": [{"sentence": text, "supported": False}], text: text, "weighting": text, "flipped": True},
     )
-    other = Score(name=text + "2", status="unscored", reason=text)
+    other = Score(name=text + "2", status="unscored", reason=text, detail={"unscored": text})
+    third = Score(name=text + "3", raw=text, value=0.2, detail={"order_consistent": False})
     answered = Output(
         value=text, contexts=(text,), tool_calls=(ToolCall(name=text, result=text),), metadata={text: text}
     )
+    trial = Trial(case=case, dataset=text, target=text)
     results = (
-        Result(trial=Trial(case=case, dataset=text, target=text), output=answered, scores=(score, other)),
-        Result(trial=Trial(case=case, dataset=text, target="other", position=1), output=Output(error=text)),
+        Result(trial=trial, output=answered, scores=(score, other, third)),
+        Result(trial=replace(trial, target="other", position=1), output=Output(error=text)),
+        Result(trial=replace(trial, target="third", mode="conversation"), output=answered, scores=(score,)),
     )
+    metrics = tuple(Metric(name=text + n, unit=text, judge=text + n, base=text) for n in ("", "2", "3"))
+    spending = (Spending(model=text, calls=1), Spending(model=text, unknown_cost=1))
     return Run(
-        id=text, name=text, created=text, target=text, datasets=(DatasetInfo(name=text, path=text),), metrics=(Metric(name=text, unit=text),),
+        id=text, name=text, created=text, target=text, datasets=(DatasetInfo(name=text, path=text),), metrics=metrics, spending=spending,
         suite=text, embedder=text, versions={text: text}, notes=(text,), results=results,
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from evalmark.report import Options, as_csv
 from evalmark.report.sheet import guarded, unguarded
 from evalmark.values import Case, Output, Result, Run, Score, Trial
 
+from . import judged
 from .example import RUN
 
 STARTS = ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"]
@@ -65,14 +66,14 @@ def result(value, *scores):
 def test_one_row_a_trial_and_five_columns_a_metric():
     header, *body = rows(RUN)
     assert len(body) == len(RUN.results)
-    assert all(len(row) == len(header) == 10 + 5 * 4 for row in body)
+    assert all(len(row) == len(header) == 10 + 5 * 4 + 1 for row in body)
     assert header[10:15] == [f"answer_correctness {part}" for part in ("value", "raw", "passed", "status", "reason")]
 
 
 def test_numbers_are_bare_and_truth_values_are_words():
     run = Run(id="r", name="", created="", results=(result(-2.5, Score(name="m", raw=-3, value=0.25, passed=False)),))
     lines = "".join(as_csv(run)).splitlines()
-    assert lines[1] == ",-2.5,0,,fail,0.5,,-2.5,,-2.5,0.25,-3,false,scored,"
+    assert lines[1] == ",-2.5,0,,fail,0.5,,-2.5,,-2.5,0.25,-3,false,scored,,single"
 
 
 def test_raw_keeps_every_character():
@@ -90,6 +91,14 @@ def test_without_times_there_is_no_column_for_them():
 def test_a_metric_that_only_some_trials_have_leaves_cells_empty():
     results = (result("a", Score(name="m", value=1.0)), result("b", Score(name="=n", value=0.5)))
     header, first, second = rows(replace(RUN, metrics=(), results=results))
-    assert header[10::5] == ["m value", "'=n value"]
-    assert first[10:] == ["1.0", "", "", "scored", "", *[""] * 5]
-    assert second[10:] == [*[""] * 5, "0.5", "", "", "scored", ""]
+    assert header[10::5] == ["m value", "'=n value", "mode"]
+    assert first[10:] == ["1.0", "", "", "scored", "", *[""] * 5, "single"]
+    assert second[10:] == [*[""] * 5, "0.5", "", "", "scored", "", "single"]
+
+
+def test_the_mode_and_the_judges_stand_behind_all_other_columns():
+    header, *body = rows(judged.RUN)
+    names = [metric.name for metric in judged.METRICS]
+    assert header[10 + 5 * len(names) :] == ["mode", *(f"{name} judge" for name in names if name != "edits")]
+    assert body[0][-7:] == ["single", judged.SMALL, judged.LARGE, *[judged.SMALL] * 3, judged.LARGE]
+    assert body[-1][-7:] == ["conversation", judged.SMALL, *[""] * 5]

@@ -5,19 +5,26 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .cases import one_case
     from .cleaning import clean
     from .digest import as_markdown
     from .document import as_json, as_jsonl
+    from .forecast import Forecast, MetricForecast, ModelForecast, plan
     from .junit import as_junit
+    from .listing import run_list
     from .options import Look, Options, Writer
     from .page import as_html
-    from .screen import one_case, run_list, terminal
+    from .screen import terminal
     from .sheet import as_csv
+    from .transcript import one_call
     from .writers import WRITERS, writer_for
 
 __all__ = [
     "WRITERS",
+    "Forecast",
     "Look",
+    "MetricForecast",
+    "ModelForecast",
     "Options",
     "Writer",
     "as_csv",
@@ -27,7 +34,9 @@ __all__ = [
     "as_junit",
     "as_markdown",
     "clean",
+    "one_call",
     "one_case",
+    "plan",
     "run_list",
     "terminal",
     "writer_for",
@@ -36,7 +45,10 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "Forecast": "forecast",
         "Look": "options",
+        "MetricForecast": "forecast",
+        "ModelForecast": "forecast",
         "Options": "options",
         "WRITERS": "writers",
         "Writer": "options",
@@ -47,8 +59,10 @@ __getattr__ = deferred(
         "as_junit": "junit",
         "as_markdown": "digest",
         "clean": "cleaning",
-        "one_case": "screen",
-        "run_list": "screen",
+        "one_call": "transcript",
+        "one_case": "cases",
+        "plan": "forecast",
+        "run_list": "listing",
         "terminal": "screen",
         "writer_for": "writers",
     },

@@ -1,20 +1,23 @@
 """A run as Markdown, for a pull request comment or a CI step summary."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from evalmark.stats import Group, Summary
-from evalmark.values import Result, Run, count
+from evalmark.values import Metric, Result, Run, count
 
-from . import wording
+from . import judged, wording
 from .cleaning import cut, one_line, shown
 from .options import PLAIN, Options, known
+from .spending import spent_lines
 
 _SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=]|:(?=//)")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?= |$)")
 _LONGEST = 2_000
 """Of a text inside a failing case, in characters: a GitHub step summary holds 1 MB in all."""
+_WORST_ROWS = 3
+"""Of each judged metric, of each dataset."""
 _SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔"}
 
 
@@ -25,11 +28,14 @@ def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLA
     yield " ".join(_safe(reason) for reason in verdict.reasons) + "\n\n"
     for group in summary.groups:
         yield from _group(group, summary)
+    lines = [(found.base, said) for found in summary.agreements for said in judged.agreement_lines(found)]
+    yield from _listed("### Judges compared", lines)
     if summary.worst:
         yield "### Worst cases\n\n"
-    limits = wording.thresholds(run)
+    metrics = wording.metrics_of(run)
     for result in summary.worst:
-        yield from _case(result, limits, run)
+        yield from _case(result, metrics, run)
+    yield from _listed("### Model calls", spent_lines(run) if options.times else [])
     yield from (f"> {_safe(note)}\n\n" for note in run.notes)
     yield f"<sub>{' · '.join(_facts(run, summary, options))}</sub>\n"
 
@@ -52,10 +58,10 @@ def _group(group: Group, summary: Summary) -> Iterator[str]:
     for metric in group.metrics:
         name = _safe(metric.name) + (" ↓" if metric.direction == "lower" else "")
         cells = [
-            f"{name} {_safe(metric.unit)}".strip(),
+            name,
             f"{metric.n:,}",
-            f"**{wording.figure(metric.mean, metric.unit)}**",
-            wording.interval(metric.interval, metric.unit),
+            f"**{_safe(wording.centre(metric))}** {_safe(wording.behind(metric))}".strip(),
+            wording.spread(metric),
             metric.interval.method,
             wording.share(metric.pass_rate),
             f"{metric.unscored:,}",
@@ -65,9 +71,23 @@ def _group(group: Group, summary: Summary) -> Iterator[str]:
     yield "\n"
     if any(metric.direction == "lower" for metric in group.metrics):
         yield "↓ lower is better\n\n"
+    yield from _listed("", judged.all_remarks(group))
+    rows = judged.worst_rows(group, _WORST_ROWS)
+    told = [(metric, f"{case}: {said} {cut(reason, _LONGEST)}") for metric, case, said, reason in rows]
+    if told:
+        yield from _listed("<details><summary>Worst verdicts</summary>", told)
+        yield "</details>\n\n"
 
 
-def _case(result: Result, limits: Mapping[str, float | None], run: Run) -> Iterator[str]:
+def _listed(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Lines under a heading, each behind what it is about; nothing where there are none."""
+    if lines:
+        yield f"{heading}\n\n" if heading else ""
+        yield from (f"- {_safe(about)}: {_safe(said)}\n" for about, said in lines)
+        yield "\n"
+
+
+def _case(result: Result, metrics: Mapping[str, Metric], run: Run) -> Iterator[str]:
     yield f"<details><summary>{_html(wording.name_of(result, run))} ({result.verdict})</summary>\n\n"
     case, output = result.trial.case, result.output
     rows = (("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error))
@@ -75,7 +95,7 @@ def _case(result: Result, limits: Mapping[str, float | None], run: Run) -> Itera
         if value is not None:
             yield f"{label}\n<pre>{_html(cut(shown(value), _LONGEST))}</pre>\n\n"
     for score in wording.telling(result):
-        said = [_safe(text) for text in (wording.standing(score, limits), cut(score.reason, _LONGEST)) if text]
+        said = [_safe(text) for text in (wording.standing(score, metrics), cut(score.reason, _LONGEST)) if text]
         yield f"- {_safe(score.name)}: {'; '.join(said)}\n"
         for sentence, closest in wording.unsupported(score).items():
             yield f"  - unsupported: {_safe(cut(sentence, _LONGEST))}{f' ({closest})' if closest else ''}\n"

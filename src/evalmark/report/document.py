@@ -1,4 +1,4 @@
-"""A run as JSON, whole or a line a result: version 1 of the format, described by the files in `schemas`."""
+"""A run as JSON, whole or a line a result: version 2 of the format, described by the files in `schemas`."""
 
 import json
 import math
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalmark.stats import GateVerdict, Interval, MetricSummary, Share, Summary, Tally
+from evalmark.stats import Agreement, GateVerdict, Interval, MetricSummary, Share, Summary, Tally
 from evalmark.values import Case, Output, Result, Run, Score, plain
 
 from .options import PLAIN, Options, known
 
-FORMAT = {"format": "evalmark-run", "version": 1}
+FORMAT = {"format": "evalmark-run", "version": 2}
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
 
 
@@ -42,20 +42,25 @@ def _text(value: Any) -> str:
 
 def _head(run: Run, options: Options) -> dict[str, Any]:
     times = {"id": run.id, "created": run.created, "finished": run.finished} if options.times else {}
-    return times | {
-        "name": run.name,
-        "status": run.status,
-        "target": run.target,
-        "suite": run.suite,
-        "plan": run.plan,
-        "embedder": run.embedder,
-        "repeat": run.repeat,
-        "datasets": plain(run.datasets),
-        "metrics": plain(run.metrics),
-        "gate": plain(run.gate),
-        "versions": plain(run.versions),
-        "notes": list(run.notes),
-    }
+    spent = {"spending": plain(run.spending)} if options.times else {}
+    return (
+        times
+        | {
+            "name": run.name,
+            "status": run.status,
+            "target": run.target,
+            "suite": run.suite,
+            "plan": run.plan,
+            "embedder": run.embedder,
+            "repeat": run.repeat,
+            "datasets": plain(run.datasets),
+            "metrics": plain(run.metrics),
+            "gate": plain(run.gate),
+            "versions": plain(run.versions),
+            "notes": list(run.notes),
+        }
+        | spent
+    )
 
 
 def _result(result: Result, options: Options) -> dict[str, Any]:
@@ -65,6 +70,7 @@ def _result(result: Result, options: Options) -> dict[str, Any]:
         "target": trial.target,
         "position": trial.position,
         "repeat": trial.repeat,
+        "mode": trial.mode,
         "verdict": result.verdict,
         "case": _case(trial.case),
         "output": _output(result.output, options),
@@ -128,13 +134,15 @@ def _summary(summary: Summary, options: Options) -> dict[str, Any]:
             {
                 "dataset": group.dataset,
                 "target": group.target,
+                "mode": group.mode,
                 "tally": _tally(group.tally, options),
                 "metrics": [_metric(metric) for metric in group.metrics],
             }
             for group in summary.groups
         ],
+        "agreements": [_agreement(found) for found in summary.agreements],
         "worst": [
-            {"dataset": t.dataset, "target": t.target, "case": t.case.id, "repeat": t.repeat}
+            {"dataset": t.dataset, "target": t.target, "case": t.case.id, "repeat": t.repeat, "mode": t.mode}
             for t in (result.trial for result in summary.worst)
         ],
     }
@@ -172,18 +180,57 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "interval": _interval(metric.interval),
         "raw_mean": metric.raw_mean,
         "raw_unit": metric.raw_unit,
+        "raw_interval": _interval(metric.raw_interval),
+        "truths": metric.truths,
+        "choices": dict(metric.choices),
         "bins": list(metric.bins),
         "low": metric.low,
         "high": metric.high,
         "pass_rate": _share(metric.pass_rate),
+        "judge": metric.judge,
+        "base": metric.base,
+        "flipped": _share(metric.steadiness.flipped),
+        "order_decided": _share(metric.steadiness.order_decided),
+        "weighting": dict(metric.steadiness.weighting),
+        "unscored_by_kind": dict(metric.steadiness.unscored),
+        "worst": plain(metric.worst),
     }
 
 
-def _share(share: Share) -> dict[str, Any]:
+def _agreement(found: Agreement) -> dict[str, Any]:
+    return {
+        "base": found.base,
+        "judges": list(found.judges),
+        "level": found.level,
+        "unit": found.unit,
+        "n": found.n,
+        "alpha": found.alpha,
+        "interval": _interval(found.interval),
+        "most_common": found.most_common,
+        "prevalence": found.prevalence,
+        "pairs": [
+            {
+                "judges": list(pair.judges),
+                "same": _share(pair.same),
+                "kappa": pair.kappa,
+                "interval": _interval(pair.interval),
+                "difference": pair.difference,
+                "difference_interval": _interval(pair.difference_interval),
+            }
+            for pair in found.pairs
+        ],
+    }
+
+
+def _share(share: Share | None) -> dict[str, Any] | None:
+    if share is None:
+        return None
     return {"passed": share.passed, "n": share.n, "value": share.value, "interval": _interval(share.interval)}
 
 
-def _interval(interval: Interval) -> dict[str, Any]:
+def _interval(interval: Interval | None) -> dict[str, Any] | None:
+    if interval is None:
+        return None
     low, high = (None if end is None else float(f"{end:.12g}") for end in (interval.low, interval.high))
     return {"low": low, "high": high, "level": interval.level, "method": interval.method}
 

@@ -5,12 +5,13 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from evalmark.stats import GateVerdict, Summary
-from evalmark.values import Result, Run
+from evalmark.values import Metric, Result, Run
 
 from . import wording
 from .cleaning import clean, cut, one_line, shown
 from .document import finite
 from .options import PLAIN, Options, known
+from .spending import spent_lines
 
 _LONGEST = 64_000
 """Of a text inside an element, in characters; CI servers hold the whole file in memory."""
@@ -28,7 +29,7 @@ def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN)
     for dataset, results in groupby(run.results, key=lambda result: result.trial.dataset):
         yield from _suite(dataset, results, run, summary, options)
     yield f"  <testsuite{_attributes({'name': 'gate', **gate})}>\n"
-    yield from _gate_case(verdict)
+    yield from _gate_case(verdict, _spent(run) if options.times else "")
     yield "  </testsuite>\n</testsuites>\n"
 
 
@@ -44,19 +45,19 @@ def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, 
     if options.times and len(run.created) >= len("2026-11-21T10:15:00"):
         attributes["timestamp"] = run.created[:19]
     yield f"  <testsuite{_attributes(attributes)}>\n"
-    limits = wording.thresholds(run)
+    metrics = wording.metrics_of(run)
     for result in results:
-        yield _case(result, limits, options)
+        yield _case(result, metrics, options)
     yield "  </testsuite>\n"
 
 
-def _case(result: Result, limits: dict[str, float | None], options: Options) -> str:
+def _case(result: Result, metrics: Mapping[str, Metric], options: Options) -> str:
     trial, seconds = result.trial, finite(result.output.seconds)
     attributes = {"classname": ".".join(filter(None, (one_line(trial.dataset) or "cases", one_line(trial.target))))}
     attributes["name"] = wording.name_of(result)
     if options.times and seconds is not None:
         attributes["time"] = f"{seconds:.3f}"
-    inner = [_properties(result), _ending(result, limits)]
+    inner = [_properties(result), _ending(result, metrics)]
     if result.verdict != "pass":
         inner.append(_element("system-out", _told(result)))
     return f"    <testcase{_attributes(attributes)}>\n{''.join(inner)}    </testcase>\n"
@@ -71,12 +72,12 @@ def _properties(result: Result) -> str:
     return f"      <properties>\n{''.join(lines)}      </properties>\n" if lines else ""
 
 
-def _ending(result: Result, limits: dict[str, float | None]) -> str:
+def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     verdict = result.verdict
     if verdict in ("pass", "ungated"):
         return ""
     scores = wording.telling(result)
-    said = [f"{one_line(s.name)}: {wording.standing(s, limits)}. {clean(s.reason)}".strip() for s in scores]
+    said = [f"{one_line(s.name)}: {wording.standing(s, metrics)}. {clean(s.reason)}".strip() for s in scores]
     if result.output.error is not None:
         said.insert(0, clean(result.output.error))
     message = one_line("; ".join(said), 500)
@@ -102,14 +103,24 @@ def _gate_counts(verdict: GateVerdict) -> dict[str, int]:
     }
 
 
-def _gate_case(verdict: GateVerdict) -> Iterator[str]:
-    if verdict.outcome == "pass":
+def _spent(run: Run) -> str:
+    """What the model calls came to, as properties."""
+    lines = [
+        f"        <property{_attributes({'name': f'spent.{model}', 'value': said})}/>\n"
+        for model, said in spent_lines(run)
+    ]
+    return f"      <properties>\n{''.join(lines)}      </properties>\n" if lines else ""
+
+
+def _gate_case(verdict: GateVerdict, properties: str) -> Iterator[str]:
+    if verdict.outcome == "pass" and not properties:
         yield '    <testcase classname="evalmark" name="gate"/>\n'
         return
-    tag = "failure" if verdict.outcome == "fail" else "error"
-    attributes = {"message": one_line(" ".join(verdict.reasons), 500), "type": "gate"}
-    yield '    <testcase classname="evalmark" name="gate">\n'
-    yield f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(verdict.reasons))}</{tag}>\n"
+    yield f'    <testcase classname="evalmark" name="gate">\n{properties}'
+    if verdict.outcome != "pass":
+        tag = "failure" if verdict.outcome == "fail" else "error"
+        attributes = {"message": one_line(" ".join(verdict.reasons), 500), "type": "gate"}
+        yield f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(verdict.reasons))}</{tag}>\n"
     yield "    </testcase>\n"
 
 

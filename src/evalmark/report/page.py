@@ -3,21 +3,24 @@
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from itertools import islice
 
 from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Summary
-from evalmark.values import Result, Run, Score, count
+from evalmark.values import Metric, Result, Run, Score, count
 
-from . import wording
+from . import judged, wording
 from .cleaning import clean, one_line, shown
 from .options import PLAIN, Options, known
+from .spending import spent_lines
 
 LONGEST = 64_000
 """Of one text on the page, in characters; longer ones are cut, and the page says so."""
 _MARKED = 200
+_WORST_ROWS = 5
+"""Of each judged metric, of each dataset."""
 _CLASSES = {"pass": "pass", "fail": "fail", "cannot tell": "unscored"}
 
 
@@ -28,6 +31,9 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     yield _opening(run, summary, verdict, options)
     for group in summary.groups:
         yield _group(group, summary)
+    lines = [(found.base, said) for found in summary.agreements for said in judged.agreement_lines(found)]
+    yield _listed("Judges compared", lines)
+    yield _listed("Model calls", spent_lines(run) if options.times else [])
     if summary.worst:
         yield "<h2>Worst cases</h2>\n"
         yield from (_case(result, run, options, unfold=index < 3) for index, result in enumerate(summary.worst))
@@ -74,7 +80,23 @@ def _group(group: Group, summary: Summary) -> str:
         lines.append("</table></div>")
     if any(metric.direction == "lower" for metric in group.metrics):
         lines.append("<p class=quiet>↓ lower is better</p>")
-    return "\n".join(lines) + "\n"
+    lines.append(_listed("", judged.all_remarks(group)))
+    rows = [
+        f"<tr><th>{_safe(metric)}<td>{_safe(case)}<td>{_safe(said)}<td>{_safe(reason)}"
+        for metric, case, said, reason in judged.worst_rows(group, _WORST_ROWS)
+    ]
+    if rows:
+        lines.append(
+            f"<details><summary>Worst verdicts</summary>\n<table class=scores>{''.join(rows)}</table></details>"
+        )
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _listed(heading: str, lines: Sequence[tuple[str, str]]) -> str:
+    """Lines under a heading, each behind what it is about; nothing where there are none."""
+    rows = "".join(f"<tr><th>{_safe(about)}<td>{_safe(said)}" for about, said in lines)
+    title = f"<h2>{heading}</h2>\n" if heading else ""
+    return f"{title}<table class=said>{rows}</table>\n" if rows else ""
 
 
 def _metric(metric: MetricSummary) -> str:
@@ -82,10 +104,10 @@ def _metric(metric: MetricSummary) -> str:
     passed = f"{wording.share(rate)}<small>{wording.share_interval(rate.interval)}</small>" if rate.n else wording.GAP
     name = _safe(one_line(metric.name)) + (" <span class=quiet>↓</span>" if metric.direction == "lower" else "")
     cells = [
-        f"<tr><th>{name}<small>{_safe(metric.unit)}</small>",
+        f"<tr><th>{name}",
         f"{metric.n:,}",
-        f"<b>{wording.figure(metric.mean, metric.unit)}</b>{_raw(metric)}",
-        f"{wording.interval(metric.interval, metric.unit)}<small>{_safe(metric.interval.method)}</small>",
+        f"<b>{_safe(wording.centre(metric))}</b>{_below(metric)}",
+        f"{wording.spread(metric)}<small>{_safe(metric.interval.method)}</small>",
         _plot(metric.mean, metric.interval) if metric.scale == "value" else "",
         passed,
         _gap(metric.unscored, "unscored"),
@@ -95,10 +117,12 @@ def _metric(metric: MetricSummary) -> str:
     return "<td>".join(cells)
 
 
-def _raw(metric: MetricSummary) -> str:
-    if metric.raw_mean is None:
-        return ""
-    return f"<small>{wording.figure(metric.raw_mean, metric.raw_unit)} {_safe(one_line(metric.raw_unit, 16))}</small>"
+def _below(metric: MetricSummary) -> str:
+    """Below the mean: its unit, the same from 0 to 1, or the mean of raw numbers in a unit without known ends."""
+    said = wording.behind(metric)
+    if metric.raw_mean is not None and metric.raw_interval is None:
+        said = f"{wording.figure(metric.raw_mean, metric.raw_unit)} {one_line(metric.raw_unit, 16)}"
+    return f"<small>{_safe(said)}</small>" if said else ""
 
 
 def _gap(n: int, kind: str) -> str:
@@ -134,9 +158,9 @@ def _spread(metric: MetricSummary) -> str:
 
 
 def _case(result: Result, run: Run, options: Options, *, unfold: bool = False) -> str:
-    limits = wording.thresholds(run)
+    metrics = wording.metrics_of(run)
     trial, output, verdict = result.trial, result.output, result.verdict
-    deciding = " · ".join(f"{one_line(s.name, 40)} {wording.standing(s, limits)}" for s in wording.telling(result))
+    deciding = " · ".join(f"{one_line(s.name, 40)} {wording.standing(s, metrics)}" for s in wording.telling(result))
     asked = one_line(trial.case.input, 160)
     unsupported = [sentence for score in result.scores for sentence in wording.unsupported(score)]
     rows = [("asked", _text(trial.case.input)), ("expected", _text(trial.case.expected))]
@@ -149,13 +173,13 @@ def _case(result: Result, run: Run, options: Options, *, unfold: bool = False) -
     return (
         f"<details{' open' if unfold else ''}><summary><i class={verdict}>{verdict}</i> <b>{_safe(wording.name_of(result, run))}</b> "
         f"<span>{_safe(asked)}</span> <small>{_safe(deciding)}</small></summary>\n"
-        f"<dl>{shown_rows}</dl>\n{_scores(result, limits)}</details>\n"
+        f"<dl>{shown_rows}</dl>\n{_scores(result, metrics)}</details>\n"
     )
 
 
-def _scores(result: Result, limits: Mapping[str, float | None]) -> str:
+def _scores(result: Result, metrics: Mapping[str, Metric]) -> str:
     rows = [
-        f"<tr><th>{_safe(one_line(score.name))}<td class={_kind(score)}>{_safe(wording.standing(score, limits))}"
+        f"<tr><th>{_safe(one_line(score.name))}<td class={_kind(score)}>{_safe(wording.standing(score, metrics))}"
         f"<td>{_text(score.reason)}{_closest(score)}"
         for score in result.scores
     ]

@@ -15,6 +15,8 @@ from .options import PLAIN, Options, known
 COLUMNS = ("dataset", "case", "repeat", "target", "verdict", "seconds", "error", "input", "expected", "output")
 PARTS = ("value", "raw", "passed", "status", "reason")
 """Five columns for each metric, named `<metric> <part>`."""
+LAST = ("mode",)
+"""After all metrics, so that columns stay where earlier versions had them; then `<metric> judge` for each judged one."""
 
 _STARTS = "=+\\-@\t\r'\uff1d\uff0b\uff0d\uff20"  # the last four are full-width forms of the first four
 _BREAKS = "\r\n\t,;"  # where an importer with other settings would begin a new cell
@@ -28,7 +30,11 @@ def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -
     summary, _ = known(run, summary)
     names = list(summary.metric_names)
     columns = [name for name in COLUMNS if options.times or name != "seconds"]
-    header = [*columns, *(f"{name} {part}" for name in names for part in PARTS)]
+    judges = {
+        metric.name: metric.judge for metric in run.metrics if metric.judge and metric.name in summary.metric_names
+    }
+    header = [*columns, *(f"{name} {part}" for name in names for part in PARTS), *LAST]
+    header += [f"{name} judge" for name in judges]
     yield _row(header, options)
     for result in run.results:
         cells = _trial(result)
@@ -36,6 +42,8 @@ def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -
         found = [cells[name] for name in columns]
         for name in names:
             found += _score(scores.get(name))
+        found.append(result.trial.mode)
+        found += [judge if name in scores else None for name, judge in judges.items()]
         yield _row(found, options)
 
 

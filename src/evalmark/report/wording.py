@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Share, Summary
-from evalmark.values import Result, Run, Score, count
+from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Share, Summary, scale_ends
+from evalmark.values import Metric, Result, Run, Score, count
 
 from .cleaning import clean, one_line
 
@@ -46,6 +46,36 @@ def percent(share: float | None) -> str:
     return f"{100 * share:.3g} %"
 
 
+def placed(number: float, unit: str) -> str:
+    """A verdict on a scale with known ends.
+
+    >>> placed(2, "1..5"), placed(3.7419, "1..5"), placed(85.0, "%")
+    ('2 of 1..5', '3.74 of 1..5', '85 of 100')
+    """
+    said = f"{number:.0f}" if number == int(number) else on_scale(number, unit)
+    return f"{said} of {_ends(unit)}"
+
+
+def on_scale(number: float, unit: str) -> str:
+    """A mean on a scale with known ends, which it is said to reach only when it does.
+
+    Two decimals on a scale of up to 20 steps; one on a longer one, and none there when it is whole.
+
+    >>> on_scale(4.999, "1..5"), on_scale(5, "1..5"), on_scale(99.99, "%"), on_scale(85, "%")
+    ('4.99', '5.00', '99.9', '85')
+    """
+    low, high = scale_ends(unit) or (number, number)
+    decimals = 2 if high - low <= 20 else 1
+    if low < number < high:
+        step = 10.0**-decimals
+        number = min(high - step, max(low + step, number))
+    return f"{number:.0f}" if decimals == 1 and number == int(number) else f"{number:.{decimals}f}"
+
+
+def _ends(unit: str) -> str:
+    return "100" if unit == "%" else unit
+
+
 def interval(found: Interval, unit: str = "") -> str:
     """Both ends of an interval."""
     return f"{figure(found.low, unit)} {DASH} {figure(found.high, unit)}" if found.known else GAP
@@ -61,6 +91,33 @@ def share_interval(found: Interval) -> str:
 def share(found: Share) -> str:
     """So many of so many."""
     return f"{found.passed}/{found.n}" if found.n else GAP
+
+
+def so_many(found: Share, noun: str) -> str:
+    """So many of so many, as a share with its interval."""
+    return f"{found.passed:,} of {count(found.n, noun)}, {percent(found.value)} ({share_interval(found.interval)})"
+
+
+def centre(metric: MetricSummary) -> str:
+    """A metric's mean in its own unit, where its scale has known ends; a share of yes; else the mean as it is."""
+    if metric.raw_interval is not None and metric.raw_mean is not None:
+        return f"{on_scale(metric.raw_mean, metric.raw_unit)} of {_ends(metric.raw_unit)}"
+    return percent(metric.mean) if metric.truths else figure(metric.mean, metric.unit)
+
+
+def behind(metric: MetricSummary) -> str:
+    """What stands behind `centre`: the mean from 0 to 1 of a metric on a scale of its own, or the unit of another one."""
+    if metric.raw_interval is not None and metric.mean is not None:
+        return f"({on_scale(metric.mean, '0..1')})"
+    return one_line(metric.unit, 16)
+
+
+def spread(metric: MetricSummary) -> str:
+    """The interval of a metric's mean, in the unit of `centre`."""
+    found = metric.raw_interval or metric.interval
+    if metric.raw_interval is not None and found.low is not None and found.high is not None:
+        return f"{on_scale(found.low, metric.raw_unit)} {DASH} {on_scale(found.high, metric.raw_unit)}"
+    return share_interval(found) if metric.truths else interval(found, metric.unit)
 
 
 def duration(seconds: float | None) -> str:
@@ -83,11 +140,14 @@ def bars(bins: Sequence[int], blocks: str = BLOCKS) -> str:
 
 
 def facts(run: Run, summary: Summary) -> list[str]:
-    """The run in a few words each: what, how many, how long."""
+    """The run in a few words each: what, how many, who judged, how long."""
     total = summary.total
+    judges = list(dict.fromkeys(metric.judge for metric in run.metrics if metric.judge))
     found = [f"target {clean(run.target)}" if run.target else "", count(total.trials, "trial")]
     if total.cases != total.trials:
         found.append(count(total.cases, "case"))
+    if judges:
+        found.append(f"{'judge' if len(judges) == 1 else 'judges'} {one_line(', '.join(judges))}")
     if total.seconds_median is not None:
         found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
     return [fact for fact in found if fact]
@@ -114,10 +174,11 @@ def endings(group: Group) -> str:
 
 
 def title(group: Group, summary: Summary) -> str:
-    """A group's dataset, and its target where there are several."""
+    """A group's dataset, its target where there are several, and whether its rows were turns of a conversation."""
     several = len({other.target for other in summary.groups}) > 1
     parts = [group.dataset or "cases", group.target if several else ""]
-    return " on ".join(one_line(part) for part in parts if part)
+    turns = ", turn by turn" if group.mode == "conversation" else ""
+    return " on ".join(one_line(part) for part in parts if part) + turns
 
 
 def methods(metrics: Iterable[MetricSummary]) -> list[str]:
@@ -126,10 +187,14 @@ def methods(metrics: Iterable[MetricSummary]) -> list[str]:
 
 
 def name_of(result: Result, run: Run | None = None) -> str:
-    """A trial's case, its dataset where the run has several, and its repeat where it is not the first."""
+    """A trial's case, its dataset where the run has several, its turn in a conversation, and its repeat but for the first."""
     trial = result.trial
     several = run is not None and len(run.datasets) > 1
-    more = [one_line(trial.dataset, 200) if several else "", f"repeat {trial.repeat + 1}" if trial.repeat else ""]
+    more = [
+        one_line(trial.dataset, 200) if several else "",
+        f"turn {trial.position + 1}" if trial.mode == "conversation" else "",
+        f"repeat {trial.repeat + 1}" if trial.repeat else "",
+    ]
     said = ", ".join(part for part in more if part)
     return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({said})" if said else "")
 
@@ -150,22 +215,48 @@ def _goodness(score: Score) -> float:
     return value if score.direction == "higher" else 1 - value
 
 
-def standing(score: Score, thresholds: Mapping[str, float | None]) -> str:
-    """A score's value against its threshold, or its status when it has none."""
+def standing(score: Score, metrics: Mapping[str, Metric]) -> str:
+    """What a score says against its threshold, or its status when it has none."""
+    metric = metrics.get(score.name)
     if score.status != "scored":
         return score.status
     if score.value is None:
         return figure(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
-    limit = thresholds.get(score.name)
-    if limit is None or score.passed is None:
-        return figure(score.value)
+    said = verdict_of(score.raw, score.value, metric.unit if metric else "")
+    limit = metric.threshold if metric else None
+    if limit is None or score.passed is None or isinstance(score.raw, bool):
+        return said
     sign = {("higher", True): "≥", ("higher", False): "<", ("lower", True): "≤", ("lower", False): ">"}
-    return f"{figure(score.value)} {sign[score.direction, score.passed]} {limit:g}"
+    return f"{said} {sign[score.direction, score.passed]} {limit:g}"
 
 
-def thresholds(run: Run) -> dict[str, float | None]:
-    """The threshold per case of each metric."""
-    return {metric.name: metric.threshold for metric in run.metrics}
+def verdict_of(raw: object, value: float | None, unit: str) -> str:
+    """One verdict as it was given, and its value from 0 to 1 where that is another.
+
+    >>> verdict_of(2, 0.25, "1..5"), verdict_of("D", 0.0, ""), verdict_of(True, 1.0, ""), verdict_of(0.4, 0.4, "")
+    ('2 of 1..5 (0.25)', 'D (0.00)', 'yes', '0.400')
+    """
+    if isinstance(raw, bool) and raw == value:
+        return "yes" if raw else "no"
+    behind = "" if value is None else f" ({on_scale(value, '0..1')})"
+    if isinstance(raw, str):
+        return f"{one_line(raw, 40)}{behind}"
+    if isinstance(raw, (int, float)) and _is_placed(raw, value, unit):
+        return f"{placed(raw, unit)}{behind}"
+    return figure(value) if value is not None or raw is None else one_line(raw, 40)
+
+
+def _is_placed(raw: float, value: float | None, unit: str) -> bool:
+    """Whether a value is the place of a raw number on the scale of its unit."""
+    ends = scale_ends(unit)
+    if ends is None or value is None or ends == (0, 1) or not abs(raw) < 1e15:
+        return False
+    return abs(ends[0] + value * (ends[1] - ends[0]) - raw) <= 1e-6 * (ends[1] - ends[0])
+
+
+def metrics_of(run: Run | None) -> dict[str, Metric]:
+    """The metrics of a run by their names."""
+    return {metric.name: metric for metric in run.metrics} if run else {}
 
 
 def unsupported(score: Score) -> dict[str, str]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .gate import GateVerdict, Outcome, judge
     from .intervals import LEVEL, Interval, clopper_pearson, wilson
     from .means import clustered_error, mean, mean_interval, share_interval
+    from .scores import scale_ends
     from .summary import Agreement, Group, MetricSummary, Pair, Share, Steadiness, Summary, Tally, WorstRow
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "krippendorff_alpha",
     "mean",
     "mean_interval",
+    "scale_ends",
     "share_interval",
     "summarise",
     "wilson",
@@ -61,6 +63,7 @@ __getattr__ = deferred(
         "krippendorff_alpha": "agreement",
         "mean": "means",
         "mean_interval": "means",
+        "scale_ends": "scores",
         "share_interval": "means",
         "summarise": "collect",
         "wilson": "intervals",

@@ -18,6 +18,8 @@ from .summary import Agreement, Pair
 _NAMED = 2.0**40
 """Choices are kept as numbers from here on, where no judge gives any."""
 _LONGEST = 100
+_LARGEST = 1e100
+"""Numbers beyond are left out: their squares have no sum."""
 
 
 class Panel:
@@ -50,6 +52,8 @@ class Panel:
         if isinstance(score.raw, str):
             return self._choices.setdefault(score.raw[:_LONGEST], _NAMED + len(self._choices))
         said = number(score.value if math.isnan(number(score.raw)) else score.raw)
+        if abs(said) > _LARGEST:
+            return math.nan
         self._numbers = self._numbers or not isinstance(score.raw, bool)
         self._fractions = self._fractions or (math.isfinite(said) and not said.is_integer())
         return said

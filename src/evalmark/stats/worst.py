@@ -72,7 +72,7 @@ def _row(score: Score, trial: Trial) -> WorstRow:
         position=trial.position,
         repeat=trial.repeat,
         raw=score.raw if said else None,
-        value=score.value,
+        value=score.value if score.value is not None and math.isfinite(score.value) else None,
         passed=score.passed,
         reason=score.reason[:_LONGEST],
     )

@@ -1,0 +1,81 @@
+"""Trials for a terminal: one in full, or the worst of a run in short."""
+
+from collections.abc import Mapping
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.stats import Summary
+from evalmark.values import Metric, Result, Run, Score
+
+from . import wording
+from .cleaning import clean, cut, one_line, shown
+from .drawing import COLORS, DEFAULT, MARKS, drawn
+from .options import Look
+
+_LINES = 400
+"""How much of a field a case shown in full may fill, in characters a column."""
+
+
+def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) -> str:
+    """One trial in full: what was asked and answered, and what every score says."""
+    case, output = result.trial.case, result.output
+    rows = [("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error)]
+    rows += [("context", context) for context in case.contexts_of(output) or ()]
+    table = fields()
+    for label, value in rows:
+        if value is not None:
+            table.add_row(label, Text(cut(shown(value), look.width * _LINES)))
+    for score in result.scores:
+        _add_score(table, score, wording.metrics_of(run), None)
+    return drawn([_named(result, run), Padding(table, (0, 0, 0, 2))], look)
+
+
+def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
+    """The trials to look at first, each in a few lines."""
+    shown_results = summary.worst[: look.worst]
+    if not shown_results:
+        return []
+    metrics = wording.metrics_of(run)
+    parts: list[RenderableType] = [Text(""), Text("worst cases", style="bold")]
+    room = look.width - 27
+    for result in shown_results:
+        table = fields()
+        table.add_row("asked", Text(one_line(result.trial.case.input, room)))
+        if result.output.error is None:
+            table.add_row("answered", Text(one_line(result.output.value, room)))
+        else:
+            table.add_row("error", Text(one_line(result.output.error, 2 * room), style=COLORS["error"]))
+        for score in wording.telling(result):
+            _add_score(table, score, metrics, room)
+        parts += [_named(result, run), Padding(table, (0, 0, 0, 2))]
+    return parts
+
+
+def fields() -> Table:
+    """Two columns: what something is called, and what it is."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", min_width=20, max_width=30)
+    table.add_column(overflow="fold")
+    return table
+
+
+def _named(result: Result, run: Run | None) -> Text:
+    verdict = result.verdict
+    return Text.assemble((f"{MARKS[verdict]} ", COLORS.get(verdict, "dim")), (wording.name_of(result, run), "bold"))
+
+
+def _add_score(table: Table, score: Score, metrics: Mapping[str, Metric], room: int | None) -> None:
+    said = Text(
+        wording.standing(score, metrics), style=COLORS.get("fail" if score.passed is False else score.status, "")
+    )
+    reason = clean(score.reason) if room is None else one_line(score.reason, 2 * room)
+    if reason:
+        said.append(f"  {reason}", style="not bold default")
+    table.add_row(one_line(score.name, 60), said)
+    for sentence, closest in wording.unsupported(score).items():
+        text = clean(sentence) if room is None else one_line(sentence, room)
+        quoted = Text(f"\u201c{text}\u201d", style="italic")
+        table.add_row("unsupported", quoted.append(f"  {closest}" if closest else "", style="not italic dim"))
