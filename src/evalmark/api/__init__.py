@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .door import now
     from .evaluation import evaluate, evaluate_async
     from .files import save, write_whole
+    from .forecast import foresee
     from .ledger import Ledger, Memory
     from .models import chat_model
     from .plan import Plan, Source
@@ -38,6 +39,7 @@ __all__ = [
     "evaluate_async",
     "examine",
     "execute",
+    "foresee",
     "now",
     "own_version",
     "plan_rag",
@@ -66,6 +68,7 @@ __getattr__ = deferred(
         "evaluate_async": "evaluation",
         "examine": "doctor",
         "execute": "conduct",
+        "foresee": "forecast",
         "now": "door",
         "own_version": "doctor",
         "plan_rag": "rag",

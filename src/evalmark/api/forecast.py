@@ -1,62 +1,89 @@
-"""What a run would do: its calls are made up to the point of sending, and counted there."""
+"""What a run would do: every call is made up to the point of sending, and counted there."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
+from evalmark.calls import Prices, read_prices
 from evalmark.engine import Limits, Work, run_trials
 from evalmark.errors import ModelCallError
-from evalmark.roles import ChatModel, Journal, current_uses
+from evalmark.report import Forecast, MetricForecast, ModelForecast
+from evalmark.roles import ChatModel, Journal, Target, Uses, current_uses
 from evalmark.targets import Given, ModelTarget
-from evalmark.values import Case, Output, Reply, Request, Result, Run, canonical
+from evalmark.values import Case, Mode, Output, Reply, Request, Result, Run, canonical, count
 
 from .checking import check, refuse
 from .conduct import Conduct
-from .plan import Plan
+from .models import Configured, Models
+from .plan import Asked, Plan, Source
 from .reading import Reading, trials
 
 LETTERS_A_TOKEN = 4
-"""English text; other languages and code have fewer."""
+"""Of English text; other languages and code have fewer."""
 USUAL_REPLY = 150
 """Tokens of a reply where no recorded one tells."""
-PLACEHOLDER = "x" * 400
+UNKNOWN_ANSWER = "x" * 400
 """Stands for an answer that nobody knows yet."""
+
+Known = Mapping[tuple[str, str, int], Output]
+"""The outputs of an earlier run, by id and input of the case and by repeat."""
+
+
+async def foresee(plan: Plan, conduct: Conduct) -> Forecast:
+    """What the plan would ask of its models, and what of it is recorded; no target is called and nothing is sent.
+
+    Raises:
+        ConfigError: the plan has faults; all of them are named.
+    """
+    refuse((await asyncio.to_thread(check, plan)).faults)
+    seeing = _Seeing(plan, conduct)
+    for source in plan.sources:
+        for mode in plan.modes:
+            await seeing.see(source, mode)
+    return seeing.forecast()
 
 
 @dataclass(slots=True)
-class Tally:
+class _Tally:
     """What one model would be asked."""
 
+    model: ChatModel
     calls: int = 0
     cached: int = 0
-    input_tokens: int = 0
-    """Of the calls to be sent."""
+    read: list[int] = field(default_factory=list)
+    """Input tokens of each call to be sent."""
+    limits: list[int] = field(default_factory=list)
+    """Of those whose reply has a limit, in tokens."""
     recorded: list[int] = field(default_factory=list)
     """Output tokens of recorded replies."""
-    most: int = 0
-    """Output tokens that the calls to be sent may come to by their own limits."""
+
+    def forecast(self, prices: Prices) -> ModelForecast:
+        sent = len(self.read)
+        usual = fmean(self.recorded) if self.recorded else USUAL_REPLY
+        reply = min([usual, *self.limits])
+        each = prices.estimate(self.model, round(fmean(self.read)), round(reply)) if sent else None
+        return ModelForecast(
+            model=self.model.name,
+            calls=self.calls,
+            cached=self.cached,
+            input_tokens=sum(self.read),
+            output_tokens=round(reply * sent),
+            cost=None if each is None else each * sent,
+            unknown_cost=sent if each is None else 0,
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weighing:
-    """Answers what is recorded and counts the rest; sends nothing."""
+class _Weighing:
+    """A model that answers what is recorded, and counts the rest instead of sending it."""
 
-    model: ChatModel
-    journal: Journal
-    tally: Tally
-    asked: set[str]
-    """Keys that are counted already: the same request goes out once."""
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self.model.name
-
-    @property
-    def identity(self) -> str:
-        """The model's."""
-        return self.model.identity
+    def __init__(self, model: ChatModel, journal: Journal, tally: _Tally, seen: set[str], questions: int) -> None:
+        self.name, self.identity = model.name, model.identity
+        self.asked = 0
+        """How often it was asked in the present part of the plan."""
+        self._journal, self._tally, self._seen, self._questions = journal, tally, seen, questions
+        self._trial: Uses | None = None
+        self._left = questions
 
     async def __call__(self, request: Request) -> Reply:
         """The recorded reply.
@@ -65,22 +92,165 @@ class Weighing:
             ModelCallError: there is none.
         """
         uses = current_uses()
-        key = request.key(self.model.identity, uses.repeat, uses.next(request.hash))
-        call = await self.journal.find(key)
-        if key not in self.asked:
-            self.asked.add(key)
-            self._count(request, call is not None)
+        if uses is not self._trial:
+            self._trial, self._left = uses, self._questions
+        first = uses.next(request.hash)
+        key = request.key(self.identity, uses.repeat, first)
+        call = await self._journal.find(key)
+        self._left -= 1
+        self.asked += 1
+        self._count(key, request, recorded=call is not None)
         if call is None or call.reply is None:
-            raise ModelCallError("not asked", fault="rejected")
+            for more in range(max(0, self._left)):  # asked only once this one is answered
+                self.asked += 1
+                self._count(request.key(self.identity, uses.repeat, first + 1 + more), request, recorded=False)
+            raise ModelCallError("nothing is sent for a forecast", fault="rejected")
         if call.reply.usage.output_tokens is not None:
-            self.tally.recorded.append(call.reply.usage.output_tokens)
+            self._tally.recorded.append(call.reply.usage.output_tokens)
         return call.reply
 
-    def _count(self, request: Request, is_recorded: bool) -> None:
-        self.tally.calls += 1
-        self.tally.cached += is_recorded
-        if not is_recorded:
-            self.tally.input_tokens += tokens_of(request)
+    def _count(self, key: str, request: Request, *, recorded: bool) -> None:
+        if key in self._seen:  # the same request goes out once
+            return
+        self._seen.add(key)
+        self._tally.calls += 1
+        if recorded:
+            self._tally.cached += 1
+            return
+        self._tally.read.append(tokens_of(request))
+        limit = request.settings.get("max_tokens")
+        if isinstance(limit, int):
+            self._tally.limits.append(limit)
+
+
+class _Seeing:
+    """A plan on its way to a forecast."""
+
+    def __init__(self, plan: Plan, conduct: Conduct) -> None:
+        self.plan, self.conduct = plan, conduct
+        self.journal = conduct.ledger.journal()
+        self.earlier = self._earlier_run()
+        self.tallies: dict[str, _Tally] = {}
+        self.seen: set[str] = set()
+        self.metrics: list[MetricForecast] = []
+        self.trials = 0
+        self.guessed = 0
+        """Answers that nobody knows yet."""
+
+    async def see(self, source: Source, mode: Mode) -> None:
+        """Count what one dataset takes in one way of asking."""
+        asked = [one for one in self.plan.asked if one.mode == mode]
+        judges = {id(one): self._weighing(one.judge, _questions(one)) for one in asked if one.judge is not None}
+        bound = [one.bound(None, lambda _, one=one: judges[id(one)]) for one in asked if id(one) in judges]  # type: ignore[misc]
+        part = replace(self.plan, sources=(source,), asked=tuple(asked))
+        reading = Reading(plan=part, recorded=_Nothing(), conduct=self.conduct, said={})
+        sink = _Counts()
+        work = Work(
+            trials=trials(reading), target=self._target(source, mode), scorers=bound, turn_scorers=bound, sink=sink
+        )
+        await run_trials(work, Limits(jobs=1))
+        self.trials += sink.trials
+        for one in asked:
+            weighing = judges.get(id(one))
+            self.metrics.append(
+                MetricForecast(
+                    dataset=source.info.name,
+                    metric=one.bound(self.plan.embedder).name,
+                    trials=sink.trials,
+                    calls=0 if weighing is None else _asked_of(weighing),
+                    judge="" if one.judge is None else one.judge.name,
+                )
+            )
+
+    def forecast(self) -> Forecast:
+        """All of it."""
+        models = self.plan.models or Models(settings=self.conduct.settings)
+        prices = Prices(read_prices(models.settings.models))
+        return Forecast(
+            name=self.plan.name,
+            target=self.plan.target.name,
+            trials=self.trials,
+            metrics=tuple(self.metrics),
+            models=tuple(tally.forecast(prices) for tally in self.tallies.values()),
+            notes=(*self.plan.notes, *self._notes()),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        if not self.plan.chat_models:
+            return
+        if self.earlier is not None:
+            yield f"The answers are those of {self.earlier.id}; where the target answers otherwise now, judges are asked anew."
+        if self.guessed:
+            yield f"Not known yet: {count(self.guessed, 'answer')}; judges of these are counted as asked anew."
+        if self.conduct.settings.replay in ("off", "record"):
+            yield f"With --replay {self.conduct.settings.replay} recorded calls are sent as well."
+
+    def _weighing(self, model: ChatModel, questions: int = 1) -> ChatModel:
+        inner = model.model if isinstance(model, Configured) else model
+        tally = self.tallies.setdefault(inner.identity, _Tally(inner))
+        weighing = _Weighing(inner, self.journal, tally, self.seen, questions)
+        return replace(model, model=weighing) if isinstance(model, Configured) else weighing
+
+    def _target(self, source: Source, mode: Mode) -> Target:
+        target = self.plan.target
+        if isinstance(target, Given) or self.plan.kept is not None:
+            return target
+        if isinstance(target, ModelTarget):
+            return _Foreseen(self, replace(target, model=self._weighing(target.model)), {})
+        return _Foreseen(self, None, self._known(source.info.name, mode))
+
+    def _earlier_run(self) -> Run | None:
+        """The newest run of the same suite and target, whose answers are likely to be given again."""
+        if (
+            isinstance(self.plan.target, (Given, ModelTarget))
+            or self.plan.kept is not None
+            or not self.plan.chat_models
+        ):
+            return None
+        same = (self.plan.suite, self.plan.target.name)
+        return next((run for run in self.conduct.ledger.runs(100) if (run.suite, run.target) == same), None)
+
+    def _known(self, dataset: str, mode: Mode) -> Known:
+        results: Sequence[Result] = [] if self.earlier is None else list(self.earlier.results)
+        return {
+            (r.trial.case.id, canonical(r.trial.case.input), r.trial.repeat): r.output
+            for r in results
+            if (r.trial.dataset, r.trial.mode) == (dataset, mode) and r.output.error is None
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreseen:
+    """Gives the recorded answer of a model, or that of an earlier run, or one that stands for any."""
+
+    seeing: _Seeing
+    model: ModelTarget | None
+    known: Known
+
+    @property
+    def name(self) -> str:
+        return self.seeing.plan.target.name
+
+    async def __call__(self, case: Case) -> Output:
+        if self.model is not None:
+            try:
+                return await self.model(case)
+            except ModelCallError:
+                self.seeing.guessed += 1
+                return Output(value=UNKNOWN_ANSWER)
+        found = self.known.get((case.id, canonical(case.input), current_uses().repeat))
+        self.seeing.guessed += found is None
+        return found or Output(value=UNKNOWN_ANSWER)
+
+
+def _questions(asked: Asked) -> int:
+    """How many questions the judge is asked about one output."""
+    return int(getattr(asked.scorer, "questions", 1))
+
+
+def _asked_of(model: ChatModel) -> int:
+    inner = model.model if isinstance(model, Configured) else model
+    return inner.asked if isinstance(inner, _Weighing) else 0
 
 
 def tokens_of(request: Request) -> int:
@@ -90,8 +260,28 @@ def tokens_of(request: Request) -> int:
     >>> tokens_of(Request(messages=(Turn(role="user", content="Where is Oslo?"),)))
     3
     """
-    letters = sum(
-        len(turn.content) if isinstance(turn.content, str) else len(canonical(turn.content))
-        for turn in request.messages
+    said = sum(
+        len(turn.content if isinstance(turn.content, str) else canonical(turn.content)) for turn in request.messages
     )
-    return letters // LETTERS_A_TOKEN + (len(canonical(request.schema)) // LETTERS_A_TOKEN if request.schema else 0)
+    form = 0 if request.schema is None else len(canonical(request.schema))
+    return (said + form) // LETTERS_A_TOKEN
+
+
+class _Nothing:
+    """No trial is recorded, as far as a forecast goes."""
+
+    def __call__(self, trial: object) -> bool:
+        return False
+
+    def output(self, trial: object) -> None:
+        return None
+
+
+class _Counts:
+    """Counts results and forgets them."""
+
+    def __init__(self) -> None:
+        self.trials = 0
+
+    async def write(self, results: Sequence[Result]) -> None:
+        self.trials += len(results)

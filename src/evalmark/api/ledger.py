@@ -27,6 +27,8 @@ class Ledger(EmbeddingCache, Protocol):
 
     def run(self, reference: str) -> Run: ...
 
+    def runs(self, limit: int | None = None) -> Sequence[Run]: ...
+
     def journal(self, run_id: str | None = None) -> Journal: ...
 
     def interrupted_calls(self, run_id: str) -> int: ...
@@ -82,6 +84,10 @@ class Memory:
         if self._run is None:
             raise StoreError("no run was started.")
         return with_results(self._run, self._results)
+
+    def runs(self, limit: int | None = None) -> Sequence[Run]:
+        """The one run, once it has been started."""
+        return [] if self._run is None else [self.run(self._run.id)]
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
         """No vectors are kept: the embedder asks for each text once in a run anyway."""

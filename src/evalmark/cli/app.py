@@ -14,11 +14,13 @@ from evalmark.errors import EvalmarkError
 from .doctor import add as add_doctor
 from .flags import with_variables
 from .models import add as add_models
+from .plan import add as add_plan
 from .rag import add as add_rag
+from .rescore import add as add_rescore
 from .run import add as add_run
 from .runs import add as add_runs
 from .terminal import complain, is_open, say_line, silence
-from .words import with_resume_value
+from .words import in_full
 
 USAGE = 2
 PURPOSE = "Is it better, worse, or the same? Evaluations for teams that build on language models."
@@ -51,6 +53,8 @@ def _before_any_verb(
 
 
 add_run(app)
+add_plan(app)
+add_rescore(app)
 add_rag(app)
 add_runs(app)
 add_models(app)
@@ -61,7 +65,7 @@ def main(words: list[str] | None = None) -> None:
     """Run one command and leave with its exit code: 0, 1, 2, 3 or 130."""
     _ready_streams()
     is_process = words is None
-    words = with_resume_value(sys.argv[1:] if words is None else words)
+    words = in_full(sys.argv[1:] if words is None else words)
     try:
         with_variables(typer.main.get_command(app))(args=words, prog_name="evalmark", obj=words)
     except EvalmarkError as error:

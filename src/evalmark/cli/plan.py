@@ -1,0 +1,60 @@
+"""`evalmark plan`: what a run would do and ask for."""
+
+import asyncio
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evalmark import api, cases, report
+from evalmark import store as kept
+
+from . import flags
+from .run import Files
+from .terminal import look, say
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from evalmark.settings import Settings
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Say what a run would do and cost; nothing is sent.")(plan)
+
+
+def plan(  # noqa: PLR0913  each is a flag of the command line
+    context: typer.Context,
+    files: Files,
+    target: flags.Target = None,
+    judge: flags.Judge = None,
+    repeat: flags.Repeat = None,
+    limit: flags.Limit = None,
+    filter: flags.Filter = None,  # noqa: A002  the flag's name
+    replay: flags.Replay = None,
+    store: flags.Store = None,
+) -> None:
+    """Say what `run` would do: trials, calls by model, what is recorded of them, tokens and money.
+
+    Nothing is sent and no target is called. Judges are counted over the answers of the newest run of
+    the suite with the same target, where there is one.
+    """
+    settings = flags.settings(**flags.given(context))
+    overrides = api.Overrides(target=target, repeat=repeat, judges=tuple(judge or ()))
+    only = cases.parse_filter(filter) if filter else None
+    with _ledger(settings.store) as ledger:
+        conduct = api.Conduct(ledger=ledger, settings=settings, limit=limit, only=only)
+        for path in files:
+            wanted = api.plan_suite(path, settings, overrides, _no_weights)
+            say(report.plan(asyncio.run(api.foresee(wanted, conduct)), look()))
+
+
+def _ledger(path: str) -> "AbstractContextManager[api.Ledger]":
+    """The store with what is recorded, or an empty one where there is none; neither is written."""
+    return kept.open_store(path, read_only=True) if Path(path).exists() else nullcontext(api.Memory())
+
+
+def _no_weights(name: str, settings: "Settings", folders: tuple[Path, ...]) -> None:
+    """Embedding models cost nothing, so a forecast does without."""
