@@ -150,6 +150,21 @@ class JournalContract:
             assert self.under_way(journal) == 1
             assert asyncio.run(journal.find(call().key)) is not None
 
+    def test_a_call_whose_caller_is_cancelled_meanwhile_is_kept_all_the_same(self, tmp_path):
+        calls = [call(str(number)) for number in range(40)]
+
+        async def cancelled(journal):
+            tasks = [asyncio.create_task(journal.keep(each)) for each in calls]
+            await asyncio.sleep(0)  # all of them have begun
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            await journal.keep(call("the last one"))
+            return await asyncio.gather(*(journal.find(each.key) for each in calls))
+
+        with self.open(tmp_path) as journal:
+            assert None not in asyncio.run(cancelled(journal))
+
     def test_many_calls_at_once_are_all_kept(self, tmp_path):
         calls = [call(str(number), replace(FULL, text=str(number))) for number in range(300)]
 

@@ -19,6 +19,14 @@ class TestMemoryJournal(JournalContract):
         return len(journal.under_way)
 
 
+class TestSlowMemoryJournal(JournalContract):
+    def open(self, tmp_path):
+        return nullcontext(MemoryJournal(seconds=0.001))
+
+    def under_way(self, journal):
+        return len(journal.under_way)
+
+
 def test_a_full_journal_says_so_and_keeps_what_it_has():
     journal = MemoryJournal(full_after=1)
     asyncio.run(journal.keep(call("one")))

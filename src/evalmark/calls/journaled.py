@@ -1,6 +1,5 @@
 """A model whose calls are durable before anything uses them."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -21,7 +20,6 @@ class Journaled:
     def __init__(self, model: ChatModel, journal: Journal) -> None:
         self.name, self.identity = model.name, model.identity
         self._model, self._journal = model, journal
-        self._keeping: set[asyncio.Task[None]] = set()
 
     async def __call__(self, request: Request) -> Reply:
         """The model's reply, durable. Raises what the model raises.
@@ -53,22 +51,11 @@ class Journaled:
         )
 
     async def _keep(self, call: Call) -> None:
-        """Make the call durable, also when its caller is cancelled meanwhile: it has been paid for."""
-        task = asyncio.ensure_future(self._journal.keep(call))
-        self._keeping.add(task)
-        task.add_done_callback(self._kept)
+        """Make the call durable; a journal does so also when its caller is cancelled meanwhile."""
         try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.wait({task})
-            raise
+            await self._journal.keep(call)
         except StoreError as error:
             raise stopped_by(error) from error
-
-    def _kept(self, task: asyncio.Task[None]) -> None:
-        self._keeping.discard(task)
-        if not task.cancelled():
-            task.exception()  # the caller may be gone; asyncio would complain that nobody looked
 
 
 def announcing(journal: Journal) -> Callable[[Request], Awaitable[None]]:

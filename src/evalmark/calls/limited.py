@@ -44,14 +44,13 @@ class Limited:
         """The place of a request that may go out now."""
         size = expected_size(request)
         place = await self._throttle.enter(size)
-        if self._before is None:
-            return place
-        try:
-            await self._before(request)
-        except BaseException:
-            self._throttle.leave(place)
-            raise
-        while self._throttle.pause_left() or self._throttle.closed:  # another call met a limit meanwhile
+        if self._before is not None:
+            try:
+                await self._before(request)
+            except BaseException:
+                self._throttle.leave(place)
+                raise
+        while self._throttle.pause_left() or self._throttle.closed:  # another call met a limit since
             self._throttle.leave(place)
             place = await self._throttle.enter(size, first=True)
         return place

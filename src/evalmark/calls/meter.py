@@ -59,11 +59,13 @@ class Tally:
         """Count one reply that was paid for."""
         self.calls += 1
         self.attempts += len(reply.attempts)
-        used = reply.usage
-        self.input_tokens += used.input_tokens or 0
-        self.output_tokens += used.output_tokens or 0
-        self.most_output = max(self.most_output, used.output_tokens or 0)
-        self.unknown_usage += used.input_tokens is None or used.output_tokens is None
+        read, written = reply.usage.input_tokens, reply.usage.output_tokens
+        if read is None or written is None:
+            self.unknown_usage += 1
+        else:
+            self.input_tokens += read
+            self.output_tokens += written
+            self.most_output = max(self.most_output, written)
         if reply.cost is None:
             self.unknown_cost += 1
         else:
@@ -160,9 +162,7 @@ class Meter:
 
     def failed(self, model: str, guess: Guess, error: ModelCallError) -> None:
         """A call ended in an error after all attempts."""
-        tally = self._of(model)
-        tally.failed += 1
-        tally.attempts += len(error.attempts)
+        self._of(model).failed += 1
         self._calls += 1
         self._spend_attempts(guess, error.attempts)
         self.release(guess)

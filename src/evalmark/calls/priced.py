@@ -35,11 +35,15 @@ def sound(usage: Usage) -> Usage:
     >>> sound(Usage(input_tokens=-3, output_tokens=10**12)) == Usage()
     True
     """
-    counts = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens)
-    known = (usage.input_tokens, usage.output_tokens)
-    parts = ((usage.cached_tokens or 0) + (usage.cache_write_tokens or 0), usage.reasoning_tokens or 0)
-    if all(_is_count(tokens) for tokens in (*counts, usage.reasoning_tokens)) and all(
-        whole is None or part <= whole for whole, part in zip(known, parts, strict=True)
+    parts = (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0), usage.reasoning_tokens or 0
+    if (
+        _is_count(usage.input_tokens)
+        and _is_count(usage.output_tokens)
+        and _is_count(usage.cached_tokens)
+        and _is_count(usage.cache_write_tokens)
+        and _is_count(usage.reasoning_tokens)
+        and (usage.input_tokens is None or parts[0] <= usage.input_tokens)
+        and (usage.output_tokens is None or parts[1] <= usage.output_tokens)
     ):
         return usage
     return _without_nonsense(usage)

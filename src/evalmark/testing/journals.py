@@ -46,7 +46,16 @@ class MemoryJournal:
             StoreFullError: it would be one more than `full_after`.
         """
         if self.seconds:
-            await asyncio.sleep(self.seconds)
+            # In a task of its own: who is cancelled meanwhile has paid for the call all the same.
+            await asyncio.shield(asyncio.get_running_loop().create_task(self._keep_slowly(call)))
+        else:
+            self._keep(call)
+
+    async def _keep_slowly(self, call: Call) -> None:
+        await asyncio.sleep(self.seconds)
+        self._keep(call)
+
+    def _keep(self, call: Call) -> None:
         if self.full_after is not None and len(self.calls) >= self.full_after:
             raise StoreFullError("the disk is full")
         self.calls.append(call)

@@ -1,0 +1,336 @@
+"""The gate in front of an endpoint: who goes when, and when nobody does."""
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalmark.calls import Limited, Pace, Patience, Retrying, Throttle
+from evalmark.errors import ModelCallError, RunStoppedError
+from evalmark.testing.chat import ScriptedChat
+from evalmark.testing.leaping import run_leaping
+
+from .asking import ask, chance, closed, fault, limit, lost, reply
+
+
+def clock() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def outcomes(model, count, *, workers=None) -> list:
+    """What that many calls come to, all at once or by so many workers."""
+    found: list = [None] * count
+    left = iter(range(count))
+
+    async def work():
+        for number in left:
+            try:
+                found[number] = await model(ask(str(number)))
+            except Exception as error:  # noqa: BLE001
+                found[number] = error
+
+    await asyncio.gather(*(work() for _ in range(workers or count)))
+    return found
+
+
+def test_callers_are_let_go_in_the_order_in_which_they_came():
+    model = ScriptedChat(seconds=1.0)
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=3, most=3))), 50))
+    assert [request.messages[0].content for request in model.asked] == [str(number) for number in range(50)]
+    assert model.most_under_way == 3
+
+
+def test_a_pause_holds_every_caller_back_until_it_is_over():
+    throttle = Throttle(Pace(start=2, most=2))
+    model = ScriptedChat([limit(7.5), *["yes"] * 9], seconds=1.0)
+    run_leaping(outcomes(Limited(model, throttle), 10))
+    assert model.times[:2] == [0.0, 0.0]  # the second was under way when the first was told
+    assert min(model.times[2:]) == 8.5
+
+
+def test_the_longest_of_several_pauses_counts():
+    throttle = Throttle(Pace(start=3, most=3))
+    model = ScriptedChat([limit(5.0), limit(20.0), limit(1.0), "yes"], seconds=1.0)
+    run_leaping(outcomes(Limited(model, throttle), 4))
+    assert model.times[3] == 21.0
+
+
+def test_a_limit_halves_the_room_once_however_many_calls_meet_it():
+    throttle = Throttle(Pace(start=16, most=16))
+    model = ScriptedChat([limit(1.0)] * 16, seconds=1.0)
+    run_leaping(outcomes(Limited(model, throttle), 16))
+    assert throttle.room == 8
+
+
+def test_another_limit_after_the_pause_halves_it_again_down_to_one():
+    throttle = Throttle(Pace(start=4, most=4))
+    rooms = []
+
+    async def main():
+        for _ in range(4):
+            await outcomes(Limited(ScriptedChat([limit(1.0)] * 4, seconds=1.0), throttle), 4)
+            rooms.append(throttle.room)
+
+    run_leaping(main())
+    assert rooms == [2, 1, 1, 1]
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 520, 529, 408, 409, None])
+def test_no_other_fault_cuts_the_room(status):
+    throttle = Throttle(Pace(start=16, most=16))
+    run_leaping(outcomes(Limited(ScriptedChat([fault(status)] * 64), throttle), 64))
+    assert throttle.room == 16
+
+
+@pytest.mark.parametrize("status", [503, 529])
+def test_a_server_that_is_overloaded_and_names_a_time_is_left_alone_too(status):
+    model = ScriptedChat([fault(status, after=30.0), "yes"])
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1))), 2))
+    assert model.times == [0.0, 30.0]
+
+
+def test_the_room_grows_with_replies_and_comes_back_after_a_limit():
+    throttle = Throttle(Pace(start=2, most=32))
+    model = ScriptedChat(seconds=1.0)
+    limited = Limited(model, throttle)
+
+    async def main():
+        await outcomes(limited, 200)
+        assert throttle.room == 32  # it doubles each second until the first limit
+        model.answer = lambda request: limit(1.0)
+        await outcomes(limited, 32)
+        assert throttle.room == 16
+        model.answer = lambda request: "yes"
+        await outcomes(limited, 120)
+        grown = throttle.room
+        await outcomes(limited, 2_000)
+        return grown
+
+    assert 16 < run_leaping(main()) < 32  # by one with each round of replies
+    assert throttle.room == 32
+
+
+def test_a_limit_without_a_time_waits_longer_each_time():
+    throttle = Throttle(Pace(start=1, most=1), chance=chance(1))
+    model = ScriptedChat([limit()] * 5 + ["yes"])
+    run_leaping(outcomes(Limited(model, throttle), 6))
+    waits = [after - before for before, after in zip(model.times, model.times[1:], strict=False)]
+    assert all(0.25 * 2**n <= wait <= 0.5 * 2**n for n, wait in enumerate(waits))
+
+
+def test_after_a_storm_the_first_caller_tries_alone():
+    throttle = Throttle(Pace(start=16, most=16))
+    storm = 300.0
+    model = ScriptedChat(lambda request: limit() if clock() < storm else "yes", seconds=0.2)
+
+    async def main():
+        found = await outcomes(Retrying(Limited(model, throttle), chance=chance(2)), 100)
+        return [each.text for each in found if not isinstance(each, Exception)]
+
+    assert run_leaping(main()) == ["yes"] * 100
+    in_the_storm = [time for time in model.times if 60 < time < storm]
+    assert len(in_the_storm) < 30  # one caller now and then, not a hundred
+    assert len(model.times) < 200
+
+
+@pytest.mark.parametrize("rpm", [1, 7, 60, 200])
+def test_no_minute_has_more_requests_than_allowed(rpm):
+    model = ScriptedChat()
+    count = min(3 * rpm + 3, 400)
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=50, most=50, rpm=rpm))), count))
+    within = [later - first for first, later in zip(model.times, model.times[rpm:], strict=False)]
+    assert min(within) >= 60 - 1e-6
+    assert model.times[-1] <= 60 * count / rpm + 60  # and hardly fewer
+
+
+def test_tokens_in_a_minute_are_limited_and_counted_as_they_really_were():
+    model = ScriptedChat(lambda request: reply(read=900, written=100))  # the guess is 1,024 and a few
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=50, most=50, tpm=60_000))), 180))
+    assert 150 < model.times[-1] < 200  # 180,000 tokens at 60,000 a minute
+    assert all(later - first > 50 for first, later in zip(model.times, model.times[60:], strict=False))
+
+
+def test_a_request_larger_than_the_limit_still_goes():
+    model = ScriptedChat()
+    found = run_leaping(outcomes(Limited(model, Throttle(Pace(tpm=100))), 2))
+    assert [each.text for each in found] == ["0", "1"]
+
+
+def test_headers_that_say_that_nothing_is_left_hold_callers_back():
+    left = iter([*range(4, -1, -1), *[9] * 5])
+    said = {"x-ratelimit-reset-requests": "30s"}
+    model = ScriptedChat(lambda request: reply(headers={**said, "x-ratelimit-remaining-requests": str(next(left))}))
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1))), 10))
+    assert model.times == [0.0] * 5 + [30.0] * 5
+
+
+def test_what_a_user_allows_goes_before_what_headers_say():
+    said = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "30s"}
+    model = ScriptedChat(lambda request: reply(headers=said))
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1, rpm=600))), 5))
+    assert model.times[-1] < 1.0
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404])
+def test_an_endpoint_that_takes_no_requests_ends_all_callers_with_one_message(status):
+    model = ScriptedChat(lambda request: closed(status), seconds=1.0)
+    throttle = Throttle(Pace(start=4, most=4))
+    found = run_leaping(outcomes(Limited(model, throttle), 1_000))
+    assert len(model.asked) == 4
+    assert {(type(each), str(each)) for each in found} == {(RunStoppedError, f"test: answered {status}.")}
+
+
+def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
+    model = ScriptedChat([limit(3_600.0)])
+    found = run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1))), 3))
+    assert len(model.asked) == 1
+    assert {type(each) for each in found} == {RunStoppedError}
+    assert "left alone for 3,600 s, longer than the 300 s that a call waits. Go on later with --resume." in str(
+        found[0]
+    )
+
+
+def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
+    model = ScriptedChat(lambda request: lost())
+    throttle = Throttle(Pace(start=2, most=2))
+    found = run_leaping(outcomes(Retrying(Limited(model, throttle), chance=chance(3)), 50, workers=2))
+    assert {type(each) for each in found} == {ModelCallError, RunStoppedError}
+    assert len(model.asked) < 40
+    assert "has answered nothing in" in str(found[-1])
+
+
+def test_an_endpoint_that_has_answered_once_is_not_given_up():
+    model = ScriptedChat(["yes", *[lost()] * 400])
+    throttle = Throttle(Pace(start=2, most=2))
+    found = run_leaping(outcomes(Retrying(Limited(model, throttle), chance=chance(3)), 50, workers=2))
+    assert {type(each) for each in found[1:]} == {ModelCallError}
+
+
+def test_a_caller_who_gives_up_does_not_hold_the_others_up():
+    model = ScriptedChat(seconds=1.0)
+    throttle = Throttle(Pace(start=1, most=1))
+
+    async def main():
+        calls = [asyncio.create_task(Limited(model, throttle)(ask(str(number)))) for number in range(6)]
+        await asyncio.sleep(0.5)
+        for number in (0, 1, 3):  # one under way, two waiting
+            calls[number].cancel()
+        await asyncio.wait(calls)
+        return [number for number, call in enumerate(calls) if not call.cancelled()]
+
+    assert run_leaping(main()) == [2, 4, 5]
+    assert (throttle.under_way, throttle.waiting) == (0, 0)
+
+
+def test_a_caller_who_is_cancelled_in_the_moment_of_its_turn_gives_it_back():
+    model = ScriptedChat(seconds=1.0)
+    throttle = Throttle(Pace(start=1, most=1))
+
+    async def main():
+        place = await throttle.enter()
+        second = asyncio.create_task(Limited(model, throttle)(ask("second")))
+        third = asyncio.create_task(Limited(model, throttle)(ask("third")))
+        await asyncio.sleep(1.0)
+        throttle.leave(place)  # it is the turn of the second one now,
+        second.cancel()  # which does not know it yet
+        return (await third).text
+
+    assert run_leaping(main()) == "third"
+    assert throttle.under_way == 0
+
+
+def test_a_pause_that_begins_while_the_journal_is_told_is_kept_too():
+    throttle = Throttle(Pace(start=2, most=2))
+    model = ScriptedChat([limit(10.0), "yes", "yes"], seconds=1.0)
+    slow = iter([0.0, 2.0, 0.0, 0.0])
+
+    async def before(request):
+        await asyncio.sleep(next(slow))
+
+    found = run_leaping(outcomes(Limited(model, throttle, before), 3))
+    assert model.times == [0.0, 11.0, 12.0]
+    assert [str(getattr(each, "text", each)) for each in found[1:]] == ["yes", "yes"]
+
+
+def test_what_goes_wrong_before_a_request_goes_out_leaves_no_place_taken():
+    throttle = Throttle(Pace(start=1, most=1))
+
+    async def before(request):
+        raise RunStoppedError("the journal is full")
+
+    found = run_leaping(outcomes(Limited(ScriptedChat(), throttle, before), 3))
+    assert {str(each) for each in found} == {"the journal is full"}
+    assert throttle.under_way == 0
+
+
+FAULTS = st.sampled_from([None, "limit", "limit", "server", "lost", "rejected"])
+STEPS = st.tuples(FAULTS, st.sampled_from([None, 0.0, 0.3, 2.0, 45.0]), st.sampled_from([0.0, 0.01, 0.5, 3.0]))
+
+
+class Weather(ScriptedChat):
+    """Answers, and fails, as it is told, and watches when it is asked."""
+
+    def __init__(self, steps, throttle):
+        super().__init__()
+        self.steps, self.throttle = list(steps), throttle
+        self.quiet_until = 0.0
+        self.told_at = -1.0
+        self.too_early = 0
+        self.too_many = 0
+
+    async def __call__(self, request):
+        now = clock()
+        self.too_early += now < self.quiet_until - 1e-9
+        self.too_many += self.throttle.under_way > self.throttle.room and now != self.told_at
+        kind, after, seconds = self.steps.pop() if self.steps else (None, None, 0.1)
+        await asyncio.sleep(seconds)
+        if kind is None:
+            return reply()
+        if kind in ("limit", "server"):
+            self.told_at = clock()
+            self.quiet_until = max(self.quiet_until, clock() + (after or 0.0))
+            raise limit(after) if kind == "limit" else fault(503, after=after)
+        raise lost() if kind == "lost" else fault(400, kind="rejected")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(STEPS, max_size=40),
+    st.integers(1, 30),
+    st.integers(1, 8),
+    st.sampled_from([None, 30, 600]),
+    st.integers(0, 2**32),
+)
+def test_whatever_the_weather_every_call_ends_and_none_goes_too_early(steps, callers, most, rpm, seed):
+    throttle = Throttle(Pace(start=1 + most // 2, most=most, rpm=rpm), chance=chance(seed))
+    model = Weather(steps, throttle)
+    found = run_leaping(outcomes(Retrying(Limited(model, throttle), chance=chance(seed)), callers))
+    assert (model.too_early, model.too_many) == (0, 0)
+    assert model.under_way == throttle.under_way == throttle.waiting == 0
+    assert None not in found
+    assert {type(each) for each in found} <= {type(reply()), ModelCallError}
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 20), st.sampled_from([None, 0.0, 1.5, 4.0])), min_size=1, max_size=25),
+    st.lists(STEPS, max_size=20),
+    st.integers(1, 4),
+)
+def test_callers_may_give_up_at_any_moment(callers, steps, most):
+    throttle = Throttle(Pace(start=most, most=most), Patience(most_total=200.0), chance(0))
+    model = Weather(steps, throttle)
+    limited = Retrying(Limited(model, throttle), chance=chance(0))
+
+    async def main():
+        tasks = []
+        for number, (pause, patience) in enumerate(callers):
+            tasks.append(asyncio.create_task(limited(ask(str(number)))))
+            await asyncio.sleep(pause)
+            if patience is not None:
+                asyncio.get_running_loop().call_later(patience, tasks[-1].cancel)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    run_leaping(main())
+    assert (model.too_early, throttle.under_way, throttle.waiting) == (0, 0, 0)
