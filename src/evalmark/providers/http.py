@@ -4,7 +4,6 @@ import asyncio
 import functools
 import io
 import json
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -35,7 +34,6 @@ _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
 _HIDDEN = b"[key]"
 _SPACE = " \t\r\n"
 _MARK = b"\xef\xbb\xbf"
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _TRANSIENT = frozenset((408, 409, 425, 429))
 _CLOSED = frozenset((401, 402, 403, 404, 407))
 _NEVER_AGAIN = ("insufficient_quota", "billing_not_active", "credit balance is too low")
@@ -278,8 +276,8 @@ def _advice(status: int, fault: "CallFault", endpoint: Endpoint) -> str:
 
 
 def one_line(text: str, longest: int) -> str:
-    """A text of a server on one line, without control characters, cut to so many characters."""
-    line = " ".join(_CONTROL.sub(" ", text[: 4 * longest]).split())
+    """A text of a server on one line, with spaces for what cannot be printed, cut to so many characters."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * longest]).split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
