@@ -94,7 +94,7 @@ class _Weighing:
         uses = current_uses()
         if uses is not self._trial:
             self._trial, self._left = uses, self._questions
-        first = uses.next(request.hash)
+        first = uses.next(f"{self.identity} {request.hash}")
         key = request.key(self.identity, uses.repeat, first)
         call = await self._journal.find(key)
         self._left -= 1

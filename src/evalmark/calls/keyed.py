@@ -22,7 +22,7 @@ def keyed(request: Request, identity: str) -> Keyed:
     if isinstance(request, Keyed):
         return request
     uses = current_uses()
-    use = uses.next(request.hash)
+    use = uses.next(f"{identity} {request.hash}")  # two judges may be asked the same, in any order
     return Keyed(
         messages=request.messages,
         schema=request.schema,

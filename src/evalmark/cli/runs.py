@@ -2,7 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,9 @@ from evalmark.errors import ConfigError
 
 from . import flags
 from .terminal import look, say, say_line
+
+if TYPE_CHECKING:
+    from evalmark.values import Result
 
 NOT_PASSED = ("fail", "error", "unscored")
 
@@ -35,19 +38,22 @@ def list_runs(
         say(report.run_list(ledger.runs(limit), look()))
 
 
-def show(
+def show(  # noqa: PLR0913  each is a flag of the command line
     run: Run = "last",
     failed: Annotated[bool, typer.Option("--failed", help="Every case that did not pass, in full.")] = False,
     case: Annotated[str | None, typer.Option("--case", metavar="ID", help="One case, in full.")] = None,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="With each case, what models were asked for it, word for word.")
+    ] = False,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many cases in full.")] = 50,
     worst: flags.Worst = 5,
     store: flags.Store = None,
 ) -> None:
-    """Show a run: its table and its worst cases, or with --failed or --case the cases themselves."""
+    """Show a run: its table and its worst cases, or with --failed, --case or --calls the cases themselves."""
     settings = flags.settings(store=store)
     with kept.open_store(settings.store, read_only=True) as ledger:
         found = ledger.run(run)
-        if not failed and case is None:
+        if not (failed or calls) and case is None:
             summary = stats.summarise(found)
             verdict = stats.judge(summary, found.gate)
             say(report.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict))
@@ -61,6 +67,9 @@ def show(
         for result in islice(wanted, limit):
             say(report.one_case(result, look(), run=found))
             shown += 1
+            for key in _calls_of(result) if calls else ():
+                call = ledger.call(key)
+                say(report.one_call(call, look()) if call else f"  The call {key} is no longer recorded.\n")
         if shown == 0:
             if case is not None:
                 raise ConfigError(
@@ -72,6 +81,13 @@ def show(
             say_line(
                 f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl"
             )
+
+
+def _calls_of(result: "Result") -> list[str]:
+    """The keys of the calls made for a result, the target's first."""
+    holders = [result.output.metadata, *(score.detail for score in result.scores)]
+    keys = [key for holder in holders for key in holder.get("calls") or ()]
+    return list(dict.fromkeys(str(key) for key in keys))
 
 
 def write_report(

@@ -15,7 +15,7 @@ class Uses:
         self._made: Counter[str] = Counter()
 
     def next(self, request: str) -> int:
-        """How often the request with this hash was made before, from 0."""
+        """How often the same request was made to the same model before, from 0."""
         before = self._made[request]
         self._made[request] += 1
         return before
