@@ -150,7 +150,7 @@ def _scored(name: str, answers: Sequence[Sequence[Claim]], detail: Mapping[str, 
 
 def _reason(claims: Sequence[Claim], times: int) -> str:
     missing = [claim for claim in claims if not claim.supported]
-    fact = f"{len(claims) - len(missing)} of {count(len(claims), 'claim')} are supported"
+    fact = f"{len(claims) - len(missing)} of {count(len(claims), 'claim')} supported"
     first = f"asked {count(times, 'time')}; the first time " if times > 1 else ""
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     return f"{first}{fact}" + (f"; not {shown(missing[0].text)}{more}" if missing else "")
