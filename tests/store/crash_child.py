@@ -43,7 +43,7 @@ def go_on(path: Path, say) -> None:
 
 
 def migrate(path: Path, say) -> None:
-    writing(path, print, steps=(*STEPS, sample.s2_title)).close()
+    writing(path, print, steps=(*STEPS, sample.later_title)).close()
     say("finished", True)
 
 

@@ -6,7 +6,7 @@ COUNT = 40
 """Results that each of several writing processes saves."""
 
 
-def s2_title(db) -> None:
+def later_title(db) -> None:
     """A step of some later release."""
     db.execute("alter table run add column title text")
     db.execute("update run set title = upper(id)")

@@ -3,6 +3,7 @@
 import asyncio
 import stat
 import threading
+from dataclasses import replace
 
 import apsw
 import pytest
@@ -55,7 +56,57 @@ VERSION_1 = [
     """,
     "pragma user_version = 1",
 ]
-RELEASED = {1: VERSION_1}
+VERSION_2 = [
+    *VERSION_1[:2],
+    VERSION_1[2].replace("checksum integer not null", "checksum integer not null, mode text not null default 'single'"),
+    "create unique index result_once on result(run, dataset, case_id, target, repeat, mode, fingerprint)",
+    "create index result_order on result(run, source, dataset, position, repeat, target, mode)",
+    *VERSION_1[5:7],
+    """
+    create table call (
+        number integer primary key, key any not null unique, ok integer not null, run integer, model any not null,
+        created any not null, input_tokens integer, output_tokens integer, cost real, identity any not null,
+        repeat integer not null, use integer not null, error any, request text not null, reply text,
+        checksum integer not null
+    ) strict
+    """,
+    """
+    create table sent (
+        run integer not null, key any not null, pass integer not null, primary key (run, key, pass)
+    ) strict, without rowid
+    """,
+    """
+    create table spent (
+        run integer not null, model any not null, calls integer not null, failed integer not null,
+        repeated integer not null, attempts integer not null, input_tokens integer not null,
+        output_tokens integer not null, unknown_usage integer not null, cost real, unknown_cost integer not null,
+        primary key (run, model)
+    ) strict, without rowid
+    """,
+    """
+    insert into run values (1, '20261121-143205-aaaa', 'p', 's.yaml', 'interrupted', 1, null,
+    '{"id":"20261121-143205-aaaa","name":"squares","created":"2026-11-21T14:32:05Z","status":"interrupted","datasets":[{"name":"squares.jsonl"}],"metrics":[{"name":"fact","judge":"openai/x","base":"fact"}],"repeat":1,"suite":"s.yaml","plan":"p","spending":[{"model":"openai/x","calls":1,"failed":1,"input_tokens":9,"output_tokens":1,"cost":0.25}]}')
+    """,
+    VERSION_1[8].rstrip().removesuffix(")") + ", 'single')",
+    VERSION_1[8].replace("values (1, 1, 1,", "values (2, 1, 1,").replace("3522305808)", "49066312, 'conversation')"),
+    """
+    insert into call values (1, '40de4d525df298a67029cd5600cc7650-0-0', 1, 1, 'openai/x',
+    '2026-11-21T14:32:06.000+00:00', 9, 1, 0.25, 'openai x', 0, 0, null,
+    '{"messages":[{"content":"What is 1 times 1?","role":"user"}],"settings":{"temperature":0},"logprobs":0}',
+    '{"text":"1","usage":{"input_tokens":9,"output_tokens":1},"cost":0.25}', 1639293372)
+    """,
+    """
+    insert into call values (2, 'k2', 0, 1, 'openai/x', '2026-11-21T14:32:07.000+00:00', null, null, null, 'openai x',
+    0, 0, 'answered 500',
+    '{"messages":[{"content":"What is 1 times 1?","role":"user"}],"settings":{"temperature":0},"logprobs":0}',
+    null, 2845654863)
+    """,
+    "insert into sent values (1, 'k3', 1)",
+    "insert into spent values (1, 'openai/x', 1, 1, 0, 0, 9, 1, 0, 0.25, 0)",
+    VERSION_1[9],
+    "pragma user_version = 2",
+]
+RELEASED = {1: VERSION_1, 2: VERSION_2}
 
 CASE = Case(
     id="case-01",
@@ -72,13 +123,21 @@ RESULT = Result(
     output=Output(value=1, seconds=0.5, contexts=("line",), metadata={"repeat": 0}),
     scores=(Score(name="equals", raw=True, value=1.0, passed=True),),
 )
+CONVERSED = replace(RESULT, trial=replace(RESULT.trial, mode="conversation"))
+RESULTS = {1: [RESULT], 2: [CONVERSED, RESULT]}
+KEY = "40de4d525df298a67029cd5600cc7650-0-0"
 
 
 @pytest.fixture(params=RELEASED, ids=lambda number: f"store version {number}")
-def released(request, path):
+def release(request):
+    return request.param
+
+
+@pytest.fixture
+def released(release, path):
     path.parent.mkdir()
     db = apsw.Connection(str(path))
-    for statement in RELEASED[request.param]:
+    for statement in RELEASED[release]:
         db.execute(statement)
     db.close()
     return path
@@ -88,18 +147,36 @@ def test_every_version_has_its_fixture():
     assert list(RELEASED) == list(range(1, len(STEPS) + 1))
 
 
-def test_a_store_of_an_earlier_release_keeps_its_runs(released):
+def test_a_store_of_an_earlier_release_keeps_its_runs(released, release):
     with open_store(released) as store:
         run = store.run("last")
-        assert list(run.results) == [RESULT]
+        assert list(run.results) == RESULTS[release]
         assert (run.status, run.datasets, run.suite) == ("interrupted", (DatasetInfo(name="squares.jsonl"),), "s.yaml")
         assert isinstance(run, Run)
         assert store.check().sound
 
 
-def test_a_run_of_an_earlier_release_is_resumed_without_computing_anything_again(released):
+def test_a_run_of_an_earlier_release_is_resumed_without_computing_anything_again(released, release):
     with open_store(released) as store:
-        assert go_on(store, "20261121-143205-aaaa", [RESULT.trial]) == []
+        assert go_on(store, "20261121-143205-aaaa", [result.trial for result in RESULTS[release]]) == []
+
+
+def test_what_runs_of_earlier_releases_did_not_know_has_its_usual_value(released, release):
+    with open_store(released) as store:
+        run = store.run("last")
+        assert [(metric.judge, metric.base) for metric in run.metrics] == [("openai/x", "fact")] * (release - 1)
+        assert run.spending == store.spending(run.id)
+        assert [result.trial.mode for result in run.results] == ["conversation", "single"][2 - release :]
+
+
+@pytest.mark.parametrize("release", [2], indirect=True)
+def test_the_calls_of_an_earlier_release_are_found(released):
+    with open_store(released) as store:
+        found = asyncio.run(store.journal().find(KEY))
+        assert (found.reply.text, found.request.messages[0].content) == ("1", "What is 1 times 1?")
+        assert found.request.key("openai x") == KEY
+        assert store.call("k2").error == "answered 500"
+        assert store.interrupted_calls("20261121-143205-aaaa") == 1
 
 
 def test_new_stores_and_migrated_ones_have_the_same_tables(released, tmp_path):
@@ -119,39 +196,43 @@ def test_the_vectors_of_an_earlier_release_are_found(released):
         assert asyncio.run(store.get("model", ["text"]))["text"].tolist() == [1, 2]
 
 
-STEPS_2 = (*STEPS, sample.s2_title)
+LATER = (*STEPS, sample.later_title)
 
 
 @pytest.fixture
 def older(path):
-    """A store with a run, one version behind `STEPS_2`."""
+    """A store with a run, one version behind `LATER`."""
     with open_store(path) as store:
         record(store, sample.run(), sample.trials([sample.case(1)]))
     return path
 
 
 def test_a_migration_keeps_a_copy_of_the_older_store(older):
-    db = writing(older, print, steps=STEPS_2)
-    assert version(db) == 2
+    db = writing(older, print, steps=LATER)
+    assert version(db) == len(STEPS) + 1
     assert db.execute("select title from run").get == sample.run().id.upper()
     db.close()
-    backup = older.with_name("evalmark.db.v1.bak")
+    backup = older.with_name(f"evalmark.db.v{len(STEPS)}.bak")
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     with open_store(backup, read_only=True) as store:
         assert store.check().sound
         assert len(store.run("last").results) == 1
-    assert {file.name for file in older.parent.iterdir()} == {".gitignore", "evalmark.db", "evalmark.db.v1.bak"}
+    assert {file.name for file in older.parent.iterdir()} == {
+        ".gitignore",
+        "evalmark.db",
+        f"evalmark.db.v{len(STEPS)}.bak",
+    }
 
 
 def test_a_step_that_fails_changes_nothing(older):
-    def s2_broken(db) -> None:
+    def broken(db) -> None:
         db.execute("alter table run add column title text")
         db.execute("select nonsense")
 
     with pytest.raises(StoreError, match="nonsense"):
-        writing(older, print, steps=(*STEPS, s2_broken))
+        writing(older, print, steps=(*STEPS, broken))
     with open_store(older) as store:
-        assert store.check().version == 1
+        assert store.check().version == len(STEPS)
         assert len(store.run("last").results) == 1
 
 
@@ -160,7 +241,7 @@ def test_two_that_migrate_at_once_do_it_once(older):
 
     def migrate() -> None:
         try:
-            databases.append(writing(older, print, steps=STEPS_2))
+            databases.append(writing(older, print, steps=LATER))
         except Exception as error:  # noqa: BLE001  told below
             faults.append(error)
 
@@ -170,7 +251,7 @@ def test_two_that_migrate_at_once_do_it_once(older):
     for thread in threads:
         thread.join()
     assert faults == []
-    assert [version(db) for db in databases] == [2] * 4
+    assert [version(db) for db in databases] == [len(STEPS) + 1] * 4
     for db in databases:
         db.close()
 

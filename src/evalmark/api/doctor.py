@@ -58,7 +58,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
     except EvalmarkError as error:
         yield Finding(what="store", says=str(error), well=False)
         return
-    kept = ((health.runs, "run"), (health.results, "result"), (health.vectors, "vector"), (health.size, "byte"))
+    kept = ((health.runs, "run"), (health.results, "result"), (health.vectors, "vector"), (health.calls, "call"), (health.size, "byte"))
     held = ", ".join(count(number, noun) for number, noun in kept)
     yield Finding(what="store", says=f"{path}: {held}; SQLite {health.sqlite}, journal {health.journal}")
     yield from (Finding(what="store", says=problem, well=False) for problem in health.problems)

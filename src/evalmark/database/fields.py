@@ -11,16 +11,25 @@ from typing import Any, NamedTuple, get_args
 
 from evalmark.values import (
     MAX_DEPTH,
+    Attempt,
     DatasetInfo,
     Direction,
     Example,
     Gate,
     Metric,
+    Mode,
     Output,
+    Reply,
+    ReplyForm,
+    ReplyStatus,
+    Request,
     RunStatus,
+    Spending,
     Status,
+    Token,
     ToolCall,
     Turn,
+    Usage,
     plain,
 )
 
@@ -154,6 +163,19 @@ def _kept_number(value: Any) -> Any:
     return None if sql_real(number) is None else number
 
 
+def _kept_count(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _kept_names(value: Any) -> dict[str, str]:
+    return {name: _kept_text(item) for name, item in _kept_mapping(value).items()}
+
+
+def _kept_token(token: Token) -> list[Any]:
+    others = [[_kept_text(text), _kept(logprob)] for text, logprob in token.others]
+    return [_kept_text(token.text), _kept(token.logprob), *([others] if others else [])]
+
+
 def _kept_call(call: Any) -> dict[str, Any]:
     return filled(call, _TOOL_CALL) if isinstance(call, ToolCall) else {"name": _kept_text(call)}
 
@@ -185,6 +207,27 @@ def _some_texts(value: Any) -> tuple[str, ...]:
     return tuple(a_text(item) for item in a_list(value))
 
 
+def _count_or_unknown(value: Any) -> Any:
+    if value is not None and a_whole_number(value) < 0:
+        raise ValueError(f"{value} in the place of a count")
+    return value
+
+
+def _a_logprob(value: Any) -> float:
+    """A number, or the name of one that JSON has no word for."""
+    return float(value if value in ("-inf", "inf", "nan") else _a_number(value))
+
+
+def _a_token(data: Any) -> Token:
+    match a_list(data):
+        case [text, logprob]:
+            return Token(a_text(text), _a_logprob(logprob))
+        case [text, logprob, others]:
+            pairs = tuple((a_text(word), _a_logprob(number)) for word, number in map(a_list, a_list(others)))
+            return Token(a_text(text), _a_logprob(logprob), pairs)
+    raise ValueError("a list of another length in the place of a token")
+
+
 def _one_of(words: tuple[str, ...]) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         if value not in words:
@@ -195,6 +238,7 @@ def _one_of(words: tuple[str, ...]) -> Callable[[Any], Any]:
 
 
 a_status = _one_of(get_args(RunStatus))
+a_mode = _one_of(get_args(Mode))
 
 
 def _mapping_of(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -220,6 +264,7 @@ _NAME = Field(_kept_text, a_text)
 _TEXTS = Field(_kept_texts, _some_texts)
 _NUMBER = Field(_kept_number, _number_or_unknown)
 _COUNT = Field(_kept, a_whole_number)
+_SUM = _COUNT._replace(skip=0)
 _TRUTH = Field(_kept, _checked(bool, "true or false"))
 _MAPPING = Field(_kept_mapping, an_object, {})
 _NUMBERS = Field(_kept_mapping, _mapping_of(_a_number), {})
@@ -235,13 +280,14 @@ OUTPUT: Spec = {
     "tool_calls": _many(ToolCall, _TOOL_CALL, _kept_call),
     "metadata": _MAPPING,
 }
+_TURNS = _many(Turn, {"role": _NAME, "content": _CONTENT})
 CASE: Spec = {
     "id": _NAME,
     "input": _ANYTHING,
     "expected": _ANYTHING,
     "examples": _many(Example, {"value": _CONTENT, "liked": _TRUTH}),
     "contexts": _TEXTS,
-    "history": _many(Turn, {"role": _NAME, "content": _CONTENT}),
+    "history": _TURNS,
     "given": _one(Output, OUTPUT),
     "tags": Field(_kept_texts, _some_texts, ()),
     "metadata": _MAPPING,
@@ -256,6 +302,19 @@ SCORE: Spec = {
     "reason": _TEXT,
     "detail": _MAPPING,
 }
+_SPENDING: Spec = {
+    "model": _NAME,
+    "calls": _SUM,
+    "replayed": _SUM,
+    "failed": _SUM,
+    "repeated": _SUM,
+    "attempts": _SUM,
+    "input_tokens": _SUM,
+    "output_tokens": _SUM,
+    "unknown_usage": _SUM,
+    "cost": _NUMBER,
+    "unknown_cost": _SUM,
+}
 RUN: Spec = {
     "id": _NAME,
     "name": _NAME,
@@ -264,7 +323,10 @@ RUN: Spec = {
     "status": Field(_kept_text, a_status),
     "target": _TEXT,
     "datasets": _many(DatasetInfo, {"name": _NAME, "path": _TEXT, "rows": _COUNT}),
-    "metrics": _many(Metric, {"name": _NAME, "direction": _DIRECTION, "threshold": _NUMBER, "unit": _TEXT}),
+    "metrics": _many(
+        Metric,
+        {"name": _NAME, "direction": _DIRECTION, "threshold": _NUMBER, "unit": _TEXT, "judge": _TEXT, "base": _TEXT},
+    ),
     "repeat": _COUNT,
     "gate": _one(
         Gate, {"min_pass_rate": _NUMBER, "max_unscored": _COUNT, "max_errors": _COUNT, "thresholds": _NUMBERS}
@@ -273,5 +335,45 @@ RUN: Spec = {
     "plan": _TEXT,
     "embedder": _TEXT,
     "versions": _NAMES,
+    "spending": _many(Spending, _SPENDING),
     "notes": Field(_kept_texts, _some_texts, ()),
+}
+REQUEST: Spec = {
+    "messages": _TURNS._replace(skip=REQUIRED),
+    "schema": Field(_kept_mapping, an_object),
+    "settings": _MAPPING,
+    "logprobs": _SUM,
+}
+_TALLY = Field(_kept_count, _count_or_unknown)
+_USAGE: Spec = dict.fromkeys(
+    ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens"), _TALLY
+)
+_ATTEMPT: Spec = {"seconds": _NUMBER._replace(skip=REQUIRED), "error": _NAME, "status": _TALLY, "body": _TEXT}
+REPLY: Spec = {
+    "text": _TEXT,
+    "status": Field(_kept_text, _one_of(get_args(ReplyStatus)), "ok"),
+    "data": _ANYTHING,
+    "form": Field(_kept_text, _one_of(get_args(ReplyForm)), ""),
+    "reasoning": _TEXT,
+    "tool_calls": _many(ToolCall, _TOOL_CALL, _kept_call),
+    "usage": _one(Usage, _USAGE)._replace(skip=Usage()),
+    "cost": _NUMBER,
+    "model": _TEXT,
+    "system_fingerprint": _TEXT,
+    "seconds": _NUMBER,
+    "attempts": _many(Attempt, _ATTEMPT),
+    "tokens": Field(lambda tokens: [*map(_kept_token, tokens)], lambda data: tuple(map(_a_token, a_list(data))), ()),
+    "headers": Field(_kept_names, _mapping_of(a_text), {}),
+    "key": _TEXT,
+    "replayed": _TRUTH._replace(skip=False),
+}
+CALL: Spec = {
+    "key": _NAME,
+    "model": _NAME,
+    "identity": _NAME,
+    "repeat": _SUM,
+    "use": _SUM,
+    "created": _TEXT,
+    "request": _one(Request, REQUEST),
+    "reply": _one(Reply, REPLY),
 }

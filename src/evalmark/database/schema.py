@@ -57,7 +57,56 @@ def s1_runs_results_vectors(db: Connection) -> None:
     """)
 
 
-STEPS: tuple[Step, ...] = (s1_runs_results_vectors,)
+def s2_calls_and_modes(db: Connection) -> None:
+    """Calls of chat models, what a run has spent on them, and the mode of a trial."""
+    db.execute("""
+        create table call (
+            number integer primary key,
+            key any not null unique,                   -- who is asked what, for which repeat, the which time in a trial
+            ok integer not null,                       -- 1: the reply may be replayed
+            run integer,                               -- the number of the last run that paid for it
+            model any not null,
+            created any not null,
+            input_tokens integer,
+            output_tokens integer,
+            cost real,
+            identity any not null,
+            repeat integer not null,
+            use integer not null,
+            error any,
+            request text not null,                     -- JSON
+            reply text,                                -- JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+        create table sent (                            -- requests under way: those that no call was kept for
+            run integer not null,
+            key any not null,
+            pass integer not null,                     -- of the run; in an earlier one, nobody waits for the reply
+            primary key (run, key, pass)
+        ) strict, without rowid;
+        create table spent (                           -- grows with every call that is kept
+            run integer not null,
+            model any not null,
+            calls integer not null,
+            failed integer not null,
+            repeated integer not null,
+            attempts integer not null,
+            input_tokens integer not null,
+            output_tokens integer not null,
+            unknown_usage integer not null,
+            cost real,
+            unknown_cost integer not null,
+            primary key (run, model)
+        ) strict, without rowid;
+        alter table result add column mode text not null default 'single';
+        drop index result_once;
+        create unique index result_once on result(run, dataset, case_id, target, repeat, mode, fingerprint);
+        drop index result_order;
+        create index result_order on result(run, source, dataset, position, repeat, target, mode);
+    """)
+
+
+STEPS: tuple[Step, ...] = (s1_runs_results_vectors, s2_calls_and_modes)
 
 
 @contextmanager

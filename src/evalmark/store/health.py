@@ -34,6 +34,8 @@ class Health:
     runs: int = 0
     results: int = 0
     vectors: int = 0
+    calls: int = 0
+    """Recorded calls of chat models."""
 
     @property
     def sound(self) -> bool:
@@ -65,6 +67,7 @@ def _examined(path: Path, db: Connection, version: str) -> Health:
         runs=db.execute("select count(*) from run").get,
         results=db.execute("select count(*) from result where pass > 0").get,
         vectors=db.execute("select count(*) from vector").get,
+        calls=db.execute("select count(*) from call").get,
     )
 
 

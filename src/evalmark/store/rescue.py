@@ -17,6 +17,7 @@ from evalmark.database.fields import a_whole_number, sql_text
 from evalmark.database.opening import writing
 from evalmark.database.schema import transaction
 from evalmark.errors import StoreError
+from evalmark.journal.rows import COLUMNS, CallRow, decode_call, encode_call
 from evalmark.values import Run
 
 from .rows import Row, decode_result, decode_run, encode_result, encode_run
@@ -28,15 +29,17 @@ class Salvaged:
 
     runs: int
     results: int
+    calls: int
+    """Recorded calls of chat models."""
     lost: int
     """Rows that are there and cannot be read; what the damage hides completely is not counted."""
 
 
 def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvaged:
-    """Copy all runs and results that can be read to a new store; the damaged file stays as it is.
+    """Copy all runs, results and calls that can be read to a new store; the damaged file stays as it is.
 
     A result whose run cannot be read gets a run that says so. Vectors are left out: they can
-    be computed again.
+    be computed again. What was spent is known of finished runs only, whose header says it.
 
     Raises:
         StoreError: `to` exists already, or nothing in `path` can be read.
@@ -52,7 +55,8 @@ def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvage
         with transaction(db):
             rescue.runs()
             rescue.results()
-    return Salvaged(runs=len(rescue.known), results=rescue.saved, lost=rescue.lost)
+            rescue.calls()
+    return Salvaged(runs=len(rescue.known), results=rescue.saved, calls=rescue.recorded, lost=rescue.lost)
 
 
 class _Rescue:
@@ -61,7 +65,7 @@ class _Rescue:
     def __init__(self, damaged: Connection, db: Connection) -> None:
         self.damaged, self.db = damaged, db
         self.known: set[int] = set()
-        self.saved = self.lost = 0
+        self.saved = self.recorded = self.lost = 0
 
     def runs(self) -> None:
         """Every run whose header can be read."""
@@ -75,7 +79,8 @@ class _Rescue:
 
     def results(self) -> None:
         """Every result that can be read, with a stand-in for a run that cannot."""
-        for _, run, pass_, source, *columns in self._rows("result", f"run, pass, source, {', '.join(Row._fields)}"):
+        named = [name if self._has("result", name) else "'single'" for name in Row._fields]
+        for _, run, pass_, source, *columns in self._rows("result", f"run, pass, source, {', '.join(named)}"):
             try:
                 row = encode_result(decode_result(Row._make(columns)))
                 head = a_whole_number(run), a_whole_number(pass_), a_whole_number(source)
@@ -86,6 +91,26 @@ class _Rescue:
                 self._insert_run(run, _stand_in(run), "interrupted", pass_)
             self.db.execute(_INSERT_RESULT, (*head, *row))
             self.saved += 1
+
+    def calls(self) -> None:
+        """Every recorded call, where the store is of a version that has some."""
+        if not self._has("call", "key"):
+            return
+        for _, run, *columns in self._rows("call", f"run, {COLUMNS}"):
+            try:
+                row = encode_call(decode_call(CallRow._make(columns)))
+            except (ValueError, TypeError):
+                self.lost += 1
+                continue
+            self.db.execute(_INSERT_CALL, (run if isinstance(run, int) else None, *row))
+            self.recorded += self.db.changes()
+
+    def _has(self, table: str, column: str) -> bool:
+        """Whether a table of the damaged store has a column; older versions have fewer."""
+        with contextlib.suppress(apsw.Error):
+            self.damaged.execute(f"select {column} from {table} limit 0").fetchall()  # noqa: S608  columns, not data
+            return True
+        return False
 
     def _insert_run(self, number: int, run: Run, status: str, pass_: int) -> None:
         status = "complete" if status == "complete" else "interrupted"
@@ -127,10 +152,17 @@ _NUMBERS = {
         "select number from result indexed by result_order",
         "select number from result indexed by result_once",
     ),
+    "call": (
+        "select number from call not indexed order by number",
+        "select number from call not indexed order by number desc",
+    ),
 }
 _INSERT_RESULT = f"""
     insert or ignore into result (run, pass, source, {", ".join(Row._fields)})
     values ({", ".join("?" * (3 + len(Row._fields)))})
+"""  # noqa: S608  columns, not data
+_INSERT_CALL = f"""
+    insert or ignore into call (run, {COLUMNS}) values ({", ".join("?" * (1 + len(CallRow._fields)))})
 """  # noqa: S608  columns, not data
 
 

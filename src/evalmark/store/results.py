@@ -9,7 +9,7 @@ from typing import Any
 from apsw import Connection
 
 from evalmark.database.faults import explained
-from evalmark.database.fields import a_status
+from evalmark.database.fields import a_status, sql_text
 from evalmark.database.holder import Holder, from_text, is_gone, started
 from evalmark.database.opening import reading
 from evalmark.errors import StoreError
@@ -37,9 +37,9 @@ class StoredResults(Collection[Result]):
     def __iter__(self) -> Iterator[Result]:
         with explained(self.path), closing(reading(self.path)) as db:
             for key in _keys(db, self.number):
-                row = db.execute(_RESULT, (key,)).fetchone()
-                if row is not None:
-                    yield self._decoded(db, Row._make(row))
+                result = stored_result(db, self.path, self.number, key)
+                if result is not None:
+                    yield result
 
     def __len__(self) -> int:
         with explained(self.path), closing(reading(self.path)) as db:
@@ -48,25 +48,36 @@ class StoredResults(Collection[Result]):
     def __contains__(self, wanted: object) -> bool:
         return any(wanted == result for result in self)
 
-    def _decoded(self, db: Connection, row: Row) -> Result:
-        try:
-            return decode_result(row)
-        except (ValueError, TypeError) as error:
-            run = db.execute("select id from run where number = ?", (self.number,)).get
-            raise StoreError(
-                f"{self.path}: run {run}: the stored result of case {row.case_id!r} of {row.dataset!r} is damaged "
-                f"({error}). Save all others with evalmark.store.salvage({str(self.path)!r}, 'NEW_FILE')."
-            ) from error
+
+def stored_result(db: Connection, path: Path, run: int, key: int) -> Result | None:
+    """The result in a row of a run; None when the row is gone.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    found = db.execute(_RESULT, (key,)).fetchone()
+    if found is None:
+        return None
+    row = Row._make(found)
+    try:
+        return decode_result(row)
+    except (ValueError, TypeError) as error:
+        name = db.execute("select id from run where number = ?", (run,)).get
+        raise StoreError(
+            f"{path}: run {name}: the stored result of case {row.case_id!r} of {row.dataset!r} is damaged "
+            f"({error}). Save all others with evalmark.store.salvage({str(path)!r}, 'NEW_FILE')."
+        ) from error
 
 
 def _keys(db: Connection, number: int) -> Iterator[int]:
     """The results of a run in order, as row numbers, a page at a time: no read lock is held in between."""
-    last: tuple[Any, ...] = (-1, "", 0, 0, "", 0)
-    page = """
-        select source, dataset, position, repeat, target, number from result
-        where run = ? and pass > 0 and (source, dataset, position, repeat, target, number) > (?, ?, ?, ?, ?, ?)
-        order by source, dataset, position, repeat, target, number limit ?
-    """
+    last: tuple[Any, ...] = (-1, "", 0, 0, "", "", 0)
+    order = "source, dataset, position, repeat, target, mode, number"
+    page = f"""
+        select {order} from result
+        where run = ? and pass > 0 and ({order}) > (?, ?, ?, ?, ?, ?, ?)
+        order by {order} limit ?
+    """  # noqa: S608  columns, not data
     while rows := db.execute(page, (number, *last, _PAGE)).fetchall():
         for row in rows:
             yield int(row[-1])  # type: ignore[arg-type]
@@ -79,12 +90,35 @@ def all_runs(db: Connection, path: Path, here: Holder, limit: int | None = None)
     return [_run(path, here, *row) for row in rows]
 
 
+def writing_of(db: Connection, path: Path, here: Holder, run_id: str) -> tuple[int, int, bool]:
+    """The number of a run, its latest pass, and whether a process is writing it.
+
+    Raises:
+        StoreError: there is no run with this id.
+    """
+    row = db.execute("select number, pass, holder from run where id = ?", (run_id,)).fetchone()
+    if row is None:
+        raise StoreError(_not_found(db, path, run_id, 0))
+    number, passed, held = row
+    holder = from_text(held)
+    return number, passed, holder is not None and not is_gone(holder, here, started)
+
+
 def find_run(db: Connection, path: Path, here: Holder, reference: str) -> Run:
     """The run with an id, with the only id that starts so, or so many before the `last` one.
 
     Raises:
         StoreError: there is no such run, or there are several.
     """
+    return _run(path, here, *_find(db, path, reference))
+
+
+def find_number(db: Connection, path: Path, reference: str) -> int:
+    """The number of the run that `find_run` finds. Raises what it raises."""
+    return int(_find(db, path, reference)[0])
+
+
+def _find(db: Connection, path: Path, reference: str) -> tuple[Any, ...]:
     back = back_from_last(reference)
     rows: list[tuple[Any, ...]] = []
     if back is not None:
@@ -94,7 +128,7 @@ def find_run(db: Connection, path: Path, here: Holder, reference: str) -> Run:
         rows = rows or [*db.execute(f"{_HEADER} where substr(id, 1, ?) = ?", (len(reference), reference))]
     if len(rows) != 1:
         raise StoreError(_not_found(db, path, reference, len(rows)))
-    return _run(path, here, *rows[0])
+    return rows[0]
 
 
 def _not_found(db: Connection, path: Path, reference: str, found: int) -> str:
@@ -109,10 +143,16 @@ def _not_found(db: Connection, path: Path, reference: str, found: int) -> str:
     return f"{path}: there is no run {reference!r}; near it: {near(reference, ids)}. `last` is the newest one."
 
 
-def unfinished_run(db: Connection, path: Path, here: Holder, plan: str | bytes, suite: str | bytes) -> Run | None:
-    """The newest run of the same plan and suite that is not complete."""
-    same = "where plan = ? and suite = ? and status <> 'complete' order by number desc limit 1"
-    row = db.execute(f"{_HEADER} {same}", (plan, suite)).fetchone()
+_OPEN = """
+    where plan = ? and suite = ? and (status <> 'complete'
+    or (? and exists (select 1 from result r where r.run = run.number and r.verdict = 'error' and r.pass > 0)))
+    order by run.number desc limit 1
+"""
+
+
+def unfinished_run(db: Connection, path: Path, here: Holder, same: tuple[str, str], *, errors: bool) -> Run | None:
+    """The newest run of the same plan and suite that is not complete, or, with `errors`, that has some."""
+    row = db.execute(f"{_HEADER} {_OPEN}", (*map(sql_text, same), errors)).fetchone()
     return None if row is None else _run(path, here, *row)
 
 

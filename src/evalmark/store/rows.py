@@ -10,6 +10,7 @@ from evalmark.database.fields import (
     RUN,
     SCORE,
     a_list,
+    a_mode,
     a_whole_number,
     an_object,
     filled,
@@ -40,6 +41,7 @@ class Row(NamedTuple):
     """The fields of the case, without its id and place."""
     checksum: int = 0
     """Of all columns but position and place, which change when a case moves."""
+    mode: str = "single"
 
 
 def encode_result(result: Result) -> Row:
@@ -60,6 +62,7 @@ def encode_result(result: Result) -> Row:
         scores=to_json([filled(score, SCORE) for score in result.scores]),
         output=to_json(filled(result.output, OUTPUT)),
         content=to_json(content),
+        mode=trial.mode,
     )
     return row._replace(checksum=_checksum(row))
 
@@ -77,6 +80,7 @@ def decode_result(row: Row) -> Result:
         target=from_sql(row.target),
         position=a_whole_number(row.position),
         repeat=a_whole_number(row.repeat),
+        mode=a_mode(row.mode),
     )
     scores = tuple(read(Score, SCORE, item) for item in a_list(json.loads(row.scores)))
     output = read(Output, OUTPUT, json.loads(row.output))
@@ -86,7 +90,10 @@ def decode_result(row: Row) -> Result:
 
 
 def _checksum(row: Row) -> int:
-    named = (row.dataset, row.repeat, row.target, row.case_id, row.fingerprint, row.verdict, row.seconds)
+    named: tuple[Any, ...] = (
+        *(row.dataset, row.repeat, row.target, row.case_id, row.fingerprint, row.verdict, row.seconds),
+        *(() if row.mode == "single" else (row.mode,)),  # as it was before there were modes
+    )
     total = zlib.crc32(repr(named).encode(errors="surrogatepass"))
     for text in (row.scores, row.output, row.content):
         total = zlib.crc32(text.encode(), total)

@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -15,27 +15,37 @@ from typing import TYPE_CHECKING, TypeVar
 from apsw import Connection
 
 from evalmark.database.faults import explained
-from evalmark.database.fields import sql_text
 from evalmark.database.holder import this_process
 from evalmark.database.opening import Notes, reading
 from evalmark.database.opening import writing as open_for_writing
 from evalmark.database.schema import copy
 from evalmark.errors import StoreError
-from evalmark.roles import Recorded, Sink
-from evalmark.values import Result, Run, Trial
+from evalmark.journal import (
+    CallJournal,
+    Finder,
+    Imported,
+    Log,
+    ModelCalls,
+    Pass,
+    Recording,
+    exchange,
+    recordings,
+    spending,
+)
+from evalmark.journal.keeping import Entry, save
+from evalmark.roles import Journal, Recorded, Sink
+from evalmark.values import Call, Run, Spending
 
 from . import vectors, writing
 from .health import Health, examine
-from .results import all_runs, find_run, unfinished_run
-from .rows import encode_result
-from .writing import Seen, Writing
+from .held import Held, RecordedTrials, RunSink
+from .results import all_runs, find_number, find_run, unfinished_run, writing_of
+from .writing import Writing
 
 if TYPE_CHECKING:
     from evalmark.roles.protocols import Vectors
 
 T = TypeVar("T")
-
-_MANY_SEEN = 5_000
 
 
 def open_store(
@@ -69,7 +79,9 @@ class Store:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store-read")
         self._vectors: Connection | None = None
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, Held] = {}
+        self._log = Log(self._writer.submit, self._save_calls)
+        self._finder = Finder(path, self._usable, partial(reading, path, notes), notes)
         self._closed = False
 
     # Writing a run.
@@ -81,32 +93,37 @@ class Store:
             StoreError: there is a run with this id, or the store cannot be written.
         """
         held = self._write(lambda db: writing.start(db, self.path, run, this_process()), "the run")
-        self._held[run.id] = _Held(held)
+        self._held[run.id] = self._hold(held)
 
-    def resume(self, run_id: str, *, force: bool = False) -> Run:
-        """Take up an unfinished run; its results so far count as recorded.
+    def resume(self, run_id: str, *, force: bool = False, retry_errors: bool = False) -> Run:
+        """Take up a run, also one that is complete; its results so far count as recorded.
 
         `force` takes it even from a process that seems to be alive, on another machine say.
+        With `retry_errors`, here or in `recorded`, trials that ended in an error do not count.
 
         Raises:
             StoreBusyError: another process writes the run.
             StoreError: there is no such run, or the store cannot be written.
         """
         held = self._write(lambda db: writing.resume(db, self.path, run_id, this_process(), force=force), "the run")
-        self._held[run_id] = _Held(held)
+        self._held[run_id] = self._hold(held)
+        self._held[run_id].retry_errors = retry_errors
         return self.run(run_id)
 
-    def recorded(self, run_id: str) -> Recorded:
+    def recorded(self, run_id: str, *, retry_errors: bool = False) -> Recorded:
         """Tells which trials are stored already, by the case's id and content, not by its position.
 
         A trial that it finds is part of the run at its present position; when a resumed run
-        ends complete, results that were not asked for are no longer part of it.
+        ends complete, results that were not asked for are no longer part of it. With
+        `retry_errors` a trial that ended in an error is not recorded, and a new result takes
+        the place of the error; until then the error stays.
         """
-        return _Recorded(self, self._holding(run_id))
+        held = self._holding(run_id)
+        return RecordedTrials(held, self._write, retry_errors=retry_errors or held.retry_errors)
 
     def sink(self, run_id: str) -> Sink:
         """Where the results of a run go."""
-        return _Sink(self, self._holding(run_id))
+        return RunSink(self._holding(run_id), self._write_soon)
 
     def finish(self, run: Run) -> None:
         """Write the final header of a run and let the run go.
@@ -115,6 +132,7 @@ class Store:
             StoreError: the store cannot be written.
         """
         held = self._holding(run.id)
+        self._log.settle()
         with held.taken() as seen:
             self._write(lambda db: writing.finish(db, self.path, held.writing, run, seen), "the end of the run")
         held.close()
@@ -142,9 +160,9 @@ class Store:
         """
         return self._read(lambda db: find_run(db, self.path, self._here, reference))
 
-    def unfinished(self, plan: str, suite: str) -> Run | None:
-        """The newest run of this plan and suite that is not complete."""
-        return self._read(lambda db: unfinished_run(db, self.path, self._here, sql_text(plan), sql_text(suite)))
+    def unfinished(self, plan: str, suite: str, *, retry_errors: bool = False) -> Run | None:
+        """The newest run of this plan and suite that is not complete; with `retry_errors` also one that has errors."""
+        return self._read(lambda db: unfinished_run(db, self.path, self._here, (plan, suite), errors=retry_errors))
 
     def check(self) -> Health:
         """Whether the file is sound, and what is in it."""
@@ -163,6 +181,88 @@ class Store:
             raise StoreError(f"{target}: there is a file with this name already; name another one.")
         with explained(target, needed=self.path.stat().st_size, what="the copy"):
             copy(self.path, target)
+
+    # Calls of chat models.
+
+    def journal(self, run_id: str | None = None) -> Journal:
+        """The journal of a run that is written here, or one for calls outside of runs.
+
+        What its `keep` has returned from is on the disk. A store that was opened for reading finds
+        calls and keeps none.
+        """
+        of = None
+        if run_id is not None:
+            held = self._holding(run_id).writing
+            of = Pass(held.number, held.pass_)
+        return CallJournal(self._finder, self._writable, self._log, of)
+
+    def interrupted_calls(self, run_id: str) -> int:
+        """Requests that were under way when a run broke off, and that nobody knows the reply of.
+
+        Of a run that was resumed here: when its earlier pass broke off.
+        """
+        if run_id in self._held:
+            return self._held[run_id].writing.interrupted
+
+        def count(db: Connection) -> int:
+            number, passed, is_written = writing_of(db, self.path, self._here, run_id)
+            return spending.interrupted(db, number, passed - is_written)
+
+        return self._read(count)
+
+    def spending(self, run_id: str) -> tuple[Spending, ...]:
+        """What the calls of a run came to in all its passes so far, one entry a model; without what was replayed."""
+        self._log.settle()
+        return self._read(lambda db: spending.spending(db, writing_of(db, self.path, self._here, run_id)[0]))
+
+    def recorded_models(self) -> list[ModelCalls]:
+        """How much is recorded of each model."""
+        return self._read(recordings.by_model)
+
+    def calls(self, match: str = "", limit: int | None = None) -> list[Recording]:
+        """The recorded calls, the newest first.
+
+        With `match`, those whose model has this text in its name, whose key starts with it, or that asked for it.
+        """
+        return self._read(lambda db: recordings.listed(db, match, limit))
+
+    def call(self, key: str) -> Call | None:
+        """The call with a key, also one that cannot be replayed."""
+        return self._read(lambda db: recordings.call_of(db, self.path, key))
+
+    def clear_calls(
+        self, model: str | None = None, older_than: datetime | None = None, *, failed_only: bool = False
+    ) -> int:
+        """Forget recorded calls: all, or those that every condition holds for. Gives how many."""
+        return self._write(
+            lambda db: recordings.clear(db, model=model, older_than=older_than, failed_only=failed_only), "the change"
+        )
+
+    def export_calls(self, path: str | os.PathLike[str], run: str | None = None, model: str | None = None) -> int:
+        """Write recordings to a file that a team can share, one call a line; gives how many.
+
+        Only replies that may be replayed, without headers and failed attempts; of a `run`, those
+        that it has paid for.
+
+        Raises:
+            StoreError: the file cannot be written, and an older one is as it was; or a recording is damaged.
+        """
+
+        def export(db: Connection) -> int:
+            number = None if run is None else find_number(db, self.path, run)
+            return exchange.write_calls(Path(path), recordings.replayable(db, self.path, number, model))
+
+        return self._read(export)
+
+    def import_calls(self, path: str | os.PathLike[str]) -> Imported:
+        """Add the recordings of a file, all or none; gives how many are new, and how many were known.
+
+        Raises:
+            DataError: a line may not be used: its form is wrong, or its key is not that of what was asked.
+        """
+        rows = exchange.read_calls(Path(path))
+        needed = sum(len(row.request) + len(row.reply or "") for row in rows)
+        return self._write(lambda db: exchange.add(db, rows), "the recordings", needed)
 
     # Vectors.
 
@@ -186,14 +286,6 @@ class Store:
                 self._vectors = reading(self.path, self._notes)
             return vectors.get(self._vectors, fingerprint, texts)
 
-    def _look_up(self, held: "_Held", trial: Trial) -> int | None:
-        """The row of a result that an earlier pass has stored for this trial."""
-        self._usable()
-        with explained(self.path):
-            if held.lookups is None:
-                held.lookups = reading(self.path, self._notes)
-            return writing.look_up(held.lookups, held.writing, trial)
-
     # Closing.
 
     def close(self) -> None:
@@ -205,8 +297,10 @@ class Store:
             with contextlib.suppress(StoreError):  # the process ends anyway, and with it its hold
                 self._write(partial(writing.release, writing=held.writing), "the change")
         self._closed = True
+        self._log.settle()
         self._writer.shutdown()
         self._reader.shutdown()
+        self._finder.close()
         for db in (self._vectors, self._db):
             if db is not None:
                 db.close()
@@ -226,8 +320,15 @@ class Store:
         with explained(self.path), closing(reading(self.path, self._notes)) as db:
             return act(db)
 
-    def _write(self, act: Callable[[Connection], T], what: str) -> T:
-        return self._writer.submit(self._acting, self._writable(), act, what, 0).result()
+    def _write(self, act: Callable[[Connection], T], what: str, needed: int = 0) -> T:
+        return self._writer.submit(self._acting, self._writable(), act, what, needed).result()
+
+    def _save_calls(self, entries: Sequence[Entry]) -> None:
+        """Save what the log has gathered, in the writer's thread."""
+        db = self._db
+        if db is not None:
+            needed = sum(300 + len(e.row.request) + len(e.row.reply or "") for e in entries if e.row is not None)
+            self._acting(db, lambda db: save(db, entries), f"saving {len(entries)} calls", needed)
 
     async def _write_soon(self, act: Callable[[Connection], T], what: str, needed: int = 0) -> T:
         loop = asyncio.get_running_loop()
@@ -252,76 +353,11 @@ class Store:
             raise StoreError(f"{self.path}: this store was opened for reading only; open it without `read_only`.")
         return self._db
 
-    def _holding(self, run_id: str) -> "_Held":
+    def _hold(self, held: Writing) -> Held:
+        return Held(held, self.path, self._usable, partial(reading, self.path, self._notes))
+
+    def _holding(self, run_id: str) -> Held:
         self._writable()
         if run_id not in self._held:
             raise StoreError(f"{self.path}: run {run_id!r} is not being written here; start or resume it first.")
         return self._held[run_id]
-
-
-class _Held:
-    """A run that this process writes, and what it has seen of earlier results but not yet saved."""
-
-    def __init__(self, writing: Writing) -> None:
-        self.writing = writing
-        self.seen: deque[Seen] = deque()
-        self.lookups: Connection | None = None
-
-    def save(self, db: Connection, path: Path, results: Sequence[Result]) -> None:
-        """Save results and what was seen, in the writer's thread."""
-        rows = [encode_result(result) for result in results]
-        with self.taken() as seen:
-            needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row in rows)
-            with explained(path, needed=needed, what=f"saving {len(rows)} results"):
-                writing.write(db, path, self.writing, rows, seen)
-
-    @contextlib.contextmanager
-    def taken(self) -> Iterator[list[Seen]]:
-        """What was seen and is not saved yet; it stays so when saving fails."""
-        seen = [self.seen.popleft() for _ in range(len(self.seen))]
-        try:
-            yield seen
-        except BaseException:
-            self.seen.extendleft(reversed(seen))
-            raise
-
-    def close(self) -> None:
-        if self.lookups is not None:
-            self.lookups.close()
-
-
-class _Sink:
-    """Takes the results of one run."""
-
-    def __init__(self, store: Store, held: _Held) -> None:
-        self._store, self._held = store, held
-
-    async def write(self, results: Sequence[Result]) -> None:
-        """Save results; when this returns they are on the disk.
-
-        Raises:
-            StoreFullError: the disk is full; none of these results is saved, all earlier ones are.
-            StoreBusyError: another process has taken the run over.
-            StoreError: the store cannot be written.
-        """
-        batch = tuple(results)
-        await self._store._write_soon(lambda db: self._held.save(db, self._store.path, batch), "the results")
-
-
-class _Recorded:
-    """Looks trials up among the stored results of one run."""
-
-    def __init__(self, store: Store, held: _Held) -> None:
-        self._store, self._held = store, held
-
-    def __call__(self, trial: Trial) -> bool:
-        held = self._held
-        if held.writing.pass_ == 1:
-            return False
-        number = self._store._look_up(held, trial)
-        if number is None:
-            return False
-        held.seen.append(Seen(number, trial.position, sql_text(trial.case.place)))
-        if len(held.seen) >= _MANY_SEEN:
-            self._store._write(lambda db: held.save(db, self._store.path, ()), "the results")
-        return True

@@ -11,11 +11,12 @@ from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, is_gone, started, to_text
 from evalmark.database.schema import transaction
 from evalmark.errors import StoreBusyError, StoreError
+from evalmark.journal import spending
 from evalmark.values import Run, Trial
 
 from .rows import Row, decode_run, encode_run
 
-_IDENTITY = ("dataset", "case_id", "target", "repeat", "fingerprint")
+_IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")
 _NAMED = ("run", "pass", "source", *Row._fields)
 _INSERT = f"""
     insert into result ({", ".join(_NAMED)}) values ({", ".join("?" * len(_NAMED))})
@@ -24,7 +25,8 @@ _INSERT = f"""
 """  # noqa: S608  columns, not data
 _REPLACE_EDITED = """
     update result set pass = 0
-    where run = ? and dataset = ? and case_id = ? and target = ? and repeat = ? and fingerprint <> ? and pass < ?
+    where run = ? and dataset = ? and case_id = ? and target = ? and repeat = ? and mode = ?
+    and fingerprint <> ? and pass < ?
 """
 
 
@@ -39,6 +41,8 @@ class Writing:
     sources: tuple[str, ...]
     """The names of the run's datasets; their order is the order of the results."""
     holder: Holder
+    interrupted: int = 0
+    """Requests that were under way when the pass before this one broke off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,9 @@ def resume(db: Connection, path: Path, run_id: str, holder: Holder, *, force: bo
             "update run set status = 'running', pass = ?, holder = ? where number = ?",
             (passed + 1, to_text(holder), number),
         )
-    return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=_names(decode_run(header)), holder=holder)
+        lost = spending.interrupted(db, number, passed)
+    sources = _names(decode_run(header))
+    return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, interrupted=lost)
 
 
 def _refuse_held(run_id: str, held: Holder | None, here: Holder, *, force: bool) -> None:
@@ -123,10 +129,7 @@ def write(db: Connection, path: Path, writing: Writing, rows: Sequence[Row], see
         if writing.pass_ > 1:
             db.executemany(
                 _REPLACE_EDITED,
-                (
-                    (writing.number, row.dataset, row.case_id, row.target, row.repeat, row.fingerprint, writing.pass_)
-                    for row in rows
-                ),
+                ((writing.number, *(getattr(row, name) for name in _IDENTITY), writing.pass_) for row in rows),
             )
 
 
@@ -139,22 +142,23 @@ def _confirm(db: Connection, writing: Writing, seen: Sequence[Seen]) -> None:
     )
 
 
-def look_up(db: Connection, writing: Writing, trial: Trial) -> int | None:
-    """The row of the result that an earlier pass has stored for a trial, edited cases apart."""
+def look_up(db: Connection, writing: Writing, trial: Trial) -> tuple[int, str] | None:
+    """The row of the result that an earlier pass has stored for a trial, edited cases apart, and its verdict."""
     row = db.execute(
-        "select number from result where run = ? and dataset = ? and case_id = ? and target = ? and repeat = ? "
-        "and fingerprint = ? and pass < ?",
+        "select number, verdict from result where run = ? and dataset = ? and case_id = ? and target = ? "
+        "and repeat = ? and mode = ? and fingerprint = ? and pass < ?",
         (
             writing.number,
             sql_text(trial.dataset),
             sql_text(trial.case.id),
             sql_text(trial.target),
             trial.repeat,
+            trial.mode,
             trial.case.fingerprint,
             writing.pass_,
         ),
     ).fetchone()
-    return None if row is None else int(row[0])
+    return None if row is None else (int(row[0]), str(row[1]))
 
 
 def finish(db: Connection, path: Path, writing: Writing, run: Run, seen: Sequence[Seen]) -> None:
@@ -166,6 +170,7 @@ def finish(db: Connection, path: Path, writing: Writing, run: Run, seen: Sequenc
             db.execute(
                 "update result set pass = 0 where run = ? and pass < ? and pass > 0", (writing.number, writing.pass_)
             )
+            spending.come_to_rest(db, writing.number)
         db.execute(
             "update run set status = ?, header = ?, holder = null where number = ?",
             (run.status, encode_run(run), writing.number),
@@ -191,4 +196,5 @@ def forget(db: Connection, path: Path, run_id: str, here: Holder) -> None:
             raise StoreError(f"{path}: there is no run {run_id!r} to delete.")
         _refuse_held(run_id, from_text(row[1]), here, force=False)
         db.execute("delete from result where run = ?", (row[0],))
+        spending.forget(db, row[0])
         db.execute("delete from run where number = ?", (row[0],))

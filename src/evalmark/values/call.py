@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from .canonical import fingerprint
+from .canonical import canonical, fingerprint, fingerprint_of_texts
 from .case import ToolCall, Turn
 
 ReplyStatus = Literal["ok", "truncated", "refused", "filtered", "empty"]
@@ -31,7 +31,12 @@ class Request:
     @cached_property
     def hash(self) -> str:
         """Changes whenever the model could answer differently; without the model itself."""
-        return fingerprint(KEY_VERSION, self.messages, self.schema, self.settings, self.logprobs)
+        return fingerprint_of_texts((canonical(KEY_VERSION), *self.texts))
+
+    @cached_property
+    def texts(self) -> tuple[str, str, str, str]:
+        """The canonical JSON of messages, schema, settings and logprobs: made once, for the key and for the journal."""
+        return canonical(self.messages), canonical(self.schema), canonical(self.settings), canonical(self.logprobs)
 
     def key(self, identity: str, repeat: int = 0, use: int = 0) -> str:
         """The key of this request in the journal: who is asked, what, for the which repeat, for the which time in a trial."""

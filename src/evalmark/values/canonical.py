@@ -98,9 +98,14 @@ def fingerprint(*parts: Any) -> str:
     >>> fingerprint("ab", "c") == fingerprint("a", "bc")
     False
     """
+    return fingerprint_of_texts(map(canonical, parts))
+
+
+def fingerprint_of_texts(texts: Iterable[str]) -> str:
+    """The fingerprint of parts whose canonical texts are known already."""
     digest = hashlib.sha256(b"evalmark-1")
-    for part in parts:
-        text = canonical(part).encode("ascii")
-        digest.update(len(text).to_bytes(8, "big"))
-        digest.update(text)
+    for text in texts:
+        data = text.encode("ascii")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
     return digest.hexdigest()[:32]

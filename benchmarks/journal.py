@@ -1,0 +1,122 @@
+"""What the call journal costs: 64 requests in flight, each answered after 50 ms, each noted, asked and kept.
+
+The time of the whole against the limit that latency and requests in flight allow; the CPU time of a call over that of
+the same loop without a journal; how long a task waits for the disk; and what it takes to find a call again.
+
+Run: python benchmarks/journal.py [--calls 12800]
+"""
+
+import argparse
+import asyncio
+import os
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median, quantiles
+
+from evalmark.roles import Journal
+from evalmark.store import open_store
+from evalmark.values import Call, Reply, Request, Run, Turn, Usage
+
+IN_FLIGHT = 64
+LATENCY = 0.05
+GOALS = {"whole": 1.15, "keep": 60, "find": 40}
+
+REQUEST = Request(
+    messages=(
+        Turn(role="system", content="You compare an answer with a reference and say which is which. " * 12),
+        Turn(role="user", content="What is the capital of the country that lies north of the other one? " * 24),
+    ),
+    schema={
+        "type": "object",
+        "properties": {"reason": {"type": "string"}, "choice": {"enum": ["A", "B", "C", "D", "E"]}},
+        "required": ["reason", "choice"],
+    },
+    settings={"temperature": 0, "max_tokens": 300},
+)
+REPLY = Reply(
+    text='{"reason": "' + "it says the same in other words, " * 12 + '", "choice": "C"}',
+    data={"reason": "it says the same in other words, " * 12, "choice": "C"},
+    form="schema",
+    usage=Usage(input_tokens=700, output_tokens=90),
+    cost=0.00123,
+    model="model-2026-11-01",
+    seconds=LATENCY,
+    headers={"x-request-id": "req_0123456789"},
+)
+BLANK = Call(
+    key="", model="openai/model", identity="openai model https://api.example/v1", request=REQUEST, reply=REPLY,
+    created="2026-11-21T14:32:05.123+00:00",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    wall: float
+    cpu: float
+    waits: dict[str, list[float]]
+
+
+async def ask_all(calls: list[Call], journal: Journal | None) -> Taken:
+    """Send, await and keep all calls, so many at a time."""
+    waits: dict[str, list[float]] = {"sending": [], "keep": []}
+
+    async def timed(what: str, waiting) -> None:
+        started = time.perf_counter()
+        await waiting
+        waits[what].append(time.perf_counter() - started)
+
+    left = iter(calls)
+
+    async def hand(number: int) -> None:
+        await asyncio.sleep(LATENCY * number / IN_FLIGHT)  # a server does not answer all at once
+        for call in left:
+            if journal is not None:
+                await timed("sending", journal.sending(call.key))
+            await asyncio.sleep(LATENCY)
+            if journal is not None:
+                await timed("keep", journal.keep(call))
+
+    wall, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(hand(number) for number in range(IN_FLIGHT)))
+    return Taken(wall=time.perf_counter() - wall, cpu=time.process_time() - cpu, waits=waits)
+
+
+async def find_all(calls: list[Call], journal: Journal) -> float:
+    """Seconds of CPU to find every call."""
+    cpu = time.process_time()
+    for call in calls:
+        assert await journal.find(call.key) is not None
+    return time.process_time() - cpu
+
+
+def milliseconds(waits: list[float]) -> str:
+    return f"median {median(waits) * 1e3:.2f} ms, p95 {quantiles(waits, n=20)[-1] * 1e3:.2f} ms"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--calls", type=int, default=12_800)
+    count = parser.parse_args().calls
+    calls = [replace(BLANK, key=f"{os.urandom(16).hex()}-0-0") for _ in range(count)]
+    limit = count * LATENCY / IN_FLIGHT
+    with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
+        run = Run(id="measured", name="measured", created="2026-11-21T14:32:05Z", status="running")
+        store.start(run)
+        journal = store.journal(run.id)
+        asyncio.run(ask_all(calls[:IN_FLIGHT], journal))  # imports are not what is measured
+        bare = asyncio.run(ask_all(calls, None))
+        kept = asyncio.run(ask_all(calls, journal))
+        found = asyncio.run(find_all(calls, journal))
+        size = store.check().size
+    print(f"{count:,} calls, {IN_FLIGHT} in flight, {LATENCY * 1e3:.0f} ms each; over the limit of {limit:.2f} s:")
+    print(f"  without a journal {bare.wall / limit:.3f}   with it {kept.wall / limit:.3f}   (goal {GOALS['whole']})")
+    print(f"  CPU of a call: sending and keep {(kept.cpu - bare.cpu) / count * 1e6:.0f} µs   (goal {GOALS['keep']})")
+    print(f"                 find {found / count * 1e6:.0f} µs   (goal {GOALS['find']})")
+    print(f"  a task waits: sending {milliseconds(kept.waits['sending'])}; keep {milliseconds(kept.waits['keep'])}")
+    print(f"  a call takes {size / count / 1e3:.1f} kB in the store")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Recordings as a file that a team keeps beside its suites: one call a line, in the order of their keys."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from apsw import Connection
+
+from evalmark.database.fields import CALL, filled, read, to_json
+from evalmark.database.schema import transaction
+from evalmark.documents import MAX_ROW, PlacedError, numbered_lines, parse_json, text_chunks
+from evalmark.errors import StoreError
+from evalmark.values import Call, Reply
+
+from .rows import CallRow, encode_call
+
+FORMAT = "evalmark-calls"
+VERSION = 1
+PUBLIC_HEADERS = frozenset({"apim-request-id", "date", "request-id", "x-request-id"})
+"""What a file may tell of a response's headers: enough to ask the provider about it."""
+
+
+class Imported(NamedTuple):
+    """What an import found."""
+
+    added: int
+    known: int
+    """Calls that were recorded before, and stay as they were."""
+
+
+def _lines(calls: Iterable[Call]) -> Iterator[str]:
+    """The file's lines; `calls` come in the order of their keys, so that two exports differ where the calls do."""
+    yield _line({"format": FORMAT, "version": VERSION})
+    for call in calls:
+        yield _line(filled(replace(call, reply=call.reply and _public(call.reply)), CALL))
+
+
+def _line(data: dict[str, Any]) -> str:
+    return f"{to_json(data)}\n"
+
+
+def _public(reply: Reply) -> Reply:
+    """The reply without what is nobody else's: failed attempts with their bodies, headers, and what it was to us."""
+    headers = {name: value for name, value in reply.headers.items() if name.lower() in PUBLIC_HEADERS}
+    return replace(reply, attempts=(), headers=headers, key="", replayed=False)
+
+
+def write_calls(path: Path, calls: Iterable[Call]) -> int:
+    """Write a file of calls by way of a neighbour that takes its place once it is on the disk; gives how many.
+
+    Raises:
+        StoreError: it cannot be written; an older file is as it was.
+    """
+    draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        try:
+            with draft.open("x", encoding="ascii", newline="") as stream:
+                count = sum(stream.write(line) > 0 for line in _lines(calls))
+                stream.flush()
+                os.fsync(stream.fileno())
+            draft.replace(path)
+        finally:
+            with contextlib.suppress(OSError):  # it is gone when all went well
+                draft.unlink()
+    except OSError as error:
+        raise StoreError(f"{path}: the recordings cannot be written there: {error.strerror or error}.") from error
+    return count - 1
+
+
+def read_calls(path: Path) -> list[CallRow]:
+    """The calls of a file, each checked: its form, and that its key is that of what it says was asked.
+
+    Raises:
+        DataError: it is no such file, or one of its lines may not be used; the message names the line.
+    """
+    found = numbered_lines(text_chunks(path))
+    _check_first(path, *next(found, (1, "")))
+    rows: list[CallRow] = []
+    seen: dict[str, int] = {}
+    for number, line in found:
+        place = f"{path}:{number}"
+        key, row = _call(line, path, number)
+        if key in seen:
+            raise PlacedError(place, f"the key {key!r} stands here a second time; it stood first in line {seen[key]}.")
+        seen[key] = number
+        rows.append(row)
+    return rows
+
+
+def _check_first(path: Path, number: int, line: str) -> None:
+    head = parse_json(line, str(path), number) if line.strip() else None
+    place = f"{path}:{number}"
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise PlacedError(place, f'is no file of recorded calls, which starts with {{"format":"{FORMAT}",…}}.')
+    version = head.get("version")
+    if type(version) is int and version > VERSION:
+        raise PlacedError(
+            place, f"a newer evalmark wrote this file (version {version}, this one knows {VERSION}); update."
+        )
+    if version != VERSION or len(head) != 2:
+        raise PlacedError(place, f"the first line is not that of version {VERSION}; export the file again.")
+
+
+def _call(line: str, path: Path, number: int) -> tuple[str, CallRow]:
+    """The call in one line, with its key."""
+    place = f"{path}:{number}"
+    if len(line) > MAX_ROW:
+        raise PlacedError(place, f"the line is longer than {MAX_ROW >> 20} MiB.")
+    data = parse_json(line, str(path), number)
+    try:
+        call: Call = read(Call, CALL, data)
+        row = encode_call(replace(call, reply=call.reply and _public(call.reply)))
+    except (ValueError, TypeError) as fault:
+        raise PlacedError(place, f"is no recorded call: {fault}.") from None
+    if not call.can_be_replayed:
+        raise PlacedError(place, "holds no reply that may be replayed; only such calls are imported.")
+    if call.request.key(call.identity, call.repeat, call.use) != call.key:
+        raise PlacedError(
+            place,
+            "the key does not belong to what the line says was asked, so the line was changed; take it out, or export "
+            "the file again.",
+        )
+    return call.key, row
+
+
+def add(db: Connection, rows: Sequence[CallRow]) -> Imported:
+    """Add calls, all or none; one that is recorded and may be replayed stays as it is."""
+    columns = ", ".join(CallRow._fields)
+    added = 0
+    with transaction(db):
+        for row in rows:
+            db.execute(
+                f"insert into call ({columns}) values ({', '.join('?' * len(row))}) on conflict (key) do update set "  # noqa: S608  columns
+                f"run = null, {', '.join(f'{name} = excluded.{name}' for name in row._fields if name != 'key')} "
+                "where call.ok = 0",
+                row,
+            )
+            added += db.changes()
+    return Imported(added, len(rows) - added)

@@ -1,0 +1,172 @@
+"""What is recorded, for people: by model, call by call, and what of it is to be forgotten."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from apsw import Connection
+
+from evalmark.database.fields import from_sql, sql_text, to_json
+from evalmark.database.schema import transaction
+from evalmark.errors import StoreError
+from evalmark.values import Call
+
+from .rows import COLUMNS, CallRow, decode_call
+
+_WORDS = 80
+"""Characters of a request that a list shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalls:
+    """The recorded calls of one model."""
+
+    model: str
+    """As the user named it."""
+    calls: int
+    replayable: int
+    """Those whose reply may stand for the truth; the others are errors and replies that were cut off or refused."""
+    input_tokens: int
+    output_tokens: int
+    unknown_usage: int
+    """Replies whose tokens are not known; the sums leave them out."""
+    cost: float | None
+    """US dollars of the replies whose price is known; None when none is."""
+    unknown_cost: int
+    newest: str
+    """ISO 8601 in UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """A recorded call as a list shows it."""
+
+    key: str
+    model: str
+    created: str
+    """ISO 8601 in UTC."""
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    """US dollars; None when it is not known."""
+    words: str
+    """The first words of what was asked last."""
+    replayable: bool
+    error: str | None = None
+
+
+def by_model(db: Connection) -> list[ModelCalls]:
+    """How much is recorded of each model, by its name."""
+    rows = db.execute("""
+        select model, count(*), sum(ok),
+        coalesce(sum(input_tokens + 0 * output_tokens), 0), coalesce(sum(output_tokens + 0 * input_tokens), 0),
+        sum(reply is not null and (input_tokens is null or output_tokens is null)),
+        sum(cost), sum(reply is not null and cost is null), max(created)
+        from call group by model order by model
+    """)
+    names = tuple(ModelCalls.__dataclass_fields__)
+    return [_made(dict(zip(names, row, strict=True))) for row in rows]
+
+
+def _made(found: dict[str, Any]) -> ModelCalls:
+    return ModelCalls(**{**found, "model": from_sql(found["model"]), "newest": from_sql(found["newest"])})
+
+
+def listed(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
+    """The newest calls first.
+
+    With `match`, those whose model has this text in its name, whose key starts with it, or that asked for it.
+    """
+    found: list[Recording] = []
+    for recording in _matching(db, match):
+        if limit is not None and len(found) >= limit:
+            break
+        found.append(recording)
+    return found
+
+
+def _matching(db: Connection, match: str) -> Iterator[Recording]:
+    wanted = sql_text(match)
+    rows = db.execute(
+        "select key, model, created, input_tokens, output_tokens, cost, request, ok, error from call "
+        "where instr(model, ?1) or substr(key, 1, length(?1)) = ?1 or instr(request, ?2) "
+        "order by created desc, number desc",
+        (wanted, to_json(match)[1:-1]),
+    )
+    row: tuple[Any, ...]
+    for row in rows:
+        key, model, created, input_tokens, output_tokens, cost, request, ok, error = row
+        said = _said(request)
+        recording = Recording(
+            key=from_sql(key),
+            model=from_sql(model),
+            created=from_sql(created),
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cost=cost,
+            words=" ".join(said[-1].split())[:_WORDS] if said else "",
+            replayable=bool(ok),
+            error=None if error is None else from_sql(error),
+        )
+        if match in recording.model or recording.key.startswith(match) or any(match in text for text in said):
+            yield recording
+
+
+def _said(request: str) -> list[str]:
+    """The texts of a request's messages; none where it is damaged."""
+    try:
+        contents = [message["content"] for message in json.loads(request)["messages"]]
+    except (ValueError, TypeError, LookupError):
+        return []
+    return [content if isinstance(content, str) else to_json(content) for content in contents]
+
+
+def call_of(db: Connection, path: Path, key: str) -> Call | None:
+    """The call with a key, also one that cannot be replayed.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    query = f"select {COLUMNS} from call where key = ?"  # noqa: S608  columns, not data
+    row = db.execute(query, (sql_text(key),)).fetchone()
+    return None if row is None else _decoded(CallRow._make(row), path)
+
+
+def replayable(db: Connection, path: Path, run: int | None = None, model: str | None = None) -> Iterator[Call]:
+    """Every call whose reply may stand for the truth, by key; of a run: those that it has paid for.
+
+    Raises:
+        StoreError: one of them is damaged.
+    """
+    query = f"""
+        select {COLUMNS} from call
+        where ok = 1 and (?1 is null or run = ?1) and (?2 is null or model = ?2) order by key
+    """  # noqa: S608  columns, not data
+    for row in db.execute(query, (run, None if model is None else sql_text(model))):
+        yield _decoded(CallRow._make(row), path)
+
+
+def _decoded(row: CallRow, path: Path) -> Call:
+    try:
+        return decode_call(row)
+    except (ValueError, TypeError) as error:
+        raise StoreError(
+            f"{path}: the recorded call {row.key!r} is damaged ({error}). It is asked again when it is needed."
+        ) from error
+
+
+def clear(
+    db: Connection, *, model: str | None = None, older_than: datetime | None = None, failed_only: bool = False
+) -> int:
+    """Forget the calls that all conditions hold for; gives how many. One without a date is never too old."""
+    moment = None if older_than is None else older_than.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    with transaction(db):
+        db.execute(
+            "delete from call where (?1 is null or model = ?1) and (?2 is null or (created <> '' and created < ?2)) "
+            "and (ok = 0 or not ?3)",
+            (None if model is None else sql_text(model), moment, failed_only),
+        )
+        return db.changes()

@@ -1,0 +1,117 @@
+"""A call as one row of the store, and back."""
+
+import json
+import zlib
+from typing import NamedTuple
+
+from evalmark.database.fields import (
+    REPLY,
+    REQUEST,
+    a_whole_number,
+    filled,
+    from_sql,
+    read,
+    sql_real,
+    sql_text,
+    to_json,
+)
+from evalmark.values import Call, Reply, Request
+
+_LARGEST = 1 << 63
+"""From here on SQLite has no whole numbers."""
+
+
+class CallRow(NamedTuple):
+    """The columns of a call but for its run: what is searched first, the large texts last."""
+
+    key: str | bytes
+    ok: int
+    """1: the reply may be replayed."""
+    model: str | bytes
+    created: str | bytes
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    identity: str | bytes
+    repeat: int
+    use: int
+    error: str | bytes | None
+    request: str
+    reply: str | None
+    checksum: int = 0
+    """Of all other columns."""
+
+
+COLUMNS = ", ".join(CallRow._fields)
+
+
+def encode_call(call: Call) -> CallRow:
+    """The row of a call.
+
+    Raises:
+        ValueError: its repeat or use is no number that can be kept.
+    """
+    if not (0 <= call.repeat < _LARGEST and 0 <= call.use < _LARGEST):
+        raise ValueError(f"repeat {call.repeat} and use {call.use} of a call have to be counts")
+    reply = call.reply
+    row = CallRow(
+        key=sql_text(call.key),
+        ok=int(call.can_be_replayed),
+        model=sql_text(call.model),
+        created=sql_text(call.created),
+        input_tokens=None if reply is None else _sql_count(reply.usage.input_tokens),
+        output_tokens=None if reply is None else _sql_count(reply.usage.output_tokens),
+        cost=None if reply is None else sql_real(reply.cost),
+        identity=sql_text(call.identity),
+        repeat=call.repeat,
+        use=call.use,
+        error=None if call.error is None else sql_text(call.error),
+        request=_written(call.request),
+        reply=None if reply is None else to_json(filled(reply, REPLY)),
+    )
+    return row._replace(checksum=_checksum(row))
+
+
+def decode_call(row: CallRow) -> Call:
+    """The call of a row.
+
+    Raises:
+        ValueError: the row does not hold what `encode_call` writes.
+    """
+    if row.checksum != _checksum(row):
+        raise ValueError("its checksum is wrong")
+    reply: Reply | None = None if row.reply is None else read(Reply, REPLY, json.loads(row.reply))
+    return Call(
+        key=from_sql(row.key),
+        model=from_sql(row.model),
+        identity=from_sql(row.identity),
+        request=read(Request, REQUEST, json.loads(row.request)),
+        repeat=a_whole_number(row.repeat),
+        use=a_whole_number(row.use),
+        reply=reply,
+        error=None if row.error is None else from_sql(row.error),
+        created=from_sql(row.created),
+    )
+
+
+def _written(request: Request) -> str:
+    """The request as `filled` gives it, put together from texts that its key was made of."""
+    messages, schema, settings, logprobs = request.texts
+    wanted = "" if request.schema is None else f'"schema":{schema},'
+    return f'{{"messages":{messages},{wanted}"settings":{settings},"logprobs":{logprobs}}}'
+
+
+def _checksum(row: CallRow) -> int:
+    """Requests and replies are ASCII; the rest is short."""
+    total = zlib.crc32(repr(row[:-3]).encode(errors="surrogatepass"))
+    total = zlib.crc32(row.request.encode(), total)
+    return total if row.reply is None else zlib.crc32(row.reply.encode(), total)
+
+
+def _sql_count(value: object) -> int | None:
+    """A count for an SQL column; what is none is unknown.
+
+    >>> _sql_count(12), _sql_count(-1), _sql_count(2**70), _sql_count(1.5)
+    (12, None, None, None)
+    """
+    return value if type(value) is int and 0 <= value < _LARGEST else None
