@@ -15,7 +15,9 @@ from evalmark.report import Options, as_json, as_jsonl
 from evalmark.stats import summarise
 from evalmark.values import Case, Output, Result, Run, Score, Trial
 
+from . import judged
 from .example import HOSTILE, RESULTS, RUN
+from .test_page import everywhere
 
 SCHEMAS = {
     name: json.loads(files("evalmark.report").joinpath("schemas", name).read_text())
@@ -30,8 +32,8 @@ NO_TIMES = Options(times=False)
 @pytest.mark.parametrize("options", [Options(), NO_TIMES], ids=["with times", "without"])
 @pytest.mark.parametrize(
     "run",
-    [RUN, EMPTY, replace(RUN, gate=None, status="interrupted", finished=None)],
-    ids=["full", "empty", "unfinished"],
+    [RUN, EMPTY, replace(RUN, gate=None, status="interrupted", finished=None), judged.RUN, everywhere("x")],
+    ids=["full", "empty", "unfinished", "judged", "something everywhere"],
 )
 def test_both_are_what_their_schemas_say(run, options):
     document = json.loads("".join(as_json(run, options=options)))
@@ -126,3 +128,16 @@ def test_a_writer_with_the_figures_at_hand_reads_results_once_and_as_it_writes(e
     assert watched.taken <= 1
     list(chunks)
     assert watched.rounds == (0 if ending == ".md" else 1)
+
+
+def test_the_figures_of_judges_are_in_the_document():
+    found = json.loads("".join(as_json(judged.RUN)))
+    helpful = found["summary"]["groups"][0]["metrics"][1]
+    assert (helpful["judge"], helpful["base"], helpful["raw_unit"]) == (judged.LARGE, "helpful", "1..5")
+    assert helpful["unscored_by_kind"] == {"judge_refused": 1, "judge_range": 1}
+    assert helpful["worst"][0]["reason"] == "Only one of the three steps is there."
+    (agreement,) = found["summary"]["agreements"]
+    assert (agreement["n"], agreement["pairs"][0]["same"]["passed"], agreement["level"]) == (18, 11, "ordinal")
+    assert [spent["unknown_cost"] for spent in found["run"]["spending"]] == [0, 4, 5, 0]
+    assert [spent["cost"] for spent in found["run"]["spending"]] == [0.0204, 12.3, None, None]
+    assert {result["mode"] for result in found["results"]} == {"single", "conversation"}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evalmark.report import Options, as_junit
 from evalmark.values import Case, Gate, Output, Result, Run, Score, Trial
 
+from . import judged
 from .example import HOSTILE, RUN
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parent / "junit.xsd")
@@ -24,7 +25,15 @@ def tree(run, **options):
 
 @pytest.mark.parametrize("times", [True, False])
 @pytest.mark.parametrize(
-    "run", [RUN, EMPTY, replace(RUN, gate=Gate(min_pass_rate=0.1))], ids=["full", "empty", "lenient"]
+    "run",
+    [
+        RUN,
+        EMPTY,
+        replace(RUN, gate=Gate(min_pass_rate=0.1)),
+        judged.RUN,
+        replace(judged.RUN, gate=Gate(thresholds={"polite": 0}, max_unscored=9)),
+    ],
+    ids=["full", "empty", "lenient", "judged", "judged, and passed"],
 )
 def test_the_file_is_valid(run, times):
     SCHEMA.validate("".join(as_junit(run, options=Options(times=times))))
@@ -36,8 +45,9 @@ def test_the_schema_refuses_what_ci_servers_do():
     assert not SCHEMA.is_valid(text.replace("<failure ", "<failed ").replace("</failure>", "</failed>"))
 
 
-def test_the_counts_are_those_of_the_elements():
-    root = tree(RUN)
+@pytest.mark.parametrize("run", [RUN, judged.RUN], ids=["full", "judged"])
+def test_the_counts_are_those_of_the_elements(run):
+    root = tree(run)
     for suite in [root, *root.findall("testsuite")]:
         found = {
             name: len(list(suite.iter(tag)))
@@ -107,6 +117,13 @@ def test_scores_are_properties():
         "score.edits": "8.0",
         "score.mentions_source": "1.0",
     }
+
+
+def test_what_calls_came_to_are_properties_of_the_gate():
+    case = list(tree(judged.RUN).iter("testcase"))[-1]
+    found = {p.get("name"): p.get("value") for p in case.iter("property")}
+    assert found["spent.ollama/llama3"] == "5 calls · tokens unknown · price unknown for 5 calls"
+    assert not list(list(tree(judged.RUN, times=False).iter("testcase"))[-1].iter("property"))
 
 
 @given(st.text())

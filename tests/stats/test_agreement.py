@@ -4,9 +4,10 @@
 
 import random
 from fractions import Fraction
+from itertools import permutations
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import t
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
@@ -136,6 +137,29 @@ def test_alpha_knows_no_order_of_units_or_judges_and_no_names(units, shuffle, na
     assume(len(set(names.values())) == 5)
     renamed = [[names[x] for x in unit] for unit in units]
     assert krippendorff_alpha(renamed) == pytest.approx(krippendorff_alpha(units), abs=1e-9)
+
+
+def alpha_by_its_definition(units, level):
+    """Observed over expected disagreement, pair by pair, as the paper defines it."""
+    told = [unit for unit in units if len(unit) > 1]
+    said = [x for unit in told for x in unit]
+    counts = {x: said.count(x) for x in sorted(set(said))}
+
+    def apart(a, b):
+        between = sum(n for x, n in counts.items() if min(a, b) <= x <= max(a, b)) - (counts[a] + counts[b]) / 2
+        return Fraction({"nominal": a != b, "ordinal": (a != b) * between, "interval": a - b}[level]) ** 2
+
+    n = len(said)
+    observed = sum((apart(a, b) / (len(u) - 1) for u in told for a, b in permutations(u, 2)), Fraction()) / max(n, 1)
+    expected = sum((apart(a, b) for a, b in permutations(said, 2)), Fraction()) / max(n * (n - 1), 1)
+    return float(1 - observed / expected) if expected else None
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+@settings(max_examples=50)
+@given(units=units)
+def test_alpha_is_what_its_definition_says(level, units):
+    assert krippendorff_alpha(units, level) == pytest.approx(alpha_by_its_definition(units, level), abs=1e-12)
 
 
 @given(units)

@@ -78,4 +78,5 @@ def _add_score(table: Table, score: Score, metrics: Mapping[str, Metric], room: 
     for sentence, closest in wording.unsupported(score).items():
         text = clean(sentence) if room is None else one_line(sentence, room)
         quoted = Text(f"\u201c{text}\u201d", style="italic")
-        table.add_row("unsupported", quoted.append(f"  {closest}" if closest else "", style="not italic dim"))
+        why = closest if room is None else one_line(closest, 2 * room)
+        table.add_row("unsupported", quoted.append(f"  {why}" if why else "", style="not italic dim"))

@@ -98,7 +98,7 @@ def _case(result: Result, metrics: Mapping[str, Metric], run: Run) -> Iterator[s
         said = [_safe(text) for text in (wording.standing(score, metrics), cut(score.reason, _LONGEST)) if text]
         yield f"- {_safe(score.name)}: {'; '.join(said)}\n"
         for sentence, closest in wording.unsupported(score).items():
-            yield f"  - unsupported: {_safe(cut(sentence, _LONGEST))}{f' ({closest})' if closest else ''}\n"
+            yield f"  - unsupported: {_safe(cut(sentence, _LONGEST))}{f' ({_safe(cut(closest, _LONGEST))})' if closest else ''}\n"
     yield "\n</details>\n\n"
 
 

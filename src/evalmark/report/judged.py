@@ -14,8 +14,9 @@ UNSCORED = {
     "judge_refused": "refused",
     "judge_inconsistent": "contradicting itself",
     "judge_truncated": "cut short",
+    "judge_abstained": "could not tell",
 }
-"""The kinds of judgement that nobody can use."""
+"""What became of judgements that are no score."""
 _HIGH_AGREEMENT, _LOW_KAPPA = 0.8, 0.4
 """Judges who agree so often, and beyond luck so little, give one verdict nearly always."""
 

@@ -190,7 +190,7 @@ def _closest(score: Score) -> str:
     """Each unsupported sentence with the context that comes closest to it."""
     found = [(sentence, closest) for sentence, closest in wording.unsupported(score).items() if closest]
     return "".join(
-        f"<br>\u201c{_safe(one_line(sentence, 160))}\u201d {closest}" for sentence, closest in found[:_MARKED]
+        f"<br>\u201c{_safe(one_line(sentence, 160))}\u201d {_text(closest)}" for sentence, closest in found[:_MARKED]
     )
 
 

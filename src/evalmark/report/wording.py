@@ -1,6 +1,7 @@
 """Numbers and verdicts as a person reads them; shared by every report for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Share, Summary, scale_ends
 from evalmark.values import Metric, Result, Run, Score, count
@@ -224,7 +225,8 @@ def standing(score: Score, metrics: Mapping[str, Metric]) -> str:
         return figure(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
     said = verdict_of(score.raw, score.value, metric.unit if metric else "")
     limit = metric.threshold if metric else None
-    if limit is None or score.passed is None or isinstance(score.raw, bool):
+    plain_truth = isinstance(score.raw, bool) and score.raw == score.value
+    if limit is None or score.passed is None or plain_truth:
         return said
     sign = {("higher", True): "≥", ("higher", False): "<", ("lower", True): "≤", ("lower", False): ">"}
     return f"{said} {sign[score.direction, score.passed]} {limit:g}"
@@ -236,9 +238,9 @@ def verdict_of(raw: object, value: float | None, unit: str) -> str:
     >>> verdict_of(2, 0.25, "1..5"), verdict_of("D", 0.0, ""), verdict_of(True, 1.0, ""), verdict_of(0.4, 0.4, "")
     ('2 of 1..5 (0.25)', 'D (0.00)', 'yes', '0.400')
     """
-    if isinstance(raw, bool) and raw == value:
-        return "yes" if raw else "no"
-    behind = "" if value is None else f" ({on_scale(value, '0..1')})"
+    behind = "" if value is None or raw is value else f" ({on_scale(value, '0..1')})"
+    if isinstance(raw, bool):
+        return ("yes" if raw else "no") + (behind if raw != value else "")
     if isinstance(raw, str):
         return f"{one_line(raw, 40)}{behind}"
     if isinstance(raw, (int, float)) and _is_placed(raw, value, unit):
@@ -260,12 +262,17 @@ def metrics_of(run: Run | None) -> dict[str, Metric]:
 
 
 def unsupported(score: Score) -> dict[str, str]:
-    """The sentences of an answer that a scorer found no support for, each with the context closest to it."""
-    sentences = score.detail.get("sentences")
-    if not isinstance(sentences, (list, tuple)):
-        return {}
-    found = (s for s in sentences if isinstance(s, Mapping) and s.get("supported") is False)
-    return {text: _closest(s) for s in found if isinstance(text := s.get("sentence"), str) and text.strip()}
+    """What an answer says without support: sentences with the context closest to each, claims with what the judge says."""
+    sentences = {text: _closest(row) for row, text in _without_support(score.detail.get("sentences"), "sentence")}
+    claims = {text: one_line(row.get("reason")) for row, text in _without_support(score.detail.get("claims"), "claim")}
+    return sentences | claims
+
+
+def _without_support(rows: object, field: str) -> Iterable[tuple[Mapping[str, Any], str]]:
+    for row in rows if isinstance(rows, (list, tuple)) else ():
+        text = row.get(field) if isinstance(row, Mapping) and row.get("supported") is False else None
+        if isinstance(text, str) and text.strip():
+            yield row, text
 
 
 def _closest(sentence: Mapping[str, object]) -> str:

@@ -64,7 +64,7 @@ class Scores:
         self.cases.append(case)
         if self.raws is not None:
             self.raws.append(raw)
-        self.truths = self.truths and isinstance(score.raw, bool) and raw == value
+        self.truths = self.truths and isinstance(score.raw, bool)
         self._choose(score.raw)
         self.worst.add(score, trial, raw if math.isnan(value) else value)
 
@@ -140,7 +140,7 @@ def _column(values: "array[float]", raws: "array[float]") -> tuple[Literal["valu
 
 def _in_own_unit(metric: Metric, scores: Scores, scale: str | None) -> bool:
     """Whether raw numbers say more than the values: they differ, or are all at the 0 of a scale that begins there."""
-    if scale != "value":
+    if scale != "value" or scores.truths:
         return False
     ends = scale_ends(metric.unit)
     return scores.raws is not None or (ends is not None and ends[0] == 0 < ends[1] != 1 and not any(scores.values))

@@ -97,7 +97,7 @@ class MetricSummary:
     raw_interval: Interval | None
     """The interval of `raw_mean`, where the unit is a scale with known ends: `1..5`, `%`."""
     truths: bool
-    """Whether every score said yes or no; `mean` is then the share of yes."""
+    """Whether every score said yes or no; `mean` is then the share of yes, of all verdicts where a judge gave several."""
     choices: Mapping[str, int]
     """How often each choice was made, by name; empty where scores say no names."""
     bins: tuple[int, ...]
