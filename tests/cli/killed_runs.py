@@ -1,7 +1,7 @@
 """A program: runs a suite again and again, kills it at one write after the other, and takes it up again.
 
 Each attempt is a fork of this process, which has imported everything already. It prints one JSON line an
-attempt. Call: killed_runs.py SUITE HOW POINT...
+attempt, and waits for a line before the next one. Call: killed_runs.py SUITE HOW POINT...
 """
 
 import json
@@ -54,9 +54,11 @@ def state() -> tuple[int, bool]:
         return (len(runs[0].results), runs[0].status == "complete") if runs else (0, False)
 
 
-def export() -> str:
+def kept() -> dict:
     with open_store(STORE, read_only=True) as store:
-        return "".join(as_jsonl(store.run("last"), options=Options(times=False)))
+        run = store.run("last")
+        export = "".join(as_jsonl(run, options=Options(times=False)))
+        return {"export": export, "notes": run.notes, "calls": sum(spent.calls for spent in run.spending)}
 
 
 def asked() -> int:
@@ -72,10 +74,10 @@ def attempt(suite: Path, point: int | None, how: str) -> dict:
         os.chdir(folder)
         first = in_a_fork(lambda: run_until(point, how))
         changes = int(Path("changes").read_text(encoding="utf-8")) if Path("changes").exists() else None
-        before, (kept, complete) = asked(), state()
+        before, (there, complete) = asked(), state()
         second = 0 if complete else in_a_fork(lambda: run("--resume"))
-        found = {"point": point, "first": first, "second": second, "changes": changes, "kept": kept}
-        found |= {"asked_before": before, "asked": asked(), "export": export()}
+        found = {"point": point, "first": first, "second": second, "changes": changes, "kept": there}
+        found |= {"asked_before": before, "asked": asked(), **kept()}
         os.chdir("/")
         return found
 
@@ -86,3 +88,4 @@ if __name__ == "__main__":
         found = attempt(Path(suite).resolve(), None if point == "none" else int(point), how)
         sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()
+        sys.stdin.readline()

@@ -1,6 +1,7 @@
 """kill -9 at the write points of a 20-case run: no result lost, none computed twice but those under way."""
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -20,6 +21,21 @@ CASES, JOBS = 20, 3
 PROGRAM = Path(__file__).with_name("killed_runs.py")
 
 
+def attempts(folder, how, points, between=dict, **environment):
+    """What became of a run that was killed at each of these points; `between` adds to each what it finds."""
+    command = [sys.executable, str(PROGRAM), str(folder / "suite.json"), how, *map(str, points)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env={**os.environ, **environment}, **pipes) as program:
+        found = []
+        for line in program.stdout:
+            found.append(json.loads(line) | between())
+            program.stdin.write("\n")
+            program.stdin.flush()
+        said = program.stderr.read()
+    assert program.returncode == 0, said
+    return found
+
+
 @pytest.fixture(scope="module")
 def attempt(tmp_path_factory):
     folder = tmp_path_factory.mktemp("killed")
@@ -29,13 +45,7 @@ def attempt(tmp_path_factory):
     found = {"datasets": ["cases.jsonl"], "target": "counted:answer", "metrics": ["equals"], "repeat": 1}
     (folder / "suite.json").write_text(json.dumps(found), encoding="utf-8")
 
-    def attempt(how, points):
-        command = [sys.executable, str(PROGRAM), str(folder / "suite.json"), how, *map(str, points)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    return attempt
+    return lambda how, points: attempts(folder, how, points)
 
 
 @pytest.fixture(scope="module")
