@@ -34,11 +34,15 @@ _FAULTS: tuple[tuple[str, "CallFault"], ...] = (
     ("ModelAuthenticationError", "closed"),
     ("ModelNotFoundError", "closed"),
     ("ModelRequestRejectedError", "rejected"),
-    ("ModelAPIError", "transient"),
-    ("UnexpectedModelBehavior", "transient"),
+    ("ModelRateLimitError", "transient"),
+    ("ModelUnavailableError", "transient"),
+    ("ModelServerError", "transient"),
+    ("ModelConnectionError", "transient"),
     ("UserError", "rejected"),
 )
-"""What pydantic-ai raises, the special before the general."""
+"""What pydantic-ai raises, the special before the general; earlier versions of it tell less apart."""
+_CLOSED = (401, 402, 403, 404)
+_PASSING = (408, 409, 425, 429)
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
@@ -111,13 +115,17 @@ class BridgedChat:
         messages = _messages(request, self._endpoint)
         started = time.perf_counter()
         try:
-            response = await _part("direct").model_request(
-                model,
-                messages,
-                model_settings=self._settings(model, request),
-                model_request_parameters=_parameters(request, form),
-                instrument=False,
-            )
+            async with asyncio.timeout(self._within):
+                response = await _part("direct").model_request(
+                    model,
+                    messages,
+                    model_settings=self._settings(model, request),
+                    model_request_parameters=_parameters(request, form),
+                    instrument=False,
+                )
+        except TimeoutError as error:
+            late = TimeoutError(str(error) or f"no whole answer came within {self._within:g} s")
+            raise self._failed(late, "transient", time.perf_counter() - started) from None
         except Exception as error:  # noqa: BLE001  the SDK of any provider
             raise self._failed(error, _fault(error), time.perf_counter() - started) from None
         return _reply(response, form, time.perf_counter() - started)
@@ -128,7 +136,7 @@ class BridgedChat:
             given["stop_sequences"] = [stop]
         # Attempts are counted and repeated elsewhere.
         alone = {} if "max_retries" in getattr(model, "unsupported_settings", ()) else {"max_retries": 0}
-        return {**alone, **given, "request_timeout": self._within}
+        return {**alone, **given}
 
     def _failed(self, error: Exception, fault: "CallFault", seconds: float) -> ModelCallError:
         body = getattr(error, "body", None)
@@ -153,8 +161,11 @@ def _fault(error: Exception) -> "CallFault":
     for name, fault in _FAULTS:
         if isinstance(error, getattr(known, name, ())):
             return fault
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and 400 <= status < 500 and status not in _PASSING:
+        return "closed" if status in _CLOSED else "rejected"
     # Anything else is a fault in the request or in the code that took it: it would only happen again.
-    return "transient" if isinstance(error, OSError) else "rejected"
+    return "transient" if isinstance(error, (OSError, known.AgentRunError)) else "rejected"
 
 
 def _hidden(text: str, secrets: list[str]) -> str:
