@@ -242,7 +242,9 @@ class TestRepeats:
         for wrong in (0, -1, 101, True, 2.0, "3"):
             with pytest.raises(ConfigError, match=r"`repeat` is .*; it has to be a whole number from 1 to 100"):
                 replace(scorer, repeat=wrong)
-        assert replace(scorer, repeat=2).fingerprint != scorer.fingerprint
+        twice = replace(scorer, repeat=2)
+        assert twice.fingerprint != scorer.fingerprint
+        assert twice.questions == 2 * scorer.questions
 
 
 def test_the_scripted_model_keeps_what_it_was_asked_and_says_when_it_is_at_its_end():

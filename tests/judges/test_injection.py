@@ -120,6 +120,7 @@ def test_no_canary_closes_its_fence_or_adds_a_turn(name):
         output = Output(value=canary.replace("BEST", WANTED[name]))
         model = ScriptedModel(lambda request: WORST[name])
         asyncio.run(BUILT_IN[name](CASE, output, model))
+        assert len(model.asked) in (0, BUILT_IN[name].questions)
         for request in model.asked:
             assert [turn.role for turn in request.messages] == ["system", "user"]
             assert output.value in material(request)

@@ -104,7 +104,7 @@ class _Weighing:
             for more in range(max(0, self._left)):  # asked only once this one is answered
                 self.asked += 1
                 self._count(request.key(self.identity, uses.repeat, first + 1 + more), request, recorded=False)
-            raise ModelCallError("nothing is sent for a forecast", fault="rejected")
+            raise ModelCallError("nothing is sent for a forecast", fault="closed")
         if call.reply.usage.output_tokens is not None:
             self._tally.recorded.append(call.reply.usage.output_tokens)
         return call.reply

@@ -61,10 +61,15 @@ class Faithfulness:
         check_repeat(self.name, self.repeat)
 
     @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return self.repeat or 1
+
+    @property
     def fingerprint(self) -> str:
         """Changes with every word that a judge is told, and with the settings."""
         said = packaged(self.name).data
-        return fingerprint("faithfulness-1", said, frame().fingerprint, self.repeat or 1, self.settings)
+        return fingerprint("faithfulness-1", said, frame().fingerprint, self.questions, self.settings)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """What the judge finds; `unscored` without contexts, without an answer, and without a claim in it."""
@@ -76,7 +81,7 @@ class Faithfulness:
         question = self.question(case, output)
         material = [part.text for part in question.material]
         heard: list[Heard[tuple[Claim, ...]]] = []
-        while len(heard) < (self.repeat or 1) and (not heard or heard[-1].fault is None):
+        while len(heard) < self.questions and (not heard or heard[-1].fault is None):
             heard.append(await hear(judge, question, partial(read_claims, contexts=len(contexts), material=material)))
         detail = spoken(heard, judge.name, question)
         if heard[-1].fault is not None:

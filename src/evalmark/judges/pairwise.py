@@ -54,10 +54,15 @@ class Pairwise:
             raise ConfigError(f"{self.name}: `against` is {shown(self.against)}; name a field of the rows' metadata.")
 
     @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return 2 * (self.repeat or 1)
+
+    @property
     def fingerprint(self) -> str:
         """Changes with every word that a judge is told, and with the settings."""
         said = packaged(self.name).data
-        own = (self.criteria, self.against, self.repeat or 1, self.settings)
+        own = (self.criteria, self.against, self.questions, self.settings)
         return fingerprint("pairwise-1", said, frame().fingerprint, own)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
@@ -67,7 +72,7 @@ class Pairwise:
             why = f"the row's metadata has no {self.against!r}" if self.against else NO_EXPECTED
             return unscored(self.name, why)
         heard: list[Heard[Verdict]] = []
-        questions = [self.question(case, output, other, place) for place in PLACES] * (self.repeat or 1)
+        questions = [self.question(case, output, other, place) for place in PLACES] * (self.questions // 2)
         for question in questions:
             material = [part.text for part in question.material]
             heard.append(await hear(judge, question, partial(read_verdict, measure=_measure(), material=material)))

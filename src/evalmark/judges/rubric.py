@@ -73,10 +73,11 @@ class Rubric:
     def fingerprint(self) -> str:
         """Changes with the metric, with every word that a judge is told, and with how often it is asked."""
         shipped = "" if self.metric.template else fingerprint(packaged("rubric").data)
-        return fingerprint("rubric-1", self.metric.fingerprint, frame().fingerprint, shipped, self._times)
+        return fingerprint("rubric-1", self.metric.fingerprint, frame().fingerprint, shipped, self.questions)
 
     @property
-    def _times(self) -> int:
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
         return self.metric.repeat if self.repeat is None else self.repeat
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
@@ -94,7 +95,7 @@ class Rubric:
                 name=metric.name,
                 measure=metric.measure,
                 direction=metric.direction,
-                repeat=self._times,
+                repeat=self.questions,
                 weighted=metric.weighted,
             ),
         )

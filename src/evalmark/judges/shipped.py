@@ -41,6 +41,11 @@ class Factuality:
         return Rubric(metric=replace(packaged_metric(self.name), settings=self.settings), repeat=self.repeat)
 
     @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return self.repeat or 1
+
+    @property
     def fingerprint(self) -> str:
         """That of the rubric."""
         return self.rubric.fingerprint
@@ -64,7 +69,7 @@ class Criteria:
     criteria: str
     """What a good answer does, in your words."""
     history: bool = False
-    """Whether the judge is shown the conversation before the answer."""
+    """Whether the judge is shown the history that a row brings along."""
     repeat: int | None = None
     """How often the judge is asked about each output."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -82,6 +87,11 @@ class Criteria:
         metric = packaged_metric(self.name)
         said = replace(metric, description=self.criteria, needs_history=self.history, settings=self.settings)
         return Rubric(metric=said, repeat=self.repeat)
+
+    @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return self.repeat or 1
 
     @property
     def fingerprint(self) -> str:
@@ -121,6 +131,11 @@ class ClosedQA:
         """The metric that the judge is asked by."""
         metric = packaged_metric(self.name)
         return Rubric(metric=replace(metric, description=self.criteria, settings=self.settings), repeat=self.repeat)
+
+    @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return self.repeat or 1
 
     @property
     def fingerprint(self) -> str:
