@@ -1,5 +1,8 @@
 """Which endpoint a name means, and what is said when it means none."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +11,7 @@ from evalmark.errors import ConfigError
 from evalmark.providers import Endpoint, find_endpoint, missing_key
 from evalmark.providers.addresses import checked_address
 from evalmark.providers.names import PROVIDERS
+from tests.conftest import ROOT
 
 CANARY = "sk-canary-0123456789"
 
@@ -205,6 +209,20 @@ def test_all_faults_of_the_table_are_named_at_once():
     with pytest.raises(ConfigError) as refused:
         find_endpoint("x", {}, table)
     assert len(str(refused.value).splitlines()) == 3
+
+
+def test_every_provider_stands_on_the_page_with_its_variables():
+    page = (ROOT / "docs" / "providers.md").read_text(encoding="utf-8")
+    rows = {row.split("`")[1].partition("/")[0]: row for row in page.splitlines() if row.startswith("| `")}
+    for name, provider in PROVIDERS.items():
+        variables = {*provider.key_variables, provider.url_variable} - {""}
+        assert {variable for variable in variables if f"`{variable}`" in rows[name]} == variables
+
+
+def test_looking_up_a_name_loads_no_http_client():
+    program = "import sys; from evalmark.providers import find_endpoint; find_endpoint('openai/m', {}, {}); print('aiohttp' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
 
 
 alphabet = st.text(st.sampled_from("abv1/:@[]?#%. \\\n\u00e9\u202e-_~;=&"), max_size=30)

@@ -234,6 +234,14 @@ def test_the_memory_of_the_ladder_does_not_grow_without_end():
     assert asyncio.run(run(Ladder())) <= 256
 
 
+def test_a_schema_that_is_changed_in_place_is_another_schema():
+    ladder, schema = Ladder(), dict(LOOSE)
+    first = ladder.wanted(schema)
+    assert ladder.wanted(schema) is first
+    schema["required"] = ["score"]
+    assert ladder.wanted(schema).schema == schema != first.schema
+
+
 def test_a_server_that_ignores_the_form_is_taken_at_its_word():
     body = json.dumps(
         {"choices": [{"message": {"role": "assistant", "content": "Four, I think."}, "finish_reason": "stop"}]}

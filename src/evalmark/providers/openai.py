@@ -10,7 +10,7 @@ from evalmark.values import Reply, ReplyForm, ReplyStatus, Request, Token, ToolC
 from .http import Http, Response, failed, one_line, require_key, said
 from .names import Endpoint
 from .replies import counted, kept_headers, tool_call, whole_object
-from .structured import TOOL, Ladder, is_strict, object_schema
+from .structured import TOOL, Ladder, Wanted
 from .wire import content_of, encoded, scalar, text_of
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))
@@ -57,7 +57,9 @@ class OpenAIChat:
                 body[self._limit if name == "max_tokens" else name] = scalar(value)
         if request.logprobs:
             body["logprobs"], body["top_logprobs"] = True, request.logprobs
-        return body | _asking(request, form) if form in ("schema", "tool") else body
+        if request.schema is not None and form in ("schema", "tool"):
+            body |= _asking(self._ladder.wanted(request.schema), form)
+        return body
 
 
 def address(endpoint: Endpoint, what: str) -> str:
@@ -84,20 +86,14 @@ def _knows_new_limit(endpoint: Endpoint) -> bool:
     return endpoint.base_url.startswith(f"{_OWN_HOST}/")
 
 
-def _asking(request: Request, form: ReplyForm) -> dict[str, Any]:
+def _asking(wanted: Wanted, form: ReplyForm) -> dict[str, Any]:
     """The part of a request that asks for one object."""
-    schema = object_schema(request)
-    strict = is_strict(schema)
     if form == "schema":
-        return {
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": TOOL, "schema": schema, "strict": strict},
-            }
-        }
-    tool = {"name": TOOL, "description": "Gives the answer.", "parameters": schema}
+        asked = {"name": TOOL, "schema": wanted.schema, "strict": wanted.strict}
+        return {"response_format": {"type": "json_schema", "json_schema": asked}}
+    tool = {"name": TOOL, "description": "Gives the answer.", "parameters": wanted.schema}
     return {
-        "tools": [{"type": "function", "function": tool | {"strict": True} if strict else tool}],
+        "tools": [{"type": "function", "function": tool | {"strict": True} if wanted.strict else tool}],
         "tool_choice": {"type": "function", "function": {"name": TOOL}},
     }
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from evalmark.errors import ModelCallError
 from evalmark.values import Attempt, Reply, ReplyForm, Request, Turn, canonical, plain
@@ -30,7 +30,21 @@ _FORM_WORDS = re.compile(
     re.IGNORECASE,
 )
 _MOST_KNOWN = 256
-"""Schemas whose form is remembered; a program that makes a new one for each call must not fill the memory."""
+"""Schemas that are remembered; a program that makes a new one for each call must not fill the memory."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Wanted(NamedTuple):
+    """An object that is asked for."""
+
+    schema: dict[str, Any]
+    """As plain data."""
+    text: str
+    """The one JSON text of the schema."""
+    strict: bool
+    """Whether OpenAI's strict mode takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +53,7 @@ class Ladder:
 
     first: ReplyForm = "schema"
     _known: dict[str, ReplyForm] = field(default_factory=dict, repr=False)
+    _wanted: dict[int, Wanted] = field(default_factory=dict, repr=False)
 
     async def climb(self, request: Request, ask: Ask) -> Reply:
         """The reply, in the first form that the server does not reject; `form` and `data` are filled.
@@ -51,7 +66,7 @@ class Ladder:
         """
         if request.schema is None:
             return await ask(request, "")
-        which = canonical(request.schema)
+        which = self.wanted(request.schema).text
         first = self._known.get(which, self.first)
         rejected: list[Attempt] = []
         for form in FORMS[FORMS.index(first) :]:
@@ -62,14 +77,22 @@ class Ladder:
                     raise _with_attempts(error, rejected) from None
                 rejected += error.attempts
                 continue
-            self._remember(which, form)
-            return _filled(reply, form, rejected)
+            return _filled(reply, _keep(self._known, which, form), rejected)
         raise AssertionError("the last form returns or raises")
 
-    def _remember(self, schema: str, form: ReplyForm) -> None:
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[schema] = form
+    def wanted(self, schema: Mapping[str, Any]) -> Wanted:
+        """What a schema comes to, worked out once: the same few schemas come with thousands of requests."""
+        found = self._wanted.get(id(schema))
+        if found is None or found.schema != schema:  # another object may have come to the place of one that is gone
+            found = _keep(self._wanted, id(schema), Wanted(plain(schema), canonical(schema), is_strict(schema)))
+        return found
+
+
+def _keep(kept: dict[K, V], key: K, value: V) -> V:
+    if len(kept) >= _MOST_KNOWN:
+        kept.clear()
+    kept[key] = value
+    return value
 
 
 def _filled(reply: Reply, form: ReplyForm, rejected: list[Attempt]) -> Reply:
