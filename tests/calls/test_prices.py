@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from evalmark.calls import Priced, Prices, Rates, read_prices
 from evalmark.calls.priced import MOST_TOKENS, sound
 from evalmark.errors import ConfigError
-from evalmark.testing.chat import ScriptedChat
 from evalmark.testing.leaping import run_leaping
 from evalmark.values import Usage
 
 from .asking import OPENAI, ask, reply
+from .watched import Watched
 
 MILLION = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
 
 
 def model(name, address):
-    return ScriptedChat(name=name, identity=f"{name}@{address}")
+    return Watched(name=name, identity=f"{name}@{address}")
 
 
 KNOWN = [
@@ -99,20 +99,20 @@ def test_an_unknown_price_is_none_and_never_nothing(name, address):
     ids=["nothing said", "only what went in", "only what came out"],
 )
 def test_unknown_usage_has_no_cost(usage):
-    assert Prices().cost(ScriptedChat(**OPENAI), usage) is None
+    assert Prices().cost(Watched(**OPENAI), usage) is None
     assert Prices({"mine": Rates(input=1, output=1)}).cost(model("mine", ""), usage) is None
 
 
 def test_the_model_that_answered_goes_before_the_one_that_was_asked():
     deployment = model("azure/my-deployment", "https://mine.openai.azure.com")
     assert Prices().cost(deployment, MILLION, "gpt-4o-mini-2024-07-18") == pytest.approx(0.75)
-    asked = ScriptedChat(**OPENAI)
+    asked = Watched(**OPENAI)
     assert Prices().cost(asked, MILLION, "a name without a price") == pytest.approx(0.75)
 
 
 def test_the_price_that_the_user_gives_goes_before_the_published_one():
     prices = Prices({"openai/gpt-4o-mini": Rates(input=1.0, output=2.0), "ollama/llama3": Rates(input=0.1, output=0.4)})
-    assert prices.cost(ScriptedChat(**OPENAI), MILLION) == pytest.approx(3.0)
+    assert prices.cost(Watched(**OPENAI), MILLION) == pytest.approx(3.0)
     assert prices.cost(model("ollama/llama3", "http://127.0.0.1:11434/v1"), MILLION) == pytest.approx(0.5)
     assert Prices({"mine": Rates(input=0.0, output=0.0)}).cost(model("mine", ""), MILLION) == 0.0  # the user says so
 
@@ -196,9 +196,7 @@ def test_what_is_left_of_any_usage_makes_sense(usage):
 
 def test_a_reply_carries_its_cost_and_no_absurd_usage():
     absurd = reply(read=-5, written=10**12)
-    given = ScriptedChat(
-        [reply(read=1_000_000, written=0), absurd, reply(cost=0.5), reply(cost=float("nan"))], **OPENAI
-    )
+    given = Watched([reply(read=1_000_000, written=0), absurd, reply(cost=0.5), reply(cost=float("nan"))], **OPENAI)
 
     async def main():
         return [await Priced(given, Prices())(ask()) for _ in range(4)]
@@ -237,18 +235,18 @@ def test_a_price_that_is_none_is_named_with_its_place(row, said):
 
 def test_prices_of_local_models_load_no_price_list_and_nothing_is_fetched():
     program = """
-import sys, socket
+import sys
+from types import SimpleNamespace
 from evalmark.calls import Prices
-from evalmark.testing.chat import ScriptedChat
 
 def refuse(event, args):
     assert not event.startswith("socket.") or event == "socket.__new__", event
 
 sys.addaudithook(refuse)
 prices = Prices()
-assert prices.estimate(ScriptedChat(identity="ollama/llama3@http://127.0.0.1:1/v1"), 1, 1) is None
+assert prices.estimate(SimpleNamespace(name="a", identity="ollama/llama3@http://127.0.0.1:1/v1"), 1, 1) is None
 assert "genai_prices" not in sys.modules
-assert prices.estimate(ScriptedChat(identity="openai/gpt-4o-mini@https://api.openai.com/v1"), 10**6, 0) == 0.15
+assert prices.estimate(SimpleNamespace(name="b", identity="openai/gpt-4o-mini@https://api.openai.com/v1"), 10**6, 0) == 0.15
 assert "genai_prices" in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -256,5 +254,5 @@ assert "genai_prices" in sys.modules
 
 
 def test_money_is_exact_enough():
-    cost = Prices().estimate(ScriptedChat(**OPENAI), 1, 1)
+    cost = Prices().estimate(Watched(**OPENAI), 1, 1)
     assert Decimal(repr(cost)) == pytest.approx(Decimal("0.00000075"))

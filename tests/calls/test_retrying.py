@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from evalmark.calls import Patience, Retrying
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.testing.chat import ScriptedChat
 from evalmark.testing.leaping import run_leaping
 
 from .asking import ask, chance, fault, limit, lost, reply
+from .watched import Watched
 
 
 class Highest(Random):
@@ -44,39 +44,39 @@ def call(model, patience=None, draw=None):
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529, None])
 def test_a_fault_that_may_pass_is_asked_again(status):
-    model = ScriptedChat([fault(status), fault(status), "Paris"])
+    model = Watched([fault(status), fault(status), "Paris"])
     found, _ = call(model)
     assert found.text == "Paris"
     assert [attempt.status for attempt in found.attempts] == [status, status]
 
 
 def test_both_a_timeout_and_the_reply_after_it_are_told_with_the_time_of_the_good_attempt():
-    found, _ = call(ScriptedChat([lost(seconds=60.0), reply(seconds=0.5)]))
+    found, _ = call(Watched([lost(seconds=60.0), reply(seconds=0.5)]))
     assert (found.seconds, [attempt.seconds for attempt in found.attempts]) == (0.5, [60.0])
 
 
 def test_attempts_of_the_reply_itself_come_last():
     structured = reply(attempts=fault(400).attempts)
-    found, _ = call(ScriptedChat([fault(500), structured]))
+    found, _ = call(Watched([fault(500), structured]))
     assert [attempt.status for attempt in found.attempts] == [500, 400]
 
 
 @pytest.mark.parametrize(("kind", "status"), [("rejected", 400), ("rejected", 413), ("rejected", 422), ("closed", 401)])
 def test_a_fault_that_does_not_pass_is_not_asked_again(kind, status):
-    model = ScriptedChat([fault(status, kind=kind), "Paris"])
+    model = Watched([fault(status, kind=kind), "Paris"])
     found, ended = call(model)
     assert (found.fault, len(model.asked), ended) == (kind, 1, 0.0)
 
 
 def test_a_call_ends_after_its_retries_and_tells_of_all_attempts():
-    found, ended = call(ScriptedChat([fault(500 + n, after=None) for n in range(9)]))
+    found, ended = call(Watched([fault(500 + n, after=None) for n in range(9)]))
     assert [attempt.status for attempt in found.attempts] == [500, 501, 502, 503, 504, 505]
     assert str(found) == "test: answered 505. It was sent 6 times in 16 s."
     assert ended == 0.5 + 1 + 2 + 4 + 8
 
 
 def test_waits_double_up_to_the_longest():
-    model = ScriptedChat([fault()] * 11)
+    model = Watched([fault()] * 11)
     call(model, Patience(retries=10, most_wait=5.0))
     waits = [after - before for before, after in zip(model.times, model.times[1:], strict=False)]
     assert waits == [0.5, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0]
@@ -85,7 +85,7 @@ def test_waits_double_up_to_the_longest():
 def test_waits_are_drawn_from_the_whole_range():
     waits = []
     for seed in range(300):
-        model = ScriptedChat([fault(), "yes"])
+        model = Watched([fault(), "yes"])
         call(model, Patience(first_wait=1.0), chance(seed))
         waits.append(model.times[1])
     assert 0 <= min(waits) < 0.05
@@ -94,20 +94,20 @@ def test_waits_are_drawn_from_the_whole_range():
 
 
 def test_a_wait_is_never_shorter_than_the_endpoint_asks_for():
-    model = ScriptedChat([limit(1.5), fault(503, after=7.0), "yes"])
+    model = Watched([limit(1.5), fault(503, after=7.0), "yes"])
     call(model, draw=Lowest())
     assert model.times == [0.0, 1.5, 8.5]
 
 
 def test_limits_do_not_use_up_the_retries_but_the_time():
-    model = ScriptedChat(lambda request: limit(20.0))
+    model = Watched(lambda request: limit(20.0))
     found, ended = call(model, Patience(retries=2, most_total=600.0), chance(0))
     assert len(found.attempts) > 10
     assert 600 < ended < 700
 
 
 def test_a_wait_that_is_too_long_is_not_waited_for():
-    found, ended = call(ScriptedChat([limit(1e9)]))
+    found, ended = call(Watched([limit(1e9)]))
     assert ended == 0.0
     assert str(found).startswith(
         "test: answered 429. It asks to be left alone for 1,000,000,000 s, longer than the 300 s"
@@ -116,14 +116,14 @@ def test_a_wait_that_is_too_long_is_not_waited_for():
 
 
 def test_a_run_that_is_stopped_is_not_asked_again():
-    model = ScriptedChat([fault(), RunStoppedError("the endpoint is closed"), "yes"])
+    model = Watched([fault(), RunStoppedError("the endpoint is closed"), "yes"])
     with pytest.raises(RunStoppedError, match="closed"):
         call(model)
     assert len(model.asked) == 2
 
 
 def test_a_call_whose_caller_gives_up_is_not_asked_again():
-    model = ScriptedChat(lambda request: fault())
+    model = Watched(lambda request: fault())
 
     async def main():
         task = asyncio.create_task(Retrying(model, chance=Highest())(ask()))
@@ -145,7 +145,7 @@ def test_a_call_whose_caller_gives_up_is_not_asked_again():
     st.integers(0, 8),
 )
 def test_every_call_ends(kind, after, draw, retries):
-    found, ended = call(ScriptedChat(lambda request: kind(after)), Patience(retries=retries), draw)
+    found, ended = call(Watched(lambda request: kind(after)), Patience(retries=retries), draw)
     assert isinstance(found, ModelCallError)
     assert ended <= 900 + 300 + 60
     assert len(found.attempts) <= 202

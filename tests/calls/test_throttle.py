@@ -8,34 +8,18 @@ from hypothesis import strategies as st
 
 from evalmark.calls import Limited, Pace, Patience, Retrying, Throttle
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.testing.chat import ScriptedChat
 from evalmark.testing.leaping import run_leaping
 
 from .asking import ask, chance, closed, fault, limit, lost, reply
+from .watched import Watched, outcomes
 
 
 def clock() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def outcomes(model, count, *, workers=None) -> list:
-    """What that many calls come to, all at once or by so many workers."""
-    found: list = [None] * count
-    left = iter(range(count))
-
-    async def work():
-        for number in left:
-            try:
-                found[number] = await model(ask(str(number)))
-            except Exception as error:  # noqa: BLE001
-                found[number] = error
-
-    await asyncio.gather(*(work() for _ in range(workers or count)))
-    return found
-
-
 def test_callers_are_let_go_in_the_order_in_which_they_came():
-    model = ScriptedChat(seconds=1.0)
+    model = Watched(seconds=1.0)
     run_leaping(outcomes(Limited(model, Throttle(Pace(start=3, most=3))), 50))
     assert [request.messages[0].content for request in model.asked] == [str(number) for number in range(50)]
     assert model.most_under_way == 3
@@ -43,7 +27,7 @@ def test_callers_are_let_go_in_the_order_in_which_they_came():
 
 def test_a_pause_holds_every_caller_back_until_it_is_over():
     throttle = Throttle(Pace(start=2, most=2))
-    model = ScriptedChat([limit(7.5), *["yes"] * 9], seconds=1.0)
+    model = Watched([limit(7.5), *["yes"] * 9], seconds=1.0)
     run_leaping(outcomes(Limited(model, throttle), 10))
     assert model.times[:2] == [0.0, 0.0]  # the second was under way when the first was told
     assert min(model.times[2:]) == 8.5
@@ -51,14 +35,14 @@ def test_a_pause_holds_every_caller_back_until_it_is_over():
 
 def test_the_longest_of_several_pauses_counts():
     throttle = Throttle(Pace(start=3, most=3))
-    model = ScriptedChat([limit(5.0), limit(20.0), limit(1.0), "yes"], seconds=1.0)
+    model = Watched([limit(5.0), limit(20.0), limit(1.0), "yes"], seconds=1.0)
     run_leaping(outcomes(Limited(model, throttle), 4))
     assert model.times[3] == 21.0
 
 
 def test_a_limit_halves_the_room_once_however_many_calls_meet_it():
     throttle = Throttle(Pace(start=16, most=16))
-    model = ScriptedChat([limit(1.0)] * 16, seconds=1.0)
+    model = Watched([limit(1.0)] * 16, seconds=1.0)
     run_leaping(outcomes(Limited(model, throttle), 16))
     assert throttle.room == 8
 
@@ -69,7 +53,7 @@ def test_another_limit_after_the_pause_halves_it_again_down_to_one():
 
     async def main():
         for _ in range(4):
-            await outcomes(Limited(ScriptedChat([limit(1.0)] * 4, seconds=1.0), throttle), 4)
+            await outcomes(Limited(Watched([limit(1.0)] * 4, seconds=1.0), throttle), 4)
             rooms.append(throttle.room)
 
     run_leaping(main())
@@ -79,20 +63,20 @@ def test_another_limit_after_the_pause_halves_it_again_down_to_one():
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 520, 529, 408, 409, None])
 def test_no_other_fault_cuts_the_room(status):
     throttle = Throttle(Pace(start=16, most=16))
-    run_leaping(outcomes(Limited(ScriptedChat([fault(status)] * 64), throttle), 64))
+    run_leaping(outcomes(Limited(Watched([fault(status)] * 64), throttle), 64))
     assert throttle.room == 16
 
 
 @pytest.mark.parametrize("status", [503, 529])
 def test_a_server_that_is_overloaded_and_names_a_time_is_left_alone_too(status):
-    model = ScriptedChat([fault(status, after=30.0), "yes"])
+    model = Watched([fault(status, after=30.0), "yes"])
     run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1))), 2))
     assert model.times == [0.0, 30.0]
 
 
 def test_the_room_grows_with_replies_and_comes_back_after_a_limit():
     throttle = Throttle(Pace(start=2, most=32))
-    model = ScriptedChat(seconds=1.0)
+    model = Watched(seconds=1.0)
     limited = Limited(model, throttle)
 
     async def main():
@@ -113,7 +97,7 @@ def test_the_room_grows_with_replies_and_comes_back_after_a_limit():
 
 def test_a_limit_without_a_time_waits_longer_each_time():
     throttle = Throttle(Pace(start=1, most=1), chance=chance(1))
-    model = ScriptedChat([limit()] * 5 + ["yes"])
+    model = Watched([limit()] * 5 + ["yes"])
     run_leaping(outcomes(Limited(model, throttle), 6))
     waits = [after - before for before, after in zip(model.times, model.times[1:], strict=False)]
     assert all(0.25 * 2**n <= wait <= 0.5 * 2**n for n, wait in enumerate(waits))
@@ -122,7 +106,7 @@ def test_a_limit_without_a_time_waits_longer_each_time():
 def test_after_a_storm_the_first_caller_tries_alone():
     throttle = Throttle(Pace(start=16, most=16))
     storm = 300.0
-    model = ScriptedChat(lambda request: limit() if clock() < storm else "yes", seconds=0.2)
+    model = Watched(lambda request: limit() if clock() < storm else "yes", seconds=0.2)
 
     async def main():
         found = await outcomes(Retrying(Limited(model, throttle), chance=chance(2)), 100)
@@ -136,7 +120,7 @@ def test_after_a_storm_the_first_caller_tries_alone():
 
 @pytest.mark.parametrize("rpm", [1, 7, 60, 200])
 def test_no_minute_has_more_requests_than_allowed(rpm):
-    model = ScriptedChat()
+    model = Watched()
     count = min(3 * rpm + 3, 400)
     run_leaping(outcomes(Limited(model, Throttle(Pace(start=50, most=50, rpm=rpm))), count))
     within = [later - first for first, later in zip(model.times, model.times[rpm:], strict=False)]
@@ -145,14 +129,14 @@ def test_no_minute_has_more_requests_than_allowed(rpm):
 
 
 def test_tokens_in_a_minute_are_limited_and_counted_as_they_really_were():
-    model = ScriptedChat(lambda request: reply(read=900, written=100))  # the guess is 1,024 and a few
+    model = Watched(lambda request: reply(read=900, written=100))  # the guess is 1,024 and a few
     run_leaping(outcomes(Limited(model, Throttle(Pace(start=50, most=50, tpm=60_000))), 180))
     assert 150 < model.times[-1] < 200  # 180,000 tokens at 60,000 a minute
     assert all(later - first > 50 for first, later in zip(model.times, model.times[60:], strict=False))
 
 
 def test_a_request_larger_than_the_limit_still_goes():
-    model = ScriptedChat()
+    model = Watched()
     found = run_leaping(outcomes(Limited(model, Throttle(Pace(tpm=100))), 2))
     assert [each.text for each in found] == ["0", "1"]
 
@@ -160,21 +144,21 @@ def test_a_request_larger_than_the_limit_still_goes():
 def test_headers_that_say_that_nothing_is_left_hold_callers_back():
     left = iter([*range(4, -1, -1), *[9] * 5])
     said = {"x-ratelimit-reset-requests": "30s"}
-    model = ScriptedChat(lambda request: reply(headers={**said, "x-ratelimit-remaining-requests": str(next(left))}))
+    model = Watched(lambda request: reply(headers={**said, "x-ratelimit-remaining-requests": str(next(left))}))
     run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1))), 10))
     assert model.times == [0.0] * 5 + [30.0] * 5
 
 
 def test_what_a_user_allows_goes_before_what_headers_say():
     said = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "30s"}
-    model = ScriptedChat(lambda request: reply(headers=said))
+    model = Watched(lambda request: reply(headers=said))
     run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1, rpm=600))), 5))
     assert model.times[-1] < 1.0
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
 def test_an_endpoint_that_takes_no_requests_ends_all_callers_with_one_message(status):
-    model = ScriptedChat(lambda request: closed(status), seconds=1.0)
+    model = Watched(lambda request: closed(status), seconds=1.0)
     throttle = Throttle(Pace(start=4, most=4))
     found = run_leaping(outcomes(Limited(model, throttle), 1_000))
     assert len(model.asked) == 4
@@ -182,7 +166,7 @@ def test_an_endpoint_that_takes_no_requests_ends_all_callers_with_one_message(st
 
 
 def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
-    model = ScriptedChat([limit(3_600.0)])
+    model = Watched([limit(3_600.0)])
     found = run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1))), 3))
     assert len(model.asked) == 1
     assert {type(each) for each in found} == {RunStoppedError}
@@ -192,7 +176,7 @@ def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
 
 
 def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
-    model = ScriptedChat(lambda request: lost())
+    model = Watched(lambda request: lost())
     throttle = Throttle(Pace(start=2, most=2))
     found = run_leaping(outcomes(Retrying(Limited(model, throttle), chance=chance(3)), 50, workers=2))
     assert {type(each) for each in found} == {ModelCallError, RunStoppedError}
@@ -201,14 +185,14 @@ def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
 
 
 def test_an_endpoint_that_has_answered_once_is_not_given_up():
-    model = ScriptedChat(["yes", *[lost()] * 400])
+    model = Watched(["yes", *[lost()] * 400])
     throttle = Throttle(Pace(start=2, most=2))
     found = run_leaping(outcomes(Retrying(Limited(model, throttle), chance=chance(3)), 50, workers=2))
     assert {type(each) for each in found[1:]} == {ModelCallError}
 
 
 def test_a_caller_who_gives_up_does_not_hold_the_others_up():
-    model = ScriptedChat(seconds=1.0)
+    model = Watched(seconds=1.0)
     throttle = Throttle(Pace(start=1, most=1))
 
     async def main():
@@ -224,7 +208,7 @@ def test_a_caller_who_gives_up_does_not_hold_the_others_up():
 
 
 def test_a_caller_who_is_cancelled_in_the_moment_of_its_turn_gives_it_back():
-    model = ScriptedChat(seconds=1.0)
+    model = Watched(seconds=1.0)
     throttle = Throttle(Pace(start=1, most=1))
 
     async def main():
@@ -242,7 +226,7 @@ def test_a_caller_who_is_cancelled_in_the_moment_of_its_turn_gives_it_back():
 
 def test_a_pause_that_begins_while_the_journal_is_told_is_kept_too():
     throttle = Throttle(Pace(start=2, most=2))
-    model = ScriptedChat([limit(10.0), "yes", "yes"], seconds=1.0)
+    model = Watched([limit(10.0), "yes", "yes"], seconds=1.0)
     slow = iter([0.0, 2.0, 0.0, 0.0])
 
     async def before(request):
@@ -259,7 +243,7 @@ def test_what_goes_wrong_before_a_request_goes_out_leaves_no_place_taken():
     async def before(request):
         raise RunStoppedError("the journal is full")
 
-    found = run_leaping(outcomes(Limited(ScriptedChat(), throttle, before), 3))
+    found = run_leaping(outcomes(Limited(Watched(), throttle, before), 3))
     assert {str(each) for each in found} == {"the journal is full"}
     assert throttle.under_way == 0
 
@@ -268,7 +252,7 @@ FAULTS = st.sampled_from([None, "limit", "limit", "server", "lost", "rejected"])
 STEPS = st.tuples(FAULTS, st.sampled_from([None, 0.0, 0.3, 2.0, 45.0]), st.sampled_from([0.0, 0.01, 0.5, 3.0]))
 
 
-class Weather(ScriptedChat):
+class Weather(Watched):
     """Answers, and fails, as it is told, and watches when it is asked."""
 
     def __init__(self, steps, throttle):

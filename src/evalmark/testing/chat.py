@@ -3,73 +3,12 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evalmark.errors import ModelCallError
 from evalmark.values import Reply, Request
-
-Answer = Reply | str | Exception
-"""A whole reply, its text alone, or what is raised instead."""
-
-
-class ScriptedChat:
-    """A model that answers what a function of the request says, or a list that is used up in order.
-
-    Without a script, and after the end of the list, it repeats the last message. `seconds` is how long each answer
-    takes by the clock of the loop.
-
-    >>> from evalmark.values import Turn
-    >>> model = ScriptedChat(["Paris", ValueError("no more")])
-    >>> asyncio.run(model(Request(messages=(Turn(role="user", content="What is the capital of France?"),)))).text
-    'Paris'
-    """
-
-    def __init__(
-        self,
-        answer: Callable[[Request], Answer] | Sequence[Answer] = (),
-        *,
-        name: str = "testing/scripted",
-        identity: str = "",
-        seconds: float = 0.0,
-    ) -> None:
-        self.name = name
-        self.identity = identity or f"{name}@"
-        self.answer = answer
-        self.seconds = seconds
-        self.asked: list[Request] = []
-        """Every request, in order."""
-        self.times: list[float] = []
-        """When each of them came, by the clock of the loop."""
-        self.under_way = 0
-        self.most_under_way = 0
-        """The highest number of requests that were being answered at the same time."""
-        self._script: Iterator[Answer] = iter(() if callable(answer) else tuple(answer))
-
-    async def __call__(self, request: Request) -> Reply:
-        """What the script says. Raises what it says to raise."""
-        self.asked.append(request)
-        self.times.append(asyncio.get_running_loop().time())
-        self.under_way += 1
-        self.most_under_way = max(self.most_under_way, self.under_way)
-        try:
-            answer = self._next(request)
-            if self.seconds:
-                await asyncio.sleep(self.seconds)
-        finally:
-            self.under_way -= 1
-        if isinstance(answer, Exception):
-            raise answer
-        reply = Reply(text=answer) if isinstance(answer, str) else answer
-        return reply if reply.seconds is not None else replace(reply, seconds=self.seconds)
-
-    def _next(self, request: Request) -> Answer:
-        if callable(self.answer):
-            return self.answer(request)
-        said = str(request.messages[-1].content) if request.messages else ""
-        return next(self._script, said)
-
 
 Scripted = str | Mapping[str, Any] | Reply | Exception
 """What is said: a text, an object (as an endpoint that takes JSON schemas gives it), a whole reply, or what is raised."""

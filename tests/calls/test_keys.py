@@ -1,0 +1,161 @@
+"""Different requests have different keys, and the same request always the same one."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalmark.calls.keyed import keyed, plain
+from evalmark.roles import Uses, counting
+from evalmark.values import Request, Turn
+
+BASE = Request(
+    messages=(Turn(role="system", content="Answer in one word."), Turn(role="user", content="The capital of Norway?")),
+    schema={"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]},
+    settings={"temperature": 0, "max_tokens": 100, "stop": ["\n"]},
+)
+
+
+def with_user(text) -> Request:
+    return replace(BASE, messages=(BASE.messages[0], Turn(role="user", content=text)))
+
+
+NEAR = [
+    pytest.param(with_user("The capital of Norway? "), id="a space at the end"),
+    pytest.param(with_user("The capital of Norway?\x00"), id="a zero byte at the end"),
+    pytest.param(with_user("The capital of Norway\uff1f"), id="another question mark"),
+    pytest.param(with_user("Th\u0435 capital of Norway?"), id="a letter of another script"),
+    pytest.param(with_user(["The capital of Norway?"]), id="a list of one text"),
+    pytest.param(with_user({"text": "The capital of Norway?"}), id="an object"),
+    pytest.param(replace(BASE, messages=BASE.messages[::-1]), id="another order"),
+    pytest.param(replace(BASE, messages=BASE.messages[1:]), id="a message less"),
+    pytest.param(
+        replace(BASE, messages=(Turn(role="user", content="Answer in one word."), BASE.messages[1])), id="another role"
+    ),
+    pytest.param(
+        replace(
+            BASE,
+            messages=(
+                Turn(role="system", content="Answer in one word.The"),
+                Turn(role="user", content=" capital of Norway?"),
+            ),
+        ),
+        id="the same text, cut elsewhere",
+    ),
+    pytest.param(replace(BASE, schema=None), id="no schema"),
+    pytest.param(replace(BASE, schema={}), id="an empty schema"),
+    pytest.param(replace(BASE, schema={**BASE.schema, "required": []}), id="a schema that requires less"),
+    pytest.param(replace(BASE, settings={}), id="no settings"),
+    pytest.param(replace(BASE, settings={**BASE.settings, "temperature": 0.0}), id="0.0 for 0"),
+    pytest.param(replace(BASE, settings={**BASE.settings, "temperature": False}), id="false for 0"),
+    pytest.param(replace(BASE, settings={**BASE.settings, "temperature": "0"}), id="a text for 0"),
+    pytest.param(replace(BASE, settings={**BASE.settings, "seed": 0}), id="a seed"),
+    pytest.param(replace(BASE, settings={**BASE.settings, "seed": None}), id="a seed that is left out on purpose"),
+    pytest.param(replace(BASE, settings={**BASE.settings, "tools": [{"name": "look_up"}]}), id="tools"),
+    pytest.param(replace(BASE, logprobs=1), id="log probabilities"),
+]
+
+
+@pytest.mark.parametrize("other", NEAR)
+def test_a_request_that_is_nearly_the_same_has_another_key(other):
+    assert other.key("m") != BASE.key("m")
+
+
+def test_all_of_these_differ_from_each_other():
+    requests = [BASE, *(row.values[0] for row in NEAR)]
+    assert len({request.hash for request in requests}) == len(requests)
+
+
+def test_the_place_in_the_trial_and_the_model_are_part_of_the_key():
+    keys = {
+        BASE.key(identity, repeat, use)
+        for identity in ("a", "a/", "a/b", "a@http://one", "a@http://two", "")
+        for repeat in (0, 1, 11)
+        for use in (0, 1, 11)
+    }
+    assert len(keys) == 6 * 3 * 3
+
+
+def test_the_order_in_which_settings_are_written_is_not():
+    same = replace(BASE, settings=dict(reversed(BASE.settings.items())), schema=dict(reversed(BASE.schema.items())))
+    assert same.key("m") == BASE.key("m")
+
+
+def test_a_key_is_the_same_in_every_process():
+    program = f"""
+from evalmark.values import Request, Turn
+print({BASE!r}.key("openai/gpt-4o-mini@https://api.openai.com/v1", 2, 1))
+"""
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert keys == {BASE.key("openai/gpt-4o-mini@https://api.openai.com/v1", 2, 1)}
+
+
+def near(number: int) -> Iterator[tuple[Request, Request]]:
+    """Pairs of requests that differ in one small thing, drawn anew."""
+    draw = random.Random(18)  # noqa: S311
+    letters = 'ab é\u0301\u200b日\n"\\,:[]{}0\x00'
+    for _ in range(number):
+        text = "".join(draw.choices(letters, k=draw.randint(1, 12)))
+        first = Request(messages=(Turn(role="user", content=text),), settings={"seed": draw.randint(0, 9)})
+        yield first, _changed(first, text, draw, letters)
+
+
+def _changed(request: Request, text: str, draw: random.Random, letters: str) -> Request:
+    place, kind = draw.randint(0, len(text) - 1), draw.randint(0, 5)
+    if kind == 0:
+        return replace(request, settings={"seed": request.settings["seed"] + 10})
+    if kind == 1:
+        return replace(request, messages=(Turn(role="assistant", content=text),))
+    if kind == 2:
+        cut = (Turn(role="user", content=text[:place]), Turn(role="user", content=text[place:]))
+        return replace(request, messages=cut)
+    changed = {
+        3: text[:place] + draw.choice([c for c in letters if c != text[place]]) + text[place + 1 :],
+        4: text[:place] + text[place + 1 :],
+        5: text[:place] + draw.choice(letters) + text[place:],
+    }[kind]
+    return replace(request, messages=(Turn(role="user", content=changed),))
+
+
+def collisions(number: int) -> int:
+    """How often two different requests have one key, within a pair or among all of them."""
+    found, known = 0, {}
+    for pair in near(number):
+        for request in pair:
+            said = (tuple((turn.role, turn.content) for turn in request.messages), request.settings["seed"])
+            found += known.setdefault(request.hash, said) != said
+        found += pair[0].hash == pair[1].hash
+    return found
+
+
+def test_a_hundred_thousand_near_pairs_have_different_keys():
+    assert collisions(100_000) == 0
+
+
+@pytest.mark.sweep
+def test_a_million_near_pairs_have_different_keys():
+    assert collisions(1_000_000) == 0
+
+
+@given(st.text(), st.text())
+def test_texts_differ_when_their_keys_do(one, two):
+    assert (with_user(one).key("m") == with_user(two).key("m")) == (one == two)
+
+
+def test_a_request_is_counted_once_on_its_way_and_comes_out_as_it_went_in():
+    with counting(Uses(repeat=3)):
+        first, second = keyed(BASE, "m"), keyed(BASE, "m")
+        assert keyed(first, "m") is first
+    assert (first.kept_as, second.kept_as) == (BASE.key("m", 3, 0), BASE.key("m", 3, 1))
+    assert first.hash == BASE.hash
+    assert plain(first) is plain(BASE) is BASE
