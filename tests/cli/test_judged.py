@@ -1,0 +1,291 @@
+"""Judged runs from the command line, against a server that speaks the real protocol and counts what it is sent."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evalmark.store import open_store
+from evalmark.testing.scripted import ScriptedServer, Status
+
+BOT = """
+calls = []
+
+def answer(text):
+    with open("asked.txt", "a") as asked:
+        asked.write(text + "\\n")
+    return text.upper()
+
+
+class Chat:
+    def __init__(self):
+        self.heard = []
+
+    def __call__(self, text):
+        self.heard.append(text)
+        with open("asked.txt", "a") as asked:
+            asked.write(text + "\\n")
+        return " ".join(self.heard)
+"""
+SCALE = {
+    "name": "clear",
+    "config": {"needs_history": False, "needs_example_output": False},
+    "metric_description": "Is it clear?",
+    "score": {"type": "scale", "min": 1, "max": 5, "description": "5 is clearest"},
+}
+FLOW = {**SCALE, "name": "flow", "config": {"needs_history": True, "needs_example_output": False}}
+RIGHT = {**SCALE, "name": "right", "config": {"needs_history": False, "needs_example_output": True}}
+CASES = 6
+
+
+def judge(said):
+    """Four of five, with the reason that this model gives."""
+    return json.dumps({"reason": f"{said.model} thinks so", "score": 4})
+
+
+@pytest.fixture
+def server(world, monkeypatch):
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with ScriptedServer(judge) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        yield server
+
+
+@pytest.fixture
+def suite(world):
+    """Writes a test as Tiamat's users do, with these metrics; gives its name."""
+
+    def write(*metrics, outputs=True, **more):
+        Path("bot.py").write_text(BOT, encoding="utf-8")
+        rows = [{"input": f"x{n}"} | ({"output": f"X{n}"} if outputs else {}) for n in range(CASES)]
+        data = {"name": "letters", "config": {"example_outputs": outputs}, "data": rows}
+        Path("data.json").write_text(json.dumps(data), encoding="utf-8")
+        for metric in metrics:
+            Path(f"{metric['name']}.json").write_text(json.dumps(metric), encoding="utf-8")
+        names = [f"{metric['name']}.json" for metric in metrics]
+        test = {"datasets": ["data.json"], "metrics": names, "target": "bot:answer"} | more
+        Path("test.json").write_text(json.dumps(test), encoding="utf-8")
+        return "test.json"
+
+    return write
+
+
+def asked():
+    path = Path("asked.txt")
+    return path.read_text(encoding="utf-8").split() if path.exists() else []
+
+
+def last():
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        run = store.run("last")
+        return run, list(run.results)
+
+
+def test_the_same_answers_are_judged_once_and_for_all(evalmark, server, suite):
+    first = evalmark("run", suite(SCALE, RIGHT), "--judge", "openai/m")
+    assert (first.code, len(server.requests)) == (0, 2 * CASES)
+    assert "4.00 of 1..5 (0.75)" in first.out
+    assert "openai/m  12 calls" in first.out
+    again = evalmark("run", "test.json", "--judge", "openai/m")
+    assert (again.code, len(server.requests)) == (0, 2 * CASES)
+    assert "12 from the journal" in again.out
+    assert len(asked()) == 2 * CASES, "a Python target is always called"
+
+
+@pytest.mark.parametrize("words", [["test.json"], ["run", "test.json"]], ids=["a test alone", "with the verb"])
+def test_a_test_of_tiamat_runs_as_it_is(evalmark, server, suite, words):
+    suite(SCALE)
+    assert evalmark(*words, "--judge", "openai/m").code == 0
+
+
+def test_recordings_take_a_run_to_a_place_without_keys_and_network(evalmark, server, suite, world, monkeypatch):
+    evalmark("run", suite(SCALE), "--judge", "openai/m", "--store", "one.db")
+    assert evalmark("cache", "export", "calls.jsonl", "--store", "one.db").code == 0
+    sent = len(server.requests)
+    nothing = evalmark("run", "test.json", "--judge", "openai/m", "--store", "two.db", "--replay", "strict")
+    assert nothing.code == 3
+    assert "is not in the journal" in nothing.text or "not recorded" in nothing.text
+    assert evalmark("cache", "import", "calls.jsonl", "--store", "two.db").code == 0
+    found = evalmark("run", "test.json", "--judge", "openai/m", "--store", "two.db", "--replay", "strict")
+    assert (found.code, len(server.requests)) == (0, sent)
+
+
+def test_a_budget_ends_the_run_cleanly_and_a_larger_one_goes_on(evalmark, server, suite):
+    ended = evalmark("run", suite(SCALE), "--judge", "openai/m", "--max-calls", "2", "-j", "1")
+    assert (ended.code, len(server.requests)) == (3, 2)
+    assert "The budget of 2 calls is reached" in ended.out
+    run, results = last()
+    assert (run.status, {r.verdict for r in results}) == ("stopped", {"ungated"})
+    assert f"--resume {run.id}" in ended.err
+    assert "evalmark run test.json --judge openai/m" in ended.err
+    done = evalmark("run", "test.json", "--judge", "openai/m", "--max-calls", "20", "--resume", run.id)
+    assert (done.code, len(server.requests)) == (0, CASES)
+    run, results = last()
+    assert (run.status, len(results), sum(s.calls for s in run.spending)) == ("complete", CASES, CASES)
+
+
+def test_a_key_that_is_refused_is_said_once_and_nothing_is_recorded_for_it(evalmark, server, suite):
+    server.answer = lambda said: Status(401, body='{"error": {"message": "bad key"}}')
+    refused = evalmark("run", suite(SCALE), "--judge", "openai/m", "-j", "2")
+    assert refused.code == 3
+    assert len(server.requests) <= 2
+    assert refused.out.count("401") == 1
+    assert last()[1] == []
+    server.answer = judge
+    assert evalmark("run", "test.json", "--judge", "openai/m", "--resume").code == 0
+    assert len(last()[1]) == CASES
+
+
+def test_what_ended_in_an_error_can_be_run_again_alone(evalmark, server, suite):
+    bad = {"x1", "x4"}
+    server.answer = lambda said: (
+        Status(400, body='{"error": {"message": "no"}}')
+        if any(f"\n{x}\n" in said.messages[-1][1] for x in bad)
+        else judge(said)
+    )
+    first = evalmark("run", suite(SCALE), "--judge", "openai/m")
+    assert first.code == 3
+    _, results = last()
+    assert sum(r.verdict == "error" for r in results) == 2
+    server.answer = judge
+    sent = len(server.requests)
+    again = evalmark("run", "test.json", "--judge", "openai/m", "--retry-errors")
+    run, results = last()
+    assert again.code == 0
+    assert (len(results), {r.verdict for r in results}, run.status) == (CASES, {"ungated"}, "complete")
+    assert len(server.requests) - sent == 2
+    assert sorted(asked()[CASES:]) == sorted(bad)
+
+
+def test_only_some_cases_can_be_run(evalmark, server, suite):
+    assert evalmark("run", suite(SCALE), "--judge", "openai/m", "--filter", "input=x[12]").code == 0
+    assert sorted(asked()) == ["x1", "x2"]
+    assert evalmark("run", "test.json", "--judge", "openai/m", "--filter", "colour=red").code == 2
+
+
+def test_kept_outputs_are_judged_by_others_and_the_target_is_not_asked(evalmark, server, suite):
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    Path("right.json").write_text(json.dumps(RIGHT), encoding="utf-8")
+    done = evalmark("rescore", "last", "--metric", "right.json", "--metric", "equals", "--judge", "openai/n")
+    run, results = last()
+    assert done.code == 0
+    assert len(asked()) == CASES
+    assert {tuple(s.name for s in r.scores) for r in results} == {("right", "equals")}
+    assert [r.output.value for r in results] == [f"X{n}" for n in range(CASES)]
+    assert run.target == "bot:answer"
+    as_before = evalmark("rescore", "last~1", "--judge", "openai/m")
+    assert as_before.code == 0, "without metrics, those of the suite"
+    assert "from the journal" in as_before.out
+
+
+def test_a_plan_sends_nothing_and_knows_what_is_recorded(evalmark, server, suite):
+    planned = evalmark("plan", suite(SCALE, FLOW), "--judge", "openai/m", "--repeat", "2")
+    assert planned.code == 0
+    assert (server.requests, asked(), Path(".evalmark").exists()) == ([], [], False)
+    assert "24 trials" in planned.out
+    evalmark("run", "test.json", "--judge", "openai/m", "--repeat", "2")
+    sent = len(server.requests)
+    planned = evalmark("plan", "test.json", "--judge", "openai/m", "--repeat", "2")
+    assert len(server.requests) == sent
+    words = planned.out.split()
+    place = words.index("openai/m")
+    assert words[place + 1 : place + 4] == ["24", "24", "0"], planned.out
+
+
+def test_a_conversation_is_one_and_every_turn_sees_those_before_it(evalmark, server, suite):
+    done = evalmark("run", suite(SCALE, FLOW, target="bot:Chat"), "--judge", "openai/m")
+    assert done.code == 0
+    _, results = last()
+    single = [r.output.value for r in results if r.trial.mode == "single"]
+    turns = [r.output.value for r in results if r.trial.mode == "conversation"]
+    assert single == [f"x{n}" for n in range(CASES)]
+    assert turns == [" ".join(f"x{m}" for m in range(n + 1)) for n in range(CASES)]
+    assert len(asked()) == 2 * CASES, "once per row and mode"
+    shown = next(
+        said for said in server.requests if "flow" in said.messages[-1][1] and "\nx2\n" in said.messages[-1][1]
+    )
+    assert "x0 x1" in shown.messages[-1][1], "the judge sees the turns before"
+
+
+def test_an_interrupted_conversation_goes_on_where_it_was(evalmark, server, suite):
+    evalmark("run", suite(FLOW), "--judge", "openai/m", "--max-calls", "3", "-j", "1")
+    kept = len(last()[1])
+    assert 0 < kept < CASES
+    assert evalmark("run", "test.json", "--judge", "openai/m", "--resume").code == 0
+    _, results = last()
+    assert [r.trial.case.input for r in results] == [f"x{n}" for n in range(CASES)]
+    seen = [said.messages[-1][1] for said in server.requests]
+    assert any("\nx5\n" in text and "X0" in text for text in seen), "turns of the first pass are part of the history"
+
+
+def test_several_judges_give_each_a_verdict_and_how_far_they_agree(evalmark, server, suite):
+    server.answer = lambda said: json.dumps({"reason": "r", "score": 4 if said.model == "m" else 3})
+    done = evalmark("run", suite(SCALE), "--judge", "openai/m", "--judge", "openai/n", "-o", "run.json")
+    assert done.code == 0
+    assert "clear [openai/m]" in done.out
+    assert "the same on 0 of 6 outputs" in done.out
+    assert evalmark("run", "test.json", "--judge", "openai/n").code == 0
+    assert len(server.requests) == 2 * CASES, "a judge alone finds what it said among others"
+
+
+def test_repeats_of_a_judge_are_asked_one_by_one_and_their_flips_are_counted(evalmark, server, suite):
+    before = Counter()
+
+    def answer(said):
+        before[said.messages] += 1
+        return json.dumps({"reason": "r", "score": 1 if before[said.messages] == 1 else 5})
+
+    server.answer = answer
+    done = evalmark("run", suite({**SCALE, "repeat": 2}), "--judge", "openai/m")
+    assert (done.code, len(server.requests)) == (0, 2 * CASES)
+    _, results = last()
+    assert {(s.value, s.detail["flipped"]) for r in results for s in r.scores} == {(0.5, True)}
+
+
+@pytest.mark.parametrize(
+    ("said", "raw", "unscored"),
+    [
+        pytest.param('{"reason": "r", "score": 6}', None, "judge_range", id="out of range"),
+        pytest.param('{"reason": "r", "score": "7/10"}', None, "judge_", id="no number"),
+        pytest.param("Well done!", None, "judge_", id="no verdict at all"),
+    ],
+)
+def test_what_cannot_be_used_is_asked_again_once_and_then_unscored(evalmark, server, suite, said, raw, unscored):
+    server.answer = lambda request: said
+    done = evalmark("run", suite(SCALE), "--judge", "openai/m", "-n", "1")
+    assert (done.code, len(server.requests)) == (3, 2)
+    (score,) = last()[1][0].scores
+    assert (score.status, score.value) == ("unscored", None)
+    assert score.detail["unscored"].startswith(unscored)
+
+
+def test_what_models_were_asked_is_shown_word_for_word(evalmark, server, suite):
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    shown = evalmark("show", "last", "--calls", "-n", "1")
+    assert "Is it clear?" in shown.out
+    assert "m thinks so" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("metrics", "outputs", "words", "told"),
+    [
+        pytest.param([SCALE], True, [], "clear needs a judge; name one with --judge", id="nobody judges"),
+        pytest.param([SCALE], True, ["--judge", "nobody/m"], "nobody/m", id="a provider that nobody knows"),
+        pytest.param([RIGHT], False, ["--judge", "openai/m"], "right", id="example outputs that are not there"),
+        pytest.param([SCALE], True, ["--judge", "openai/m", "--max-cost", "1"], "the price of openai/m is not known", id="a price that is not known"),
+        pytest.param([SCALE], True, ["--judge", "anthropic/m"], "ANTHROPIC_API_KEY", id="a key that is not set"),
+        pytest.param([SCALE], True, ["--judge", "openai/m", "--replay", "never"], "one of auto, off, record, strict", id="a mode that is none"),
+        pytest.param([{**SCALE, "score": {"type": "scale", "min": 5, "max": 1, "description": "d"}}], True, ["--judge", "openai/m"], "clear.json", id="a metric with a fault"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_sent(
+    evalmark, server, suite, monkeypatch, metrics, outputs, words, told
+):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    refused = evalmark("run", suite(*metrics, outputs=outputs), *words)
+    assert refused.code == 2, refused.text
+    assert told in refused.err
+    assert "Traceback" not in refused.text
+    assert (server.requests, asked()) == ([], [])
