@@ -87,3 +87,9 @@ texts = (
 def test_whatever_the_headers_hold_the_wait_is_a_number_of_seconds_or_unknown(headers):
     found = retry_after(headers)
     assert found is None or (math.isfinite(found) and found >= 0)
+
+
+def test_when_a_limit_is_there_again_says_nothing_of_a_fault_of_the_server():
+    headers = {"x-ratelimit-reset-requests": "24h"}
+    assert retry_after(headers, limited=False) is None
+    assert retry_after({**headers, "retry-after": "3"}, limited=False) == 3.0

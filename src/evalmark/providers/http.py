@@ -223,7 +223,7 @@ def failed(response: Response, endpoint: Endpoint, what: str, fault: "CallFault"
     """The error for a response that holds no reply; `what` goes on after the name of the server."""
     message = f"{endpoint.name}: {endpoint.host} {what}."
     attempt = Attempt(seconds=response.seconds, error=message, status=response.status, body=_start(response.body))
-    wait = retry_after(response.headers) if fault == "transient" else None
+    wait = retry_after(response.headers, limited=response.status == 429) if fault == "transient" else None
     return ModelCallError(message, fault=fault, attempts=(attempt,), retry_after=wait)
 
 

@@ -15,12 +15,12 @@ _EPOCH = 1e8
 """A count of seconds above it (three years) is a moment in Unix time, one a thousand times as large is in milliseconds."""
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str], *, limited: bool = True) -> float | None:
     """Seconds to wait before the next request, at least 0; None where the headers do not say.
 
-    `retry-after-ms` and `retry-after` are what the server asks for. Only where it sends neither, the largest of its
-    `x-ratelimit-reset-*` (and `anthropic-ratelimit-*-reset`) counts, since most of these say when the whole limit is
-    there again. A date is compared with the response's own `date`, not with the clock of this machine; without that
+    `retry-after-ms` and `retry-after` are what the server asks for. Only where it sends neither, and turned the request
+    down for a limit, the largest of its `x-ratelimit-reset-*` (and `anthropic-ratelimit-*-reset`) counts: they come
+    with every response, and most of them say when the whole limit is there again. A date is compared with the response's own `date`, not with the clock of this machine; without that
     header it says nothing.
 
     >>> retry_after({"retry-after": "1.5"}), retry_after({"x-ratelimit-reset-tokens": "1m30s"}), retry_after({})
@@ -29,7 +29,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     low = {name.lower(): value.strip() for name, value in headers.items() if len(value) <= _LONGEST}
     now = _moment(low.get("date", ""))
     asked = [_milliseconds(low.get("retry-after-ms", "")), _wait(low.get("retry-after", ""), now)]
-    waits = [wait for wait in asked if wait is not None] or list(_resets(low, now))
+    waits = [wait for wait in asked if wait is not None] or list(_resets(low, now) if limited else ())
     return max(waits, default=None)
 
 
