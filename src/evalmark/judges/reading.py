@@ -217,10 +217,10 @@ class _Reading:
         at: DataPath = ("threshold",)
         low, high = (measure.low, measure.high) if measure.kind == "scale" else (0, 100)
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
-        if is_number and 1 < found <= high and measure.kind in ("scale", "percentage") and measure is not SPARE:
-            share = (found - low) / (high - low)
-            meant = f"{found:g} of {low}..{high} is {share:g}." if share >= 0 else "higher is better."
-            self.fields.find(at, f"is {found:g}; it takes a number from 0 to 1, and {meant}")
+        is_raw = is_number and found > 1 and low <= found <= high and measure is not SPARE
+        if is_raw and measure.kind in ("scale", "percentage"):
+            meant = f"{found:g} of {low}..{high} is {(found - low) / (high - low):g}"
+            self.fields.find(at, f"is {found:g}; it takes a number from 0 to 1, and {meant}.")
             return None
         return self.fields.share(at, found)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ TEXTS = frozenset(("name", "metric_description", "description", "template", "mea
 """Keys of metric files whose values are texts, whatever a YAML word may look like."""
 
 
+@lru_cache(maxsize=256)
 def slots_in(template: str) -> frozenset[str]:
     """The names of the slots in a template.
 
