@@ -13,8 +13,8 @@ from evalmark.settings import Settings
 from evalmark.values import count
 
 PARTS = (
-    *("evalmark", "aiohttp", "apsw", "jsonschema", "numpy", "onnxruntime", "pydantic", "pyyaml", "rapidfuzz"),
-    *("referencing", "regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
+    *("evalmark", "aiohttp", "apsw", "genai-prices", "jsonschema", "numpy", "onnxruntime", "pydantic"),
+    *("pyyaml", "rapidfuzz", "referencing", "regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
 )
 """What every installation has, in the order in which the doctor names it."""
 
@@ -58,7 +58,13 @@ def _store(settings: Settings) -> Iterator[Finding]:
     except EvalmarkError as error:
         yield Finding(what="store", says=str(error), well=False)
         return
-    kept = ((health.runs, "run"), (health.results, "result"), (health.vectors, "vector"), (health.calls, "call"), (health.size, "byte"))
+    kept = (
+        (health.runs, "run"),
+        (health.results, "result"),
+        (health.vectors, "vector"),
+        (health.calls, "call"),
+        (health.size, "byte"),
+    )
     held = ", ".join(count(number, noun) for number, noun in kept)
     yield Finding(what="store", says=f"{path}: {held}; SQLite {health.sqlite}, journal {health.journal}")
     yield from (Finding(what="store", says=problem, well=False) for problem in health.problems)
