@@ -18,7 +18,7 @@ VERSION = "2023-06-01"
 MAX_TOKENS = 8_192
 """What is asked for where a request sets no `max_tokens`: the API wants one, and every model in service takes this."""
 _NAMES = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
-_STATUSES: Mapping[Any, ReplyStatus] = {  # all others (`pause_turn`, …) are stops before the end
+_STATUSES: Mapping[str, ReplyStatus] = {  # all others (`pause_turn`, …) are stops before the end
     "end_turn": "ok",
     "stop_sequence": "ok",
     "tool_use": "ok",
@@ -102,7 +102,7 @@ def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply
     calls = tuple(tool_call(block.get("name"), block.get("input")) for block in blocks if _is(block, "tool_use"))
     text = "".join(_texts(blocks, "text"))
     found = forced_answer(text, calls) if form == "tool" else Forced(text, None, calls)
-    status = _STATUSES.get(data.get("stop_reason"), "truncated")
+    status = _STATUSES.get(str(data.get("stop_reason")), "truncated")
     if status == "refused":
         found = found._replace(text=found.text or _explanation(data))
     elif status == "ok" and found == NOTHING:

@@ -18,7 +18,7 @@ _NAMES = {"top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens", "st
 _BESIDE_CONFIG = frozenset({"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"})
 """Settings that stand beside `generationConfig`; all others stand in it."""
 _MOST_LOGPROBS = 20
-_STATUSES: Mapping[Any, ReplyStatus] = {
+_STATUSES: Mapping[str, ReplyStatus] = {
     "STOP": "ok",
     "MAX_TOKENS": "truncated",
     "SAFETY": "filtered",
@@ -183,7 +183,7 @@ def _status(data: Mapping[str, Any], candidate: Mapping[str, Any], *, has_conten
     if not candidate and isinstance(feedback, dict) and feedback.get("blockReason"):
         return "filtered"
     # A reason that is not listed (`OTHER`, `MALFORMED_FUNCTION_CALL`, …) is a stop before the end.
-    status = _STATUSES.get(candidate.get("finishReason", "STOP"), "truncated" if has_content else "empty")
+    status = _STATUSES.get(str(candidate.get("finishReason", "STOP")), "truncated" if has_content else "empty")
     return "empty" if status == "ok" and not has_content else status
 
 
