@@ -454,6 +454,21 @@ def test_a_tunnel_that_is_refused_does_not_show_the_password_of_the_proxy():
     assert "canary" not in repr(error) + repr(error.attempts)
 
 
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:9", "ftp://127.0.0.1:9", "http://[", "127.0.0.1:x"])
+def test_a_proxy_that_cannot_be_used_is_one_sentence(proxy):
+    error = failed("http://model.example", HTTP_PROXY=proxy)
+    assert "Check HTTP_PROXY" in str(error)
+    assert error.fault == "closed"
+
+
+def test_a_proxy_may_be_written_without_a_scheme():
+    async def run():
+        async with wild(sends(completed())) as url:
+            return await called("http://model.example", request(), HTTP_PROXY=url.removeprefix("http://"))
+
+    assert asyncio.run(run()).text == "North."
+
+
 @pytest.mark.skipif(not socket.has_ipv6, reason="this Python has no IPv6")
 def test_a_server_that_speaks_ipv6_only_is_reached():
     async def run():

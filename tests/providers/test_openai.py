@@ -7,7 +7,7 @@ import pytest
 
 from evalmark.errors import ConfigError, ModelCallError
 from evalmark.providers import Http, open_chat
-from evalmark.testing.scripted import Finish, NoUsage, OddUsage, Refusal, Says, ScriptedServer
+from evalmark.testing.scripted import Finish, NoUsage, OddUsage, Refusal, Says, ScriptedServer, Status
 from evalmark.values import Reply, Request, ToolCall, Turn, Usage
 
 from .wild import CHAT, KEY, answer_to, call, completion, failed, heard, http, replied, request, wild
@@ -226,6 +226,20 @@ def test_how_a_reply_ended_is_its_status(answer, status, text, reasoning):
     with ScriptedServer([answer]) as server:
         reply = replied(server.url)
     assert (reply.status, reply.text, reply.reasoning) == (status, text, reasoning)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        pytest.param(400, {"code": "content_filter", "innererror": {}}, id="Azure"),
+        pytest.param(400, {"code": "content_policy_violation"}, id="OpenAI"),
+        pytest.param(403, {"code": 403, "metadata": {"reasons": ["x"], "flagged_input": "…"}}, id="OpenRouter"),
+    ],
+)
+def test_a_prompt_that_is_not_let_through_is_filtered_and_ends_nothing(status, error):
+    with ScriptedServer([Status(status, {}, {"error": error})]) as server:
+        reply = replied(server.url)
+    assert (reply.status, reply.text, reply.usage) == ("filtered", "", Usage())
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,10 @@ class Http:
     def _proxy(self, url: str) -> str | None:
         parts = urlsplit(url)
         host = parts.hostname or ""
-        return None if _is_direct(host, self._proxies.get("no", "")) else self._proxies.get(parts.scheme)
+        proxy = None if _is_direct(host, self._proxies.get("no", "")) else self._proxies.get(parts.scheme)
+        if proxy and not proxy.startswith(("http://", "https://")):
+            raise ValueError  # aiohttp would speak HTTP to it, whatever it is
+        return proxy
 
 
 @functools.lru_cache(maxsize=16)
@@ -128,7 +131,7 @@ def _deadline(seconds: float) -> aiohttp.ClientTimeout:
 
 def _proxies(environ: Mapping[str, str]) -> dict[str, str]:
     found = {name: environ.get(f"{name}_proxy") or environ.get(f"{name.upper()}_PROXY") for name in ("http", "https")}
-    proxies = {name: value for name, value in found.items() if value}
+    proxies = {name: value if "://" in value else f"http://{value}" for name, value in found.items() if value}
     return proxies and proxies | {"no": environ.get("no_proxy") or environ.get("NO_PROXY", "")}
 
 

@@ -31,10 +31,12 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (aiohttp.ServerDisconnectedError, "the server closed the connection without an answer"),
     (aiohttp.ClientPayloadError, "the answer broke off, or is not packed as it says"),
     (aiohttp.ClientResponseError, "the answer is no HTTP"),
-    (aiohttp.InvalidURL, "this address cannot be asked"),
     (OSError, "the connection broke: {reason}"),
+    (ValueError, f"this address, or that of the proxy, cannot be used. {_PROXY}"),
 )
 """The first kind that fits counts."""
+_FOR_GOOD = (aiohttp.ClientConnectorCertificateError, ValueError)
+"""What will not be otherwise in a second: a certificate that is not trusted, an address that is none."""
 
 
 def lost(error: Exception, url: str, within: float, seconds: float) -> ModelCallError:
@@ -43,8 +45,9 @@ def lost(error: Exception, url: str, within: float, seconds: float) -> ModelCall
     text = next(causes, f"the request failed ({type(error).__name__})")
     status = getattr(error, "status", None)
     message = f"{urlsplit(url).netloc}: {text.format(within=within, status=status, reason=_reason(error))}."
-    # A certificate that is not trusted now will not be in a second.
-    fault: CallFault = "closed" if isinstance(error, aiohttp.ClientConnectorCertificateError) else "transient"
+    fault: CallFault = (
+        "closed" if isinstance(error, _FOR_GOOD) and not isinstance(error, TooLargeError) else "transient"
+    )
     return ModelCallError(message, fault=fault, attempts=(Attempt(seconds=seconds, error=message),))
 
 

@@ -1,6 +1,7 @@
 """Chat completions as OpenAI defined them, and as Azure and many other servers speak them."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -14,6 +15,8 @@ from .structured import TOOL, Ladder, Wanted
 from .wire import content_of, encoded, scalar, text_of
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))
+_FILTERED = re.compile(rb'"code"\s*:\s*"(?:content_filter|content_policy_violation)"|"flagged_input"\s*:')
+"""What Azure, OpenAI and OpenRouter say of a prompt that they did not let through to the model."""
 _OWN_HOST = "https://api.openai.com"
 _NEW_LIMIT_SINCE = "2024-09-01"
 """The first of Azure's dated versions that knows `max_completion_tokens`."""
@@ -104,6 +107,8 @@ def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply
     Raises:
         ModelCallError: it holds none.
     """
+    if response.status in (400, 403) and _FILTERED.search(response.body):
+        return Reply(status="filtered", seconds=response.seconds, headers=kept_headers(response.headers))
     data = said(response, endpoint)
     choice = _choice(data, response, endpoint)
     message = choice["message"]
