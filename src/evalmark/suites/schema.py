@@ -6,9 +6,9 @@ from difflib import get_close_matches
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from jsonschema import Draft202012Validator, ValidationError
-
 from evalmark.documents import DataPath
+
+from .matching import Mismatch, mismatches
 
 ALSO_KNOWN_AS = {
     "assertions": "metrics",
@@ -66,16 +66,15 @@ def schema_findings(data: Any) -> tuple[list[Finding], Any]:
 
     An item of a list becomes None, so that the others keep their places.
     """
-    errors = list(Draft202012Validator(suite_schema()).iter_errors(data))
-    several = {tuple(error.absolute_path) for error in errors if error.validator == "maxProperties"}
+    wrong = list(mismatches(data, suite_schema()))
+    several = {one.at for one in wrong if one.rule == "maxProperties"}
     later = _later_target(data)
     found = [Finding(("target",), later)] if later else []
-    for error in errors:
-        at: DataPath = tuple(error.absolute_path)
+    for one in wrong:
         # Below a metric that should have been one name, nothing else is worth saying; nor of a target of another kind.
-        if not any(at[:n] in several for n in range(len(at))) and not (later and at[:1] == ("target",)):
-            found += _findings(at, error)
-    return found, _pruned(data, (), {tuple(e.absolute_path) for e in errors if e.validator != "additionalProperties"})
+        if not any(one.at[:n] in several for n in range(len(one.at))) and not (later and one.at[:1] == ("target",)):
+            found += _findings(one)
+    return found, _pruned(data, (), {one.at for one in wrong if one.rule != "additionalProperties"})
 
 
 def _pruned(data: Any, at: DataPath, faulty: set[DataPath]) -> Any:
@@ -88,14 +87,13 @@ def _pruned(data: Any, at: DataPath, faulty: set[DataPath]) -> Any:
     return data
 
 
-def _findings(at: DataPath, error: ValidationError) -> Iterator[Finding]:
-    schema: Any = error.schema
-    found: Any = error.instance
-    if error.validator == "additionalProperties":
+def _findings(wrong: Mismatch) -> Iterator[Finding]:
+    at, rule, found, schema = wrong
+    if rule == "additionalProperties":
         for key in found:
             if key not in schema["properties"]:
                 yield Finding((*at, key), _unknown(key, at, schema["properties"]))
-    elif error.validator == "required":
+    elif rule == "required":
         for key in schema["required"]:
             if key not in found:
                 yield Finding(at, f"{_named(at)} has no `{key}`; it takes {schema['properties'][key]['title']}.")
