@@ -155,20 +155,10 @@ def read_usage(given: Any) -> Usage:
 
 
 _SAID_INSTEAD = frozenset(
-    {
-        "contains",
-        "exclusiveMaximum",
-        "exclusiveMinimum",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "maximum",
-        "minLength",
-        "minProperties",
-        "minimum",
-        "multipleOf",
-        "uniqueItems",
-    }
+    (
+        *("contains", "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maxLength", "maxProperties", "maximum"),
+        *("minLength", "minProperties", "minimum", "multipleOf", "uniqueItems"),
+    )
 )
 """Words of JSON Schema that Anthropic's grammars do not know; models go by them all the same when they are told."""
 

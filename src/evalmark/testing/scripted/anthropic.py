@@ -21,30 +21,12 @@ from .said import (
 VERSIONS = frozenset({"2023-01-01", "2023-06-01"})
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 KNOWN = frozenset(
-    {
-        "cache_control",
-        "container",
-        "context_management",
-        "inference_geo",
-        "max_tokens",
-        "mcp_servers",
-        "messages",
-        "metadata",
-        "model",
-        "output_config",
-        "output_format",
-        "service_tier",
-        "speed",
-        "stop_sequences",
-        "stream",
-        "system",
-        "temperature",
-        "thinking",
-        "tool_choice",
-        "tools",
-        "top_k",
-        "top_p",
-    }
+    (
+        *("cache_control", "container", "context_management", "inference_geo", "max_tokens", "mcp_servers"),
+        *("messages", "metadata", "model", "output_config", "output_format", "service_tier", "speed"),
+        *("stop_sequences", "stream", "system", "temperature", "thinking", "tool_choice", "tools"),
+        *("top_k", "top_p"),
+    )
 )
 NOT_SETTINGS = frozenset({"model", "messages", "system", "tools", "tool_choice", "output_config"})
 WITHOUT_SAMPLING = re.compile(r"claude-(opus-4-[7-9](-|$)|opus-[5-9]|haiku-5-5)")

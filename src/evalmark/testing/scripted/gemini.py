@@ -20,19 +20,10 @@ from .said import (
 
 UNKNOWN = 'Invalid JSON payload received. Unknown name "{name}": Cannot find field.'
 KNOWN = frozenset(
-    {
-        "cachedContent",
-        "contents",
-        "generationConfig",
-        "labels",
-        "model",
-        "safetySettings",
-        "serviceTier",
-        "store",
-        "systemInstruction",
-        "toolConfig",
-        "tools",
-    }
+    (
+        *("cachedContent", "contents", "generationConfig", "labels", "model", "safetySettings", "serviceTier"),
+        *("store", "systemInstruction", "toolConfig", "tools"),
+    )
 )
 NUMBERS: dict[str, tuple[float | None, float | None]] = {
     "temperature": (0, 2),
@@ -47,42 +38,16 @@ NUMBERS: dict[str, tuple[float | None, float | None]] = {
 }
 WHOLE = frozenset({"topK", "candidateCount", "maxOutputTokens", "seed", "logprobs"})
 KNOWN_CONFIG = frozenset(NUMBERS) | {
-    "enableEnhancedCivicAnswers",
-    "mediaResolution",
-    "responseJsonSchema",
-    "responseLogprobs",
-    "responseMimeType",
-    "responseModalities",
-    "responseSchema",
-    "speechConfig",
-    "stopSequences",
+    *("enableEnhancedCivicAnswers", "mediaResolution", "responseJsonSchema", "responseLogprobs"),
+    *("responseMimeType", "responseModalities", "responseSchema", "speechConfig", "stopSequences"),
     "thinkingConfig",
 }
 OPENAPI_WORDS = frozenset(
-    {
-        "anyOf",
-        "default",
-        "description",
-        "enum",
-        "example",
-        "format",
-        "items",
-        "maxItems",
-        "maxLength",
-        "maxProperties",
-        "maximum",
-        "minItems",
-        "minLength",
-        "minProperties",
-        "minimum",
-        "nullable",
-        "pattern",
-        "properties",
-        "propertyOrdering",
-        "required",
-        "title",
-        "type",
-    }
+    (
+        *("anyOf", "default", "description", "enum", "example", "format", "items", "maxItems", "maxLength"),
+        *("maxProperties", "maximum", "minItems", "minLength", "minProperties", "minimum", "nullable", "pattern"),
+        *("properties", "propertyOrdering", "required", "title", "type"),
+    )
 )
 STATUSES = {
     400: "INVALID_ARGUMENT",

@@ -27,33 +27,12 @@ NUMBERS: dict[str, tuple[float | None, float | None]] = {
 }
 WHOLE = frozenset({"max_tokens", "max_completion_tokens", "seed", "n", "top_logprobs"})
 KNOWN = frozenset(
-    [
-        "model",
-        "messages",
-        "response_format",
-        "tools",
-        "tool_choice",
-        "parallel_tool_calls",
-        "stop",
-        "stream",
-        "stream_options",
-        "logprobs",
-        "logit_bias",
-        "user",
-        "store",
-        "metadata",
-        "reasoning_effort",
-        "verbosity",
-        "service_tier",
-        "modalities",
-        "prediction",
-        "audio",
-        "safety_identifier",
-        "prompt_cache_key",
-        "web_search_options",
-        "functions",
-        "function_call",
-    ]
+    (
+        *("model", "messages", "response_format", "tools", "tool_choice", "parallel_tool_calls", "stop", "stream"),
+        *("stream_options", "logprobs", "logit_bias", "user", "store", "metadata", "reasoning_effort", "verbosity"),
+        *("service_tier", "modalities", "prediction", "audio", "safety_identifier", "prompt_cache_key"),
+        *("web_search_options", "functions", "function_call"),
+    )
 ) | set(NUMBERS)
 NOT_SETTINGS = frozenset({"model", "messages", "response_format", "tools", "tool_choice", "input"})
 UNSUPPORTED = {
