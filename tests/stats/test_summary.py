@@ -150,6 +150,8 @@ def test_the_worst_come_first():
         result(5, scored(0.9, False, direction="lower")),
         result(6, scored(0.2, False), scored(0.0, True, name="fine")),
         result(7, scored(0.2)),
+        result(8, scored(1.0)),
+        result(9, scored(0.0, direction="lower")),
     ]
     found = summarise(run(*results)).worst
     assert [r.trial.case.id for r in found] == ["c5", "c6", "c4", "c3", "c2", "c7", "c1"]

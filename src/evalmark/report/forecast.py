@@ -85,12 +85,9 @@ def plan(forecast: Forecast, look: Look = DEFAULT) -> str:
 def _metrics(metrics: Sequence[MetricForecast], look: Look) -> Table:
     judged = any(metric.judge for metric in metrics)
     table = _columns(["dataset", "metric"], ["trials", *(["judge calls"] if judged else [])], look)
-    before = None
-    for metric in metrics:
-        cells = ["" if metric.dataset == before else one_line(metric.dataset, 60), one_line(metric.metric, 60)]
+    for dataset, metric in zip(wording.once(one_line(m.dataset, 60) for m in metrics), metrics, strict=True):
         calls = wording.GAP if not metric.judge else _known(metric.calls)
-        table.add_row(*cells, _known(metric.trials), *([calls] if judged else []))
-        before = metric.dataset
+        table.add_row(dataset, one_line(metric.metric, 60), _known(metric.trials), *([calls] if judged else []))
     return table
 
 

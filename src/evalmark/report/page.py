@@ -81,9 +81,10 @@ def _group(group: Group, summary: Summary) -> str:
     if any(metric.direction == "lower" for metric in group.metrics):
         lines.append("<p class=quiet>↓ lower is better</p>")
     lines.append(_listed("", judged.all_remarks(group)))
+    worst = judged.worst_rows(group, _WORST_ROWS)
     rows = [
         f"<tr><th>{_safe(metric)}<td>{_safe(case)}<td>{_safe(said)}<td>{_safe(reason)}"
-        for metric, case, said, reason in judged.worst_rows(group, _WORST_ROWS)
+        for metric, (_, case, said, reason) in zip(wording.once(row[0] for row in worst), worst, strict=True)
     ]
     if rows:
         lines.append(
@@ -94,7 +95,8 @@ def _group(group: Group, summary: Summary) -> str:
 
 def _listed(heading: str, lines: Sequence[tuple[str, str]]) -> str:
     """Lines under a heading, each behind what it is about; nothing where there are none."""
-    rows = "".join(f"<tr><th>{_safe(about)}<td>{_safe(said)}" for about, said in lines)
+    names = wording.once(about for about, _ in lines)
+    rows = "".join(f"<tr><th>{_safe(name)}<td>{_safe(said)}" for name, (_, said) in zip(names, lines, strict=True))
     title = f"<h2>{heading}</h2>\n" if heading else ""
     return f"{title}<table class=said>{rows}</table>\n" if rows else ""
 

@@ -81,10 +81,8 @@ def _listed(heading: str, lines: Sequence[tuple[str, str]], look: Look) -> list[
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(max_width=max(30, look.width // 3), overflow="fold")
     table.add_column(overflow="fold")
-    before = None
-    for about, said in lines:
-        table.add_row(Text("" if about == before else about), Text(said.rstrip()))
-        before = about
+    for name, (_, said) in zip(wording.once(about for about, _ in lines), lines, strict=True):
+        table.add_row(Text(name), Text(said.rstrip()))
     indent = 2 if heading else 0
     return [Text(""), *([Text(heading, style="bold")] if heading else []), Padding(table, (0, 0, 0, indent))]
 

@@ -45,11 +45,16 @@ _LAYOUTS = (
 def fitting(parts: Sequence[Group], look: Look) -> Layout:
     """The first layout in which the tables of all groups fit; the last one where none does."""
     gap = _gap_between(look)
-    for layout in _LAYOUTS:
+    for layout in _LAYOUTS if any(map(_rate_is_news, (m for part in parts for m in part.metrics))) else _LAYOUTS[1:]:
         rows = ([_cells(metric, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics)
         if all(_width(cells, gap) <= inner(look) for cells in rows):
             break
     return layout
+
+
+def _rate_is_news(metric: MetricSummary) -> bool:
+    """Whether the interval of the pass rate says what that of the mean does not say already."""
+    return metric.pass_rate.n > 0 and not (metric.truths and metric.pass_rate.interval == metric.interval)
 
 
 def metric_table(part: Group, layout: Layout, look: Look) -> Iterable[RenderableType]:

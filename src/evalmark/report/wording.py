@@ -140,6 +140,16 @@ def bars(bins: Sequence[int], blocks: str = BLOCKS) -> str:
     return "".join(blocks[-(-n * (len(blocks) - 1) // top)] if n else blocks[0] for n in bins)
 
 
+def once(names: Iterable[str]) -> list[str]:
+    """The names, empty where one is that of the line before.
+
+    >>> once(["a", "a", "b", "a"])
+    ['a', '', 'b', 'a']
+    """
+    found = list(names)
+    return ["" if index and found[index - 1] == name else name for index, name in enumerate(found)]
+
+
 def facts(run: Run, summary: Summary) -> list[str]:
     """The run in a few words each: what, how many, who judged, how long."""
     total = summary.total

@@ -10,6 +10,8 @@ from .intervals import LEVEL, Interval, no_interval
 from .means import FEW, mean, mean_interval
 
 Scale = Literal["nominal", "ordinal", "interval"]
+Unit = tuple[float, ...]
+"""What was said of one output."""
 
 
 def cohen_kappa(first: Sequence[float], second: Sequence[float], *, weighted: bool = False) -> float | None:
@@ -22,26 +24,26 @@ def cohen_kappa(first: Sequence[float], second: Sequence[float], *, weighted: bo
     >>> round(cohen_kappa([1, 1, 1, 0, 0, 1, 0, 1], [1, 1, 0, 0, 0, 1, 0, 1]), 3)
     0.75
     >>> round(cohen_kappa([1, 2, 3, 4, 5], [1, 2, 3, 4, 4], weighted=True), 3)
-    0.944
+    0.941
     """
     return _kappa(first, second, weighted=weighted)[0]
 
 
-def kappa_interval(
+def kappa_with_interval(
     first: Sequence[float],
     second: Sequence[float],
     *,
     weighted: bool = False,
     clusters: Sequence[Hashable] | None = None,
     level: float = LEVEL,
-) -> Interval:
-    """The interval of `cohen_kappa`; `clusters` names the case of each output where cases were repeated.
+) -> tuple[float | None, Interval]:
+    """`cohen_kappa` and its interval; `clusters` names the case of each output where cases were repeated.
 
     From the influence of each output on kappa, which for outputs of different cases is the standard
     error of Fleiss, Cohen and Everitt (1969).
     """
-    found, influences = _kappa(first, second, weighted=weighted)
-    return _interval(found, influences, clusters, level)
+    found, pulls = _kappa(first, second, weighted=weighted)
+    return found, _interval(found, pulls, clusters, level)
 
 
 def krippendorff_alpha(units: Iterable[Sequence[float]], level: Scale = "nominal") -> float | None:
@@ -57,16 +59,16 @@ def krippendorff_alpha(units: Iterable[Sequence[float]], level: Scale = "nominal
     return _alpha(*_prepared(units, level))[0]
 
 
-def alpha_interval(
+def alpha_with_interval(
     units: Iterable[Sequence[float]],
     level: Scale = "nominal",
     *,
     clusters: Sequence[Hashable] | None = None,
     confidence: float = LEVEL,
-) -> Interval:
-    """The interval of `krippendorff_alpha` of units with at least two judgements, from the influence of each of them."""
-    found, influences = _alpha(*_prepared(units, level))
-    return _interval(found, influences, clusters, confidence)
+) -> tuple[float | None, Interval]:
+    """`krippendorff_alpha` of units with at least two judgements, and its interval, from the influence of each unit."""
+    found, pulls = _alpha(*_prepared(units, level))
+    return found, _interval(found, pulls, clusters, confidence)
 
 
 def _kappa(first: Sequence[float], second: Sequence[float], *, weighted: bool) -> tuple[float | None, list[float]]:
@@ -129,19 +131,21 @@ def _alpha(units: Sequence[Sequence[float]], nominal: bool) -> tuple[float | Non
     n = len(said)
     if len(set(said)) < 2:
         return None, []
-    apart = [_apart(unit, nominal) / (len(unit) - 1) for unit in units]
-    total, slopes = _words_apart(said, units) if nominal else _numbers_apart(said, units)
+    kinds = set(map(tuple, units))  # many units are alike, and are reckoned once
+    apart = {unit: _apart(unit, nominal) / (len(unit) - 1) for unit in kinds}
+    total, slopes = _words_apart(said, kinds) if nominal else _numbers_apart(said, kinds)
     if not math.isfinite(total) or total == 0:
         return None, []
-    observed = math.fsum(apart)
+    observed = math.fsum(apart[tuple(unit)] for unit in units)
     ratio = (n - 1) * observed / total
     # How alpha moves when a unit counts a little more, times the number of units.
-    moves = [
-        (ratio * slope - (n - 1) * a - observed * len(unit)) * len(units) / total
-        for a, slope, unit in zip(apart, slopes, units, strict=True)
-    ]
-    middle = math.fsum(moves) / len(moves)
-    return 1 - ratio, [move - middle for move in moves]
+    moves = {
+        unit: (ratio * slopes[unit] - (n - 1) * apart[unit] - observed * len(unit)) * len(units) / total
+        for unit in kinds
+    }
+    pulls = [moves[tuple(unit)] for unit in units]
+    middle = math.fsum(pulls) / len(pulls)
+    return 1 - ratio, [pull - middle for pull in pulls]
 
 
 def _apart(unit: Sequence[float], nominal: bool) -> float:
@@ -149,20 +153,19 @@ def _apart(unit: Sequence[float], nominal: bool) -> float:
     return math.fsum(float(x != y) if nominal else (x - y) * (x - y) for x, y in combinations(unit, 2))
 
 
-def _words_apart(said: Sequence[float], units: Sequence[Sequence[float]]) -> tuple[float, list[float]]:
+def _words_apart(said: Sequence[float], units: Iterable[Unit]) -> tuple[float, dict[Unit, float]]:
     """How many pairs of everything said differ, and how that number grows with each unit."""
     n, counts = len(said), Counter(said)
-    return (n * n - sum(c * c for c in counts.values())) / 2, [
-        float(n * len(unit) - sum(counts[x] for x in unit)) for unit in units
-    ]
+    total = (n * n - sum(c * c for c in counts.values())) / 2
+    return total, {unit: float(n * len(unit) - sum(counts[x] for x in unit)) for unit in units}
 
 
-def _numbers_apart(said: Sequence[float], units: Sequence[Sequence[float]]) -> tuple[float, list[float]]:
+def _numbers_apart(said: Sequence[float], units: Iterable[Unit]) -> tuple[float, dict[Unit, float]]:
     """The squared distances of all pairs of everything said, and how their sum grows with each unit."""
     n, (centre, spread) = len(said), _moments(said)
-    return n * n * spread, [
-        len(unit) * n * spread + n * math.fsum((x - centre) * (x - centre) for x in unit) for unit in units
-    ]
+    return n * n * spread, {
+        unit: len(unit) * n * spread + n * math.fsum((x - centre) * (x - centre) for x in unit) for unit in units
+    }
 
 
 def _interval(

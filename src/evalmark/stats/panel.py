@@ -9,8 +9,8 @@ from typing import Literal
 
 from evalmark.values import Metric, Score
 
-from .agreement import alpha_interval, cohen_kappa, kappa_interval, krippendorff_alpha
-from .intervals import LEVEL
+from .agreement import alpha_with_interval, kappa_with_interval
+from .intervals import LEVEL, Interval
 from .means import mean, mean_interval, share
 from .scores import number
 from .summary import Agreement, Pair
@@ -66,22 +66,24 @@ class Panel:
 
     def agreement(self, level: float = LEVEL) -> Agreement:
         """How far the judges agree."""
-        units = [[x for x in row if not math.isnan(x)] for row in zip(*self._said, strict=True)]
-        clusters = _clusters(self._cases)
-        several = len(self.judges) > 2
+        alpha, interval = self._alpha(level) if len(self.judges) > 2 else (None, None)
         common, prevalence = self._most_common()
         return Agreement(
             base=self.base,
             judges=self.judges,
             level=self._level,
             unit=self._unit if self._numbers and not self._choices else "",
-            n=len(units),
+            n=len(self._cases),
             pairs=tuple(pair for two in combinations(range(len(self.judges)), 2) if (pair := self._pair(two, level))),
-            alpha=krippendorff_alpha(units, self._level) if several else None,
-            interval=alpha_interval(units, self._level, clusters=clusters, confidence=level) if several else None,
+            alpha=alpha,
+            interval=interval,
             most_common=common,
             prevalence=prevalence,
         )
+
+    def _alpha(self, level: float) -> tuple[float | None, Interval]:
+        units = [[x for x in row if not math.isnan(x)] for row in zip(*self._said, strict=True)]
+        return alpha_with_interval(units, self._level, clusters=_clusters(self._cases), confidence=level)
 
     def _pair(self, two: tuple[int, int], level: float) -> Pair | None:
         first, second, cases = _both(self._said[two[0]], self._said[two[1]], self._cases)
@@ -91,11 +93,12 @@ class Panel:
         numbers = self._values if self._choices else self._said
         low, high, places = _both(numbers[two[0]], numbers[two[1]], self._cases)
         apart = [b - a for a, b in zip(low, high, strict=True)]
+        kappa, interval = kappa_with_interval(first, second, weighted=weighted, clusters=clusters, level=level)
         return Pair(
             judges=(self.judges[two[0]], self.judges[two[1]]),
             same=share([int(a == b) for a, b in zip(first, second, strict=True)], clusters, level),
-            kappa=cohen_kappa(first, second, weighted=weighted),
-            interval=kappa_interval(first, second, weighted=weighted, clusters=clusters, level=level),
+            kappa=kappa,
+            interval=interval,
             difference=mean(apart),
             difference_interval=mean_interval(apart, level, clusters=_clusters(places), bounded=False),
         )

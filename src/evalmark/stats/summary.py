@@ -176,7 +176,7 @@ class Summary:
     total: Tally
     groups: tuple[Group, ...]
     worst: tuple[Result, ...]
-    """The trials to look at first; none that passed."""
+    """The trials to look at first; none that passed, and no perfect one that cannot pass."""
     agreements: tuple[Agreement, ...]
     """One for each metric that several judges share."""
 

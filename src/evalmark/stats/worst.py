@@ -28,8 +28,11 @@ class WorstTrials:
         self.seen += 1
         if (verdict := result.verdict) == "pass" or not self.limit:
             return
+        goodness = _goodness(result, failed=verdict == "fail")
+        if verdict == "ungated" and goodness == 1:
+            return
         # Negated, so that the heap gives up the best of the worst; `seen` keeps the order of the run.
-        entry = (-_RANK[verdict], -_goodness(result, failed=verdict == "fail"), -self.seen, result)
+        entry = (-_RANK[verdict], -goodness, -self.seen, result)
         if len(self.heap) < self.limit:
             heapq.heappush(self.heap, entry)
         else:
