@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from .http import Http, Response
     from .names import Endpoint, find_endpoint, missing_key
     from .opening import open_chat, open_embedder
-    from .table import read_table
 
 __all__ = [
     "Endpoint",
@@ -23,7 +22,6 @@ __all__ = [
     "missing_key",
     "open_chat",
     "open_embedder",
-    "read_table",
 ]
 
 __getattr__ = deferred(
@@ -37,6 +35,5 @@ __getattr__ = deferred(
         "missing_key": "names",
         "open_chat": "opening",
         "open_embedder": "opening",
-        "read_table": "table",
     },
 )
