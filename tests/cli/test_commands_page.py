@@ -1,5 +1,6 @@
 """The page on commands names every verb, flag and variable there is, and none that there is not."""
 
+import asyncio
 import re
 import shlex
 import shutil
@@ -11,6 +12,8 @@ import typer.main
 
 from evalmark.cli.app import app
 from evalmark.settings import Settings
+from evalmark.store import open_store
+from evalmark.values import Call, Reply, Request, Turn, Usage
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -108,6 +111,31 @@ def shown_commands() -> Iterator[tuple[str, list[str]]]:
                 yield command, printed.splitlines()
 
 
+def record_calls(path) -> None:
+    """What the page shows as recorded."""
+    given = [
+        ("openai/NAME", Reply(text="A", usage=Usage(input_tokens=298, output_tokens=9), cost=0.0042), None),
+        ("openai/NAME", None, "answered 500"),
+        ("ollama/NAME", Reply(text="B", usage=Usage(input_tokens=310, output_tokens=12)), None),
+    ]
+    with open_store(path) as store:
+        for number, (model, reply, error) in enumerate(given):
+            request = Request(messages=(Turn(role="user", content=f"Question {number}?"),))
+            asyncio.run(
+                store.journal().keep(
+                    Call(
+                        key=request.key(model),
+                        model=model,
+                        identity=model,
+                        request=request,
+                        reply=reply,
+                        error=error,
+                        created=f"2026-11-21T14:32:0{number + 5}.000+00:00",
+                    )
+                )
+            )
+
+
 def steady(line: str) -> str:
     for changing, name in CHANGING:
         line = changing.sub(name, line)
@@ -120,6 +148,7 @@ def test_what_the_page_shows_is_what_is_printed(evalmark, world, monkeypatch):
     for name, text in FILES.items():
         (world / name).write_text(text, encoding="utf-8")
     evalmark("run", "examples/checks/suite.yaml", "--target", "slow:answer", "--store", "other.db", "-q")
+    record_calls(world / ".evalmark" / "evalmark.db")
     compared = 0
     for command, printed in shown_commands():
         said = [steady(line) for line in evalmark(*shlex.split(command)[1:]).text.splitlines()]

@@ -25,6 +25,7 @@ from evalmark.values import (
     Result,
     Run,
     Score,
+    Spending,
     ToolCall,
     Trial,
     Turn,
@@ -84,7 +85,13 @@ scores = st.builds(
     detail=mapping,
 )
 trials = st.builds(
-    Trial, case=cases, dataset=anything, target=anything, position=st.integers(0, 10**9), repeat=st.integers(0, 99)
+    Trial,
+    case=cases,
+    dataset=anything,
+    target=anything,
+    position=st.integers(0, 10**9),
+    repeat=st.integers(0, 99),
+    mode=st.sampled_from(["single", "conversation"]),
 )
 results = st.builds(Result, trial=trials, output=outputs, scores=st.lists(scores, max_size=3).map(tuple))
 gates = st.builds(
@@ -112,6 +119,8 @@ runs = st.builds(
             direction=st.sampled_from(["higher", "lower"]),
             threshold=st.none() | st.floats(0, 1),
             unit=anything,
+            judge=anything,
+            base=anything,
         ),
         max_size=2,
     ).map(tuple),
@@ -121,6 +130,16 @@ runs = st.builds(
     plan=anything,
     embedder=anything,
     versions=st.dictionaries(anything, anything, max_size=2),
+    spending=st.lists(
+        st.builds(
+            Spending,
+            model=anything,
+            **dict.fromkeys(("calls", "replayed", "failed", "repeated", "attempts"), st.integers(0, 10**6)),
+            **dict.fromkeys(("input_tokens", "output_tokens", "unknown_usage", "unknown_cost"), st.integers(0, 10**12)),
+            cost=st.none() | st.floats(0, 1e6),
+        ),
+        max_size=2,
+    ).map(tuple),
     notes=texts,
 )
 

@@ -139,13 +139,132 @@ class TestResume:
             store.finish(sample.run(status="complete"))
             assert ids(store.run("last")) == ["case-01", "case-02", "case-03"]
 
-    def test_the_same_case_on_another_target_or_repeat_is_another_trial(self, store):
+    def test_the_same_case_on_another_target_repeat_or_mode_is_another_trial(self, store):
         (trial,) = sample.trials(cases(1))
         record(store, sample.run(), [trial], status="interrupted")
         store.resume(sample.run().id)
         recorded = store.recorded(sample.run().id)
-        others = [replace(trial, target="app:other"), replace(trial, repeat=1), replace(trial, dataset="other")]
-        assert [recorded(other) for other in [trial, *others]] == [True, False, False, False]
+        others = [
+            replace(trial, target="app:other"),
+            replace(trial, repeat=1),
+            replace(trial, dataset="other"),
+            replace(trial, mode="conversation"),
+        ]
+        assert [recorded(other) for other in [trial, *others]] == [True, False, False, False, False]
+
+    def test_both_modes_of_a_case_are_kept_and_come_in_one_order(self, store):
+        singles = sample.trials(cases(1, 2, 3))
+        turns = [replace(trial, mode="conversation") for trial in singles]
+        record(store, sample.run(), [*singles, *reversed(turns)], status="interrupted")
+        wanted = [trial for pair in zip(turns, singles, strict=True) for trial in pair]
+        assert [result.trial for result in store.run("last").results] == wanted
+        edited = sample.trials([sample.case(1), sample.case(2, wording="How much is"), sample.case(3)])
+        assert go_on(store, sample.run().id, [*edited, *turns]) == ["case-02"]
+        assert (
+            sorted(result.trial.mode for result in store.run("last").results) == ["conversation"] * 3 + ["single"] * 3
+        )
+
+    def test_the_output_of_a_recorded_trial_is_given(self, store):
+        known, new = sample.trials(cases(1, 2))
+        record(store, sample.run(), [known], status="interrupted")
+        store.resume(sample.run().id)
+        recorded = store.recorded(sample.run().id)
+        assert recorded.output(known) == sample.answered(known).output
+        assert recorded.output(new) is None
+        moved = replace(known, position=7, case=replace(known.case, place="elsewhere:3"))
+        assert recorded.output(moved) == sample.answered(known).output
+
+    def test_the_output_of_a_damaged_result_is_not_made_up(self, store, path):
+        import apsw
+
+        (known,) = sample.trials(cases(1))
+        record(store, sample.run(), [known], status="interrupted")
+        db = apsw.Connection(str(path))
+        db.execute("update result set output = replace(output, '1', '2')")
+        db.close()
+        store.resume(sample.run().id)
+        with pytest.raises(StoreError, match=r"case 'case-01' of 'squares.jsonl' is damaged"):
+            store.recorded(sample.run().id).output(known)
+
+    def test_a_complete_run_takes_further_cases(self, store):
+        record(store, sample.run(), sample.trials(cases(1, 2)))
+        assert go_on(store, sample.run().id, sample.trials(cases(1, 2, 3))) == ["case-03"]
+        run = store.run("last")
+        assert (run.status, ids(run)) == ("complete", ["case-01", "case-02", "case-03"])
+
+
+class TestRetryingErrors:
+    """A run of four cases, of which 1 and 3 ended in an error."""
+
+    @pytest.fixture
+    def trials(self, store):
+        trials = sample.trials(cases(*range(4)))
+        store.start(sample.run())
+        asyncio.run(store.sink(sample.run().id).write([self.ended(trial) for trial in trials]))
+        store.finish(sample.run(status="complete"))
+        return trials
+
+    @staticmethod
+    def ended(trial) -> Result:
+        broken = trial.case.metadata["number"] % 2
+        return Result(trial=trial, output=Output(error="down")) if broken else sample.answered(trial)
+
+    @pytest.mark.parametrize("said", ["on resuming", "on asking"])
+    def test_errors_are_run_again_and_replaced_and_nothing_else_is(self, store, trials, said):
+        store.resume(sample.run().id, retry_errors=said == "on resuming")
+        recorded = store.recorded(sample.run().id, retry_errors=said == "on asking")
+        todo = [trial for trial in trials if not recorded(trial)]
+        assert [trial.case.id for trial in todo] == ["case-01", "case-03"]
+        save(store, sample.run().id, todo)
+        store.finish(sample.run(status="complete"))
+        assert list(store.run("last").results) == [sample.answered(trial) for trial in trials]
+
+    def test_they_are_recorded_unless_one_asks_to_retry(self, store, trials):
+        store.resume(sample.run().id)
+        assert all(map(store.recorded(sample.run().id), trials))
+
+    def test_what_breaks_again_is_the_newer_error(self, store, trials):
+        store.resume(sample.run().id, retry_errors=True)
+        assert not store.recorded(sample.run().id)(trials[1])
+        again = Result(trial=trials[1], output=Output(error="still down"))
+        asyncio.run(store.sink(sample.run().id).write([again]))
+        store.finish(sample.run(status="interrupted"))
+        assert [result.output.error for result in store.run("last").results] == [None, "still down", None, "down"]
+
+    def test_errors_that_were_met_and_not_run_again_stay_part_of_a_complete_run(self, store, trials):
+        """Those beyond `--limit`, or of cases that a filter leaves out."""
+        store.resume(sample.run().id, retry_errors=True)
+        recorded = store.recorded(sample.run().id)
+        assert [recorded(trial) for trial in trials] == [True, False, True, False]
+        save(store, sample.run().id, [trials[1]])
+        store.finish(sample.run(status="complete"))
+        assert [result.verdict for result in store.run("last").results] == ["fail", "pass", "pass", "error"]
+
+    def test_a_pass_that_breaks_off_loses_no_error_and_retries_the_rest_next_time(self, store, trials):
+        store.resume(sample.run().id, retry_errors=True)
+        recorded = store.recorded(sample.run().id)
+        assert not recorded(trials[1])
+        save(store, sample.run().id, [trials[1]])
+        store.finish(sample.run(status="interrupted"))
+        assert len(store.run("last").results) == 4
+        store.resume(sample.run().id, retry_errors=True)
+        recorded = store.recorded(sample.run().id)
+        assert [trial.case.id for trial in trials if not recorded(trial)] == ["case-03"]
+
+    def test_the_next_resume_does_not_retry_by_itself(self, store, trials):
+        store.resume(sample.run().id, retry_errors=True)
+        store.finish(sample.run(status="interrupted"))
+        store.resume(sample.run().id)
+        assert all(map(store.recorded(sample.run().id), trials))
+
+    def test_a_complete_run_with_errors_is_found_only_by_one_who_retries(self, store, trials):
+        assert store.unfinished("p", "s.yaml") is None
+        assert store.unfinished("p", "s.yaml", retry_errors=True).id == sample.run().id
+        assert store.unfinished("p", "other", retry_errors=True) is None
+        store.resume(sample.run().id, retry_errors=True)
+        save(store, sample.run().id, [trial for trial in trials if not store.recorded(sample.run().id)(trial)])
+        store.finish(sample.run(status="complete"))
+        assert store.unfinished("p", "s.yaml", retry_errors=True) is None
 
 
 class TestFinding:

@@ -11,6 +11,7 @@ import typer
 from evalmark import api
 from evalmark.errors import EvalmarkError
 
+from .cache import add as add_cache
 from .doctor import add as add_doctor
 from .flags import with_variables
 from .models import add as add_models
@@ -57,6 +58,7 @@ add_plan(app)
 add_rescore(app)
 add_rag(app)
 add_runs(app)
+add_cache(app)
 add_models(app)
 add_doctor(app)
 

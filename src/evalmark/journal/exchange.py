@@ -101,7 +101,7 @@ def _check_first(path: Path, number: int, line: str) -> None:
         raise PlacedError(
             place, f"a newer evalmark wrote this file (version {version}, this one knows {VERSION}); update."
         )
-    if version != VERSION or len(head) != 2:
+    if type(version) is not int or version != VERSION or len(head) != 2:
         raise PlacedError(place, f"the first line is not that of version {VERSION}; export the file again.")
 
 

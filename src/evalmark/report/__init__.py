@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .listing import run_list
     from .options import Look, Options, Writer
     from .page import as_html
+    from .recorded import recorded_calls, recorded_models
     from .screen import terminal
     from .sheet import as_csv
     from .transcript import one_call
@@ -37,6 +38,8 @@ __all__ = [
     "one_call",
     "one_case",
     "plan",
+    "recorded_calls",
+    "recorded_models",
     "run_list",
     "terminal",
     "writer_for",
@@ -62,6 +65,8 @@ __getattr__ = deferred(
         "one_call": "transcript",
         "one_case": "cases",
         "plan": "forecast",
+        "recorded_calls": "recorded",
+        "recorded_models": "recorded",
         "run_list": "listing",
         "terminal": "screen",
         "writer_for": "writers",

@@ -34,7 +34,7 @@ from evalmark.journal import (
 )
 from evalmark.journal.keeping import Entry, save
 from evalmark.roles import Journal, Recorded, Sink
-from evalmark.values import Call, Run, Spending
+from evalmark.values import Call, Run, Spending, count
 
 from . import vectors, writing
 from .health import Health, examine
@@ -328,7 +328,7 @@ class Store:
         db = self._db
         if db is not None:
             needed = sum(300 + len(e.row.request) + len(e.row.reply or "") for e in entries if e.row is not None)
-            self._acting(db, lambda db: save(db, entries), f"saving {len(entries)} calls", needed)
+            self._acting(db, lambda db: save(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
     async def _write_soon(self, act: Callable[[Connection], T], what: str, needed: int = 0) -> T:
         loop = asyncio.get_running_loop()

@@ -4,36 +4,40 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from apsw import Connection
 
 from evalmark.database.schema import transaction
+from evalmark.errors import need
 
 if TYPE_CHECKING:
     from evalmark.roles.protocols import Vectors
 
-_NUMBERS = np.dtype("<f4")
+_NUMBERS = "<f4"
+_SIZE = 4
+"""Bytes of a number."""
 
 
 def get(db: Connection, fingerprint: str, texts: Sequence[str]) -> "dict[str, Vectors]":
     """The known ones of some texts; a damaged vector counts as unknown."""
+    numpy = need("numpy")  # most runs keep no vectors, and open the store all the same
     known: dict[str, Vectors] = {}
     of_model = _model(fingerprint)
     with db:  # one read transaction: twice as fast as one for each text
         for text in texts:
             blob = db.execute("select numbers from vector where key = ?", (_key(of_model, text),)).get
-            if isinstance(blob, bytes) and len(blob) % _NUMBERS.itemsize == 0:
-                known[text] = np.frombuffer(blob, dtype=_NUMBERS)
+            if isinstance(blob, bytes) and len(blob) % _SIZE == 0:
+                known[text] = numpy.frombuffer(blob, dtype=_NUMBERS)
     return known
 
 
 def put(db: Connection, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
     """Keep vectors."""
+    numpy = need("numpy")
     of_model = _model(fingerprint)
     with transaction(db):
         db.executemany(
             "insert into vector (key, numbers) values (?, ?) on conflict (key) do update set numbers = excluded.numbers",
-            ((_key(of_model, text), np.asarray(v, dtype=_NUMBERS).tobytes()) for text, v in vectors.items()),
+            ((_key(of_model, text), numpy.asarray(v, dtype=_NUMBERS).tobytes()) for text, v in vectors.items()),
         )
 
 

@@ -1,0 +1,104 @@
+"""`evalmark cache list`, `clear`, `export`, `import`: the recorded calls of chat models."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalmark import report
+from evalmark import store as kept
+from evalmark.errors import ConfigError
+from evalmark.values import count
+
+from . import flags
+from .terminal import look, say, say_line
+
+Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only calls of this model.")]
+
+_AGE = re.compile(r"(\d{1,6})([dhm])")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verbs on the command line."""
+    verbs = typer.Typer(help="Recorded model calls: list, clear, share.", no_args_is_help=True, rich_markup_mode=None)
+    verbs.command("list", short_help="List what is recorded, by model or call by call.")(list_calls)
+    verbs.command("clear", short_help="Forget recorded calls.")(clear)
+    verbs.command("export", short_help="Write recordings to a file that a team can share.")(export)
+    verbs.command("import", short_help="Add the recordings of a file.")(import_calls)
+    app.add_typer(verbs, name="cache")
+
+
+def list_calls(
+    calls: Annotated[bool, typer.Option("--calls", help="Single calls, newest first.")] = False,
+    match: Annotated[
+        str, typer.Option("--match", metavar="TEXT", help="Calls of a model or a key, or that asked for the text.")
+    ] = "",
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many single calls.")] = 50,
+    store: flags.Store = None,
+) -> None:
+    """List what is recorded of each model, or with --calls or --match single calls."""
+    with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
+        if calls or match:
+            say(report.recorded_calls(ledger.calls(match, limit), look()))
+        else:
+            say(report.recorded_models(ledger.recorded_models(), look()))
+
+
+def clear(
+    all: Annotated[bool, typer.Option("--all", help="All of them.")] = False,  # noqa: A002  as the flag, and so its variable
+    model: Model = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="AGE", help="Only calls older than this: 30d, 12h, 45m.")
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only calls that cannot be replayed.")] = False,
+    store: flags.Store = None,
+) -> None:
+    """Forget recorded calls: --all of them, or those that every other flag holds for."""
+    before = None if older_than is None else _moment(older_than)
+    if all == bool(model or before or failed):
+        raise ConfigError("say which calls to forget: --all, or some of --model, --older-than and --failed.")
+    with _existing(store) as ledger:
+        gone = ledger.clear_calls(model, before, failed_only=failed)
+    say_line(f"Forgot {count(gone, 'call')}.")
+
+
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, a call a line.")],
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="Only calls that this run has paid for.")
+    ] = None,
+    model: Model = None,
+    store: flags.Store = None,
+) -> None:
+    """Write the recordings that can be replayed to a file that a team can share, in the order of their keys."""
+    with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
+        written = ledger.export_calls(file, run, model)
+    say_line(f"{file}: {count(written, 'call')}")
+
+
+def import_calls(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `evalmark cache export` wrote.")],
+    store: flags.Store = None,
+) -> None:
+    """Add the recordings of a file, all or none; those that are recorded already stay as they are."""
+    with kept.open_store(flags.settings(store=store).store) as ledger:
+        added, known = ledger.import_calls(file)
+    say_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
+
+
+def _existing(store: str | None) -> "kept.Store":
+    """The store for writing; one that is not there is not made to delete from it."""
+    path = flags.settings(store=store).store
+    kept.open_store(path, read_only=True).close()
+    return kept.open_store(path)
+
+
+def _moment(age: str) -> datetime:
+    """The moment that was so long ago."""
+    found = _AGE.fullmatch(age.strip())
+    if found is None:
+        raise ConfigError(f"--older-than: {age!r} is no age; write a number of days, hours or minutes: 30d, 12h, 45m.")
+    return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})

@@ -1,0 +1,51 @@
+"""Calls that depend on nothing but a number."""
+
+from dataclasses import replace
+
+from evalmark.values import Attempt, Call, Reply, Request, Turn, Usage
+
+MODEL = "test/model"
+IDENTITY = "test/model@http://127.0.0.1"
+
+
+def request(number: int) -> Request:
+    return Request(
+        messages=(Turn(role="system", content="Answer."), Turn(role="user", content=f"What is {number} squared?")),
+        settings={"temperature": 0},
+    )
+
+
+def key(number: int, identity: str = IDENTITY) -> str:
+    return request(number).key(identity)
+
+
+def reply(number: int, **more) -> Reply:
+    usage = Usage(input_tokens=10, output_tokens=number)
+    return Reply(text=str(number * number), **{"usage": usage, "cost": 0.25, "model": "model-1", **more})
+
+
+def call(number: int, **more) -> Call:
+    """A call that went well, unless `more` has another reply or an error."""
+    fields = {
+        "model": MODEL,
+        "identity": IDENTITY,
+        "reply": reply(number),
+        "created": f"2026-11-21T14:32:{number % 60:02}Z",
+    }
+    fields |= more
+    return Call(key=key(number, fields["identity"]), request=request(number), **fields)
+
+
+def failed(number: int, **more) -> Call:
+    return call(number, reply=None, error="answered 500", **more)
+
+
+def cut_off(number: int) -> Call:
+    return call(number, reply=reply(number, status="truncated"))
+
+
+def troubled(number: int) -> Call:
+    """Two attempts failed before the reply came."""
+    attempts = tuple(Attempt(seconds=0.5, error="answered 503", status=503, body="busy") for _ in range(2))
+    made = call(number)
+    return replace(made, reply=replace(made.reply, attempts=attempts))
