@@ -243,8 +243,8 @@ def test_a_budget_of_money_refuses_a_model_without_a_price_before_the_run():
     assert Meter(Budget(max_cost=1.0)).refuse_unknown(Watched(**OPENAI)) is None
     refused = Meter(Budget(max_cost=1.0)).refuse_unknown(local)
     assert refused == (
-        "--max-cost: the price of ollama/llama3 is not known. Give it in the models table ({input = …, output = …}, "
-        "dollars for a million tokens), or limit --max-calls or --max-tokens instead."
+        "--max-cost: the price of ollama/llama3 is not known. Name the model in [tool.evalmark.models] with its `input` "
+        "and `output`, in dollars for a million tokens, or limit --max-calls or --max-tokens instead."
     )
     with pytest.raises(RunStoppedError, match="is not known"):  # and in case nobody asked
         run_leaping(Metered(local, Meter(Budget(max_cost=1.0)))(ask()))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evalmark.calls import Priced, Prices, Rates, read_prices
 from evalmark.calls.priced import MOST_TOKENS, sound
 from evalmark.errors import ConfigError
+from evalmark.providers import find_endpoint
 from evalmark.testing.leaping import run_leaping
 from evalmark.values import Usage
 
@@ -53,6 +54,13 @@ KNOWN = [
         "mistral/mistral-large-latest", "https://api.mistral.ai/v1", "mistral", "mistral-large-latest", id="mistral"
     ),
     pytest.param("deepseek/deepseek-chat", "https://api.deepseek.com", "deepseek", "deepseek-chat", id="deepseek"),
+    pytest.param(
+        "together/deepseek-ai/DeepSeek-V3",
+        "https://api.together.ai/v1",
+        "together",
+        "deepseek-ai/DeepSeek-V3",
+        id="together",
+    ),
     pytest.param("pydantic-ai/openai:gpt-4o-mini", "", "openai", "gpt-4o-mini", id="pydantic-ai"),
 ]
 
@@ -215,6 +223,8 @@ def test_prices_in_the_models_table_are_read():
         "broken": "no table; somebody else says so",
     }
     assert read_prices(table) == {"local": Rates(input=0.1, output=0.4, cached=0.0)}
+    endpoint = find_endpoint("local", {}, {"local": table["local"]})
+    assert Prices(read_prices(table)).cost(endpoint, MILLION) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(

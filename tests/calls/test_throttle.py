@@ -103,6 +103,29 @@ def test_a_limit_without_a_time_waits_longer_each_time():
     assert all(0.25 * 2**n <= wait <= 0.5 * 2**n for n, wait in enumerate(waits))
 
 
+def test_a_reply_makes_the_next_wait_short_again():
+    throttle = Throttle(Pace(start=1, most=1), chance=chance(1))
+    model = Watched([*[limit()] * 5, "yes", limit(), "yes"])
+    run_leaping(outcomes(Limited(model, throttle), 8))
+    assert model.times[5] - model.times[4] > 4
+    assert 0.25 <= model.times[7] - model.times[6] <= 0.5
+
+
+def test_a_reply_to_a_call_from_before_the_limit_does_not_let_more_go():
+    throttle = Throttle(Pace(start=4, most=4))
+    model = Watched([limit(1.0)], seconds=0.1)
+
+    async def main():
+        model.seconds = 0.5
+        first = asyncio.create_task(outcomes(Limited(model, throttle), 1))
+        await asyncio.sleep(0.1)
+        model.seconds = 1.0
+        await asyncio.gather(first, outcomes(Limited(model, throttle), 3))
+
+    run_leaping(main())
+    assert throttle.room == 2
+
+
 def test_after_a_storm_the_first_caller_tries_alone():
     throttle = Throttle(Pace(start=16, most=16))
     storm = 300.0
@@ -128,11 +151,17 @@ def test_no_minute_has_more_requests_than_allowed(rpm):
     assert model.times[-1] <= 60 * count / rpm + 60  # and hardly fewer
 
 
-def test_tokens_in_a_minute_are_limited_and_counted_as_they_really_were():
+def test_tokens_in_a_minute_are_limited():
     model = Watched(lambda request: reply(read=900, written=100))  # the guess is 1,024 and a few
     run_leaping(outcomes(Limited(model, Throttle(Pace(start=50, most=50, tpm=60_000))), 180))
     assert 150 < model.times[-1] < 200  # 180,000 tokens at 60,000 a minute
     assert all(later - first > 50 for first, later in zip(model.times, model.times[60:], strict=False))
+
+
+def test_tokens_count_as_what_they_really_were_once_that_is_known():
+    model = Watched(lambda request: reply(read=90, written=10))  # a tenth of the guess
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1, tpm=6_000))), 180))
+    assert 150 < model.times[-1] < 200
 
 
 def test_a_request_larger_than_the_limit_still_goes():
@@ -149,6 +178,35 @@ def test_headers_that_say_that_nothing_is_left_hold_callers_back():
     assert model.times == [0.0] * 5 + [30.0] * 5
 
 
+def test_no_more_go_at_once_than_headers_say_are_left():
+    said = {"x-ratelimit-remaining-requests": "2", "x-ratelimit-reset-requests": "30s"}
+    model = Watched([reply(headers=said)], seconds=1.0)
+
+    async def main():
+        limited = Limited(model, Throttle(Pace(start=8, most=8)))
+        await outcomes(limited, 1)
+        await outcomes(limited, 5)
+
+    run_leaping(main())
+    assert model.times == [0.0, 1.0, 1.0, 31.0, 31.0, 31.0]
+
+
+def test_what_is_under_way_is_taken_off_what_headers_say_is_left():
+    said = {"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "30s"}
+    model = Watched(lambda request: reply(headers=said))
+
+    async def main():
+        throttle = Throttle(Pace(start=8, most=8))
+        held = [await throttle.enter() for _ in range(2)]
+        throttle.heard(await throttle.enter(), reply(headers=said))
+        await outcomes(Limited(Watched(["a", "b"]), throttle), 1)  # of three that are left, two may be those under way
+        await outcomes(Limited(model, throttle), 1)
+        return len(held)
+
+    run_leaping(main())
+    assert model.times == [30.0]
+
+
 def test_what_a_user_allows_goes_before_what_headers_say():
     said = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "30s"}
     model = Watched(lambda request: reply(headers=said))
@@ -163,6 +221,12 @@ def test_an_endpoint_that_takes_no_requests_ends_all_callers_with_one_message(st
     found = run_leaping(outcomes(Limited(model, throttle), 1_000))
     assert len(model.asked) == 4
     assert {(type(each), str(each)) for each in found} == {(RunStoppedError, f"test: answered {status}.")}
+
+
+def test_the_first_reason_to_close_is_the_one_that_everybody_hears():
+    model = Watched([closed(401), closed(404)], seconds=1.0)
+    found = run_leaping(outcomes(Limited(model, Throttle(Pace(start=2, most=2))), 5))
+    assert {str(each) for each in found} == {"test: answered 401."}
 
 
 def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():

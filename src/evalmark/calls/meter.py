@@ -117,8 +117,8 @@ class Meter:
         if self.budget.max_cost is None or self._prices.are_known(model):
             return None
         return (
-            f"--max-cost: the price of {model.name} is not known. Give it in the models table "
-            "({input = …, output = …}, dollars for a million tokens), or limit --max-calls or --max-tokens instead."
+            f"--max-cost: the price of {model.name} is not known. Name the model in [tool.evalmark.models] with its "
+            "`input` and `output`, in dollars for a million tokens, or limit --max-calls or --max-tokens instead."
         )
 
     def guess(self, model: ChatModel, request: Request) -> Guess:

@@ -13,6 +13,8 @@ from evalmark.values import Usage
 MILLION = 1_000_000
 _AGE = 60.0
 """Seconds for which a published price is taken as it is; some change with the time of day."""
+_MOVED = {"https://api.together.ai": "https://api.together.xyz"}
+"""Addresses that the price list has under another name."""
 _PLACE = "pyproject.toml: [tool.evalmark.models]"
 
 
@@ -98,7 +100,8 @@ def _published(identity: str, answered: str) -> _Priced | None:
     provider, _, model = named.partition("/")
     where: dict[str, Any]
     if address.startswith("https://"):
-        where = {"provider_api_url": address}
+        host = "/".join(address.split("/", 3)[:3])
+        where = {"provider_api_url": _MOVED.get(host, address)}
     elif provider == "pydantic-ai" and ":" in model:
         company, _, model = model.partition(":")
         where = {"provider_id": company}

@@ -157,8 +157,7 @@ class Throttle:
         self._resume = max(self._resume, asyncio.get_running_loop().time() + seconds)
 
     def _close(self, why: str) -> None:
-        self.closed = self.closed or why
-        self._line.move()
+        self.closed = self.closed or why  # those who wait hear of it as soon as this call leaves
 
     def _serve(self, place: Place) -> bool:
         """Let a caller go, if it may."""

@@ -12,6 +12,8 @@ from .addresses import checked_address
 _PLACE = "pyproject.toml: [tool.evalmark.models]"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _FIELDS = ("provider", "model", "base_url", "key", "api_version")
+_PRICES = ("input", "output", "cached")
+"""What the model costs; read where calls are priced."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -52,7 +54,9 @@ def _row(name: str, given: Any, providers: Collection[str], faults: list[str]) -
         return None
     before = len(faults)
     faults += [
-        f"{place}.{key} is unknown; an endpoint has {', '.join(_FIELDS)}." for key in given if key not in _FIELDS
+        f"{place}.{key} is unknown; an endpoint has {', '.join((*_FIELDS, *_PRICES))}."
+        for key in given
+        if key not in (*_FIELDS, *_PRICES)
     ]
     texts = {key: _text(f"{place}.{key}", given[key], faults) for key in _FIELDS if key in given}
     faults += [f"{place}.{key} is missing." for key in ("provider", "model") if key not in given]
