@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+from evalmark import models as embedding
 from evalmark.cases import BadRow, ReadOptions, read_cases
 from evalmark.documents import dataset_name
 from evalmark.errors import ConfigError
-from evalmark.models import CachedEmbedder, as_embedder, load_embedder
 from evalmark.roles import ChatModel, Embedder, EmbeddingCache, Target
 from evalmark.scoring import BoundScorer, as_scorer, resolve
 from evalmark.settings import Settings
@@ -16,6 +16,9 @@ from evalmark.targets import Given, ModelTarget
 from evalmark.values import Case, DatasetInfo, Gate, Mode, Run, fingerprint
 
 from .models import Models
+
+if TYPE_CHECKING:
+    from evalmark.models import CachedEmbedder
 
 AS_IT_IS = ReadOptions()
 
@@ -95,6 +98,11 @@ Loader = Callable[[str, Settings, tuple[Path, ...]], Embedder | None]
 """Makes an embedder of a model's name, and fetches weights where they are missing."""
 
 
+def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
+    """The embedding model of a name; a run that needs none loads neither it nor an array library."""
+    return embedding.load_embedder(name, settings, folders)
+
+
 def embedder_for(
     asked: Iterable[Asked],
     wanted: str | Callable[..., Any],
@@ -107,7 +115,7 @@ def embedder_for(
         return None
     if isinstance(wanted, str) and (remote := Models(settings=settings).embedder(wanted)) is not None:
         return remote
-    return load(wanted, settings, folders) if isinstance(wanted, str) else as_embedder(wanted)
+    return load(wanted, settings, folders) if isinstance(wanted, str) else embedding.as_embedder(wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +127,7 @@ class Bound:
     """Those that judge rows by themselves."""
     turns: tuple[BoundScorer, ...]
     """Those that judge the turns of conversations."""
-    embedder: CachedEmbedder | None
+    embedder: "CachedEmbedder | None"
 
     @property
     def scorers(self) -> tuple[BoundScorer, ...]:
@@ -150,7 +158,7 @@ class Plan:
 
     def bound(self, cache: EmbeddingCache | None = None, through: Through = as_it_is) -> Bound:
         """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""
-        shared = None if self.embedder is None else CachedEmbedder(self.embedder, cache)
+        shared = None if self.embedder is None else embedding.CachedEmbedder(self.embedder, cache)
         scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
         for asked in self.asked:
             scorers[asked.mode].append(asked.bound(shared, through))

@@ -5,12 +5,11 @@ from pathlib import Path
 
 from evalmark.cases import ReadOptions
 from evalmark.documents import dataset_name
-from evalmark.models import load_embedder
 from evalmark.scorers import RAG_METRICS, flag_thresholds
 from evalmark.settings import Settings
 from evalmark.values import Gate
 
-from .plan import AS_IT_IS, Loader, Plan, ask, embedder_for, file_source
+from .plan import AS_IT_IS, Loader, Plan, ask, embedder_for, file_source, load_embedder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

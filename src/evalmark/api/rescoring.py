@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalmark.errors import ConfigError
-from evalmark.models import load_embedder
 from evalmark.settings import Settings
 from evalmark.values import Case, DatasetInfo, Mode, Output, Run
 
 from .judging import Judge, asked_for, judged
 from .models import Models
-from .plan import Asked, Loader, Note, Plan, Source, embedder_for
+from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
 from .suite import Overrides, plan_suite
 
 AS_THE_SUITE_SAYS = Overrides()

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evalmark import scorers
 from evalmark.cases import ReadOptions, read_header
 from evalmark.errors import ConfigError
-from evalmark.models import load_embedder
 from evalmark.roles import Target
-from evalmark.scorers import flag_thresholds
 from evalmark.settings import Settings
 from evalmark.suites import DatasetSpec, MetricSpec, Suite, TargetSpec, read_suite
 from evalmark.targets import Given, ModelTarget, as_target
@@ -17,7 +16,7 @@ from evalmark.values import Gate
 from .checking import refuse
 from .judging import FromFile, Judge, from_file, judged
 from .models import Models
-from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source
+from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +128,7 @@ def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
     """The suite's gate; `flags: true` adds the interpretation limits of the RAG metrics in use."""
     if not suite.gate_flags:
         return suite.gate
-    limits = flag_thresholds(a.name for a in asked if a.name)
+    limits = scorers.flag_thresholds(a.name for a in asked if a.name)
     gate = suite.gate or Gate()
     return replace(gate, thresholds={**limits, **gate.thresholds})
 

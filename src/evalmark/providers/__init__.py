@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .embeddings import RemoteEmbedder
+    from .embeddings import RemoteEmbedder, open_embedder
     from .http import Http, Response
     from .names import Endpoint, find_endpoint, missing_key
-    from .opening import open_chat, open_embedder
+    from .opening import open_chat
 
 __all__ = [
     "Endpoint",
@@ -34,6 +34,6 @@ __getattr__ = deferred(
         "find_endpoint": "names",
         "missing_key": "names",
         "open_chat": "opening",
-        "open_embedder": "opening",
+        "open_embedder": "embeddings",
     },
 )

@@ -3,16 +3,16 @@
 import asyncio
 import base64
 import binascii
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
 
-from evalmark.errors import ModelCallError
+from evalmark.errors import ConfigError, ModelCallError
 
 from .http import Http, Response, failed, require_key, said
-from .names import Endpoint
+from .names import BRIDGE, Endpoint, find_endpoint
 from .openai import address, key_headers
 from .wire import encoded
 
@@ -31,6 +31,28 @@ AT_ONCE = 8
 _PACKED = ("openai", "azure")
 """Who is known to send vectors as packed bytes, which are read a hundred times faster than digits."""
 _TOO_MUCH = (400, 413, 422)
+
+
+def open_embedder(
+    name: str,
+    *,
+    environ: Mapping[str, str],
+    table: Mapping[str, Any],
+    http: Http,
+    within: float,
+    around: Around | None = None,
+) -> "RemoteEmbedder":
+    """The embedding model that a name means, for all providers that have some.
+
+    `around` sends each request of it: the place for limits and retries.
+
+    Raises:
+        ConfigError: the name means none, or its provider has no embedding models.
+    """
+    endpoint = find_endpoint(name, environ, table)
+    if endpoint.provider in ("anthropic", BRIDGE):
+        raise ConfigError(f"{name}: {endpoint.provider} has no embedding models here. Name one of another provider.")
+    return RemoteEmbedder(endpoint, http, within, around)
 
 
 class RemoteEmbedder:

@@ -1,14 +1,12 @@
-"""Models by their names."""
+"""Chat models by their names."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalmark.errors import ConfigError
 from evalmark.roles import ChatModel
 
 from .anthropic import AnthropicChat
 from .bridge import BridgedChat
-from .embeddings import Around, RemoteEmbedder
 from .gemini import GeminiChat
 from .http import Http
 from .names import BRIDGE, Endpoint, find_endpoint
@@ -35,25 +33,3 @@ def open_chat(
     if endpoint.provider == BRIDGE:
         return BridgedChat(endpoint, http, within, environ=environ)
     return _OWN.get(endpoint.provider, OpenAIChat)(endpoint, http, within)
-
-
-def open_embedder(
-    name: str,
-    *,
-    environ: Mapping[str, str],
-    table: Mapping[str, Any],
-    http: Http,
-    within: float,
-    around: Around | None = None,
-) -> RemoteEmbedder:
-    """The embedding model that a name means, for all providers that have some.
-
-    `around` sends each request of it: the place for limits and retries.
-
-    Raises:
-        ConfigError: the name means none, or its provider has no embedding models.
-    """
-    endpoint = find_endpoint(name, environ, table)
-    if endpoint.provider in ("anthropic", BRIDGE):
-        raise ConfigError(f"{name}: {endpoint.provider} has no embedding models here. Name one of another provider.")
-    return RemoteEmbedder(endpoint, http, within, around)

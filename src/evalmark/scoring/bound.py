@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evalmark import models
 from evalmark.errors import ConfigError
-from evalmark.models import CachedEmbedder, as_embedder
 from evalmark.roles import Binding, ChatModel, Embedder, Threads, bind, described, own
 from evalmark.values import Case, Direction, Metric, Output, Score, fingerprint
 
@@ -155,7 +155,7 @@ def as_scorer(
         metric=metric,
         scorer=scorer,
         binding=binding,
-        embedder=embedder if bound_to is None else CachedEmbedder(as_embedder(bound_to), None),
+        embedder=embedder if bound_to is None else models.CachedEmbedder(models.as_embedder(bound_to), None),
         needs_embedder="embedder" in binding.names and bound_to is None,
         judge=judging,
         needs_judge="judge" in binding.names and own_judge is None,
