@@ -1,6 +1,7 @@
 """Every Python example in README.md and docs/ runs, page by page, in an empty folder."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,26 @@ def test_links_to_a_heading_find_it(page: Path):
     links = re.findall(r"\]\((?!https?://|mailto:)([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
     missing = [(to, anchor) for to, anchor in links if anchor not in _anchors(page.parent / to if to else page)]
     assert missing == []
+
+
+def _layers() -> list[set[str]]:
+    """The rooms as the contract on imports has them, from the top; those in brackets that are not there yet left out."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (order,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    there = {path.stem for path in (ROOT / "src" / "evalmark").iterdir()} - {"__main__"}
+    layers = [set(re.findall(r"\w+", line)) & there for line in order]
+    return [layer for layer in layers if layer]
+
+
+def test_the_map_shows_the_order_that_the_contract_holds():
+    layers = _layers()
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    block = re.search(r"^## The order of the rooms$.*?^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    shown = [line.split("    ")[0].split() for line in block.group(1).splitlines()]
+    assert [sorted(rooms) for rooms in shown] == [sorted(layer) for layer in layers]
+    described = re.findall(r"^### (\w+)$", page, re.MULTILINE)
+    assert sorted(described) == sorted(set.union(*layers))
 
 
 def test_every_page_is_linked_from_the_readme_and_from_the_map():
