@@ -202,8 +202,10 @@ def test_rows_asked_alone_and_as_turns_are_two_groups_of_the_same_cases():
 
 def test_trials_in_both_modes_that_never_ran():
     score = Score(name="m", value=1.0, passed=True)
-    both = run(result(0, score), turn(0, score), status="interrupted", datasets=(DatasetInfo(name="d", rows=3),))
-    assert summarise(both).missing == 4
+    metrics = (Metric(name="m"), Metric(name="flow", mode="conversation"))
+    header = {"status": "interrupted", "datasets": (DatasetInfo(name="d", rows=3),), "metrics": metrics}
+    assert summarise(run(result(0, score), turn(0, score), **header)).missing == 4
+    assert summarise(run(result(0, score), **header)).missing == 5, "also before the second mode has begun"
 
 
 @pytest.mark.parametrize(

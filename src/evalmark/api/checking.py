@@ -24,23 +24,27 @@ class Checked:
     faults: tuple[str, ...] = ()
 
 
-def check(plan: Plan, most: int | None = CHECKED_ROWS) -> Checked:
-    """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing."""
-    faults = _scorer_faults(plan)
+def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True) -> Checked:
+    """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing.
+
+    A plan that is not `final` may still get its target and its judge from a command line.
+    """
+    faults = _scorer_faults(plan, final=final)
     rows: dict[str, int] = {}
     if plan.repeat < 1:
         faults.append(f"repeat must be at least 1, found {plan.repeat}.")
     for source in plan.sources:
-        found = _read(source, plan, most)
-        faults += found.faults.told()
+        found = _read(source, most)
+        faults += found.told(plan, final=final)
         if most is None or found.count < most:
             rows[source.info.name] = found.count
     return Checked(rows=rows, faults=tuple(faults))
 
 
-def _scorer_faults(plan: Plan) -> list[str]:
+def _scorer_faults(plan: Plan, *, final: bool) -> list[str]:
     faults: list[str] = []
     names: list[str] = []
+    unjudged: list[str] = []
     for asked in plan.asked:
         try:
             scorer = asked.bound(plan.embedder)
@@ -49,9 +53,12 @@ def _scorer_faults(plan: Plan) -> list[str]:
         else:
             names.append(scorer.name)
             if scorer.needs_judge and scorer.judge is None:
-                faults.append(
-                    f"{scorer.name} needs a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
-                )
+                unjudged.append(scorer.name)
+    if unjudged and final:
+        verb = "needs" if len(unjudged) == 1 else "need"
+        faults.append(
+            f"{', '.join(unjudged)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
+        )
     if not plan.asked:
         faults.append("no scorer is named, so nothing would be judged; name at least one under `metrics`.")
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -76,38 +83,59 @@ def refuse(faults: Iterable[str]) -> None:
 class _Rows:
     """What reading the rows of one dataset shows."""
 
+    where: str
     faults: Faults
+    unanswered: Faults
+    """Rows that bring no answer; faults only where others do."""
     count: int = 0
+    cases: int = 0
+    missing: int = 0
+    """Cases without an answer."""
     have_examples: bool = False
 
-    def add(self, row: Case | BadRow, *, needs_answer: bool) -> None:
+    def add(self, row: Case | BadRow) -> None:
         self.count += 1
         if isinstance(row, BadRow):
             self.faults.add(str(row))
             return
+        self.cases += 1
         self.have_examples = self.have_examples or bool(row.liked)
-        if needs_answer and row.given is None:
-            self.faults.add(
+        if row.given is None:
+            self.missing += 1
+            self.unanswered.add(
                 f"{row.place or row.id}: the row brings no answer, and no target is named that would give one. "
                 'Fill in its `answer` (in JSON, "" is an empty one), or name a target.'
             )
 
+    def told(self, plan: Plan, *, final: bool) -> list[str]:
+        """Everything that is wrong with the dataset for this plan."""
+        told = self.faults.told()
+        if isinstance(plan.target, Given) and plan.kept is None and self.missing:
+            if self.missing < self.cases:
+                told += self.unanswered.told()
+            elif final:  # all of them wait for a target
+                told.append(
+                    f"{self.where}: no row brings an answer, and no target is named that would give one. "
+                    "Name one with --target or `target:` in the suite, or fill in `answer`."
+                )
+        if self.cases and not self.have_examples:
+            told += [
+                f"{self.where}: the metric {asked.bound(plan.embedder).name!r} needs example outputs, "
+                "and no row of this dataset brings one; give its rows an `output`, or leave the pair out."
+                for asked in plan.asked
+                if _needs_examples(asked)
+            ]
+        return told
 
-def _read(source: Source, plan: Plan, most: int | None) -> _Rows:
-    needs_answer = isinstance(plan.target, Given) and plan.kept is None
-    rows = _Rows(Faults(source.info.name))
+
+def _read(source: Source, most: int | None) -> _Rows:
+    name = source.info.name
+    rows = _Rows(source.info.path or name, Faults(name), Faults(name))
     try:
         for row in islice(source.read(_unheard), most):
-            rows.add(row, needs_answer=needs_answer)
+            rows.add(row)
     except DataError as fault:
         rows.faults.add(str(fault))
-    if rows.count and not rows.have_examples:
-        for asked in plan.asked:
-            if _needs_examples(asked):
-                rows.faults.add(
-                    f"{source.info.path or source.info.name}: the metric {asked.bound(None).name!r} needs example outputs, "
-                    "and no row of this dataset brings one; give its rows an `output`, or leave the pair out."
-                )
     return rows
 
 

@@ -70,7 +70,7 @@ class Asked:
         """The scorer as the engine wants it."""
         judge = None if self.judge is None else through(self.judge)
         scorer = as_scorer(self.scorer, name=self.name, threshold=self.threshold, embedder=embedder, judge=judge)
-        return replace(scorer, metric=replace(scorer.metric, base=self.base)) if self.base else scorer
+        return replace(scorer, metric=replace(scorer.metric, base=self.base, mode=self.mode))
 
     @property
     def mode(self) -> Mode:

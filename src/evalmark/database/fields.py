@@ -325,7 +325,15 @@ RUN: Spec = {
     "datasets": _many(DatasetInfo, {"name": _NAME, "path": _TEXT, "rows": _COUNT}),
     "metrics": _many(
         Metric,
-        {"name": _NAME, "direction": _DIRECTION, "threshold": _NUMBER, "unit": _TEXT, "judge": _TEXT, "base": _TEXT},
+        {
+            "name": _NAME,
+            "direction": _DIRECTION,
+            "threshold": _NUMBER,
+            "unit": _TEXT,
+            "judge": _TEXT,
+            "mode": Field(_kept_text, a_mode, "single"),
+            "base": _TEXT,
+        },
     ),
     "repeat": _COUNT,
     "gate": _one(

@@ -69,7 +69,7 @@ def _not_run(run: Run, groups: dict[Key, "_Trials"]) -> int | None:
     rows = [dataset.rows for dataset in run.datasets]
     if not rows or None in rows:
         return None
-    targets, modes = len({target for _, target, _ in groups}) or 1, len({mode for _, _, mode in groups}) or 1
+    targets, modes = len({target for _, target, _ in groups}) or 1, len({metric.mode for metric in run.metrics}) or 1
     planned = sum(count or 0 for count in rows) * run.repeat * targets * modes
     return max(0, planned - sum(len(trials.verdicts) for trials in groups.values()))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .call import Spending
-from .score import Direction, Result
+from .score import Direction, Mode, Result
 
 RunStatus = Literal["running", "complete", "interrupted", "stopped"]
 
@@ -37,6 +37,8 @@ class Metric:
     """Of the raw value, e.g. `cosine`, `edits`, `1..5`; empty when raw and value are the same."""
     judge: str = ""
     """The model that judges; empty for metrics that ask none."""
+    mode: Mode = "single"
+    """`conversation`: the rows of a dataset are judged as the turns of one."""
     base: str = ""
     """What the metric is called without its judge, where several judges share one; else empty."""
 
