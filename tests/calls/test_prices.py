@@ -55,10 +55,10 @@ KNOWN = [
     ),
     pytest.param("deepseek/deepseek-chat", "https://api.deepseek.com", "deepseek", "deepseek-chat", id="deepseek"),
     pytest.param(
-        "together/deepseek-ai/DeepSeek-V3",
+        "together/MiniMaxAI/MiniMax-M3",
         "https://api.together.ai/v1",
         "together",
-        "deepseek-ai/DeepSeek-V3",
+        "MiniMaxAI/MiniMax-M3",
         id="together",
     ),
     pytest.param("pydantic-ai/openai:gpt-4o-mini", "", "openai", "gpt-4o-mini", id="pydantic-ai"),

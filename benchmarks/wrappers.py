@@ -1,0 +1,128 @@
+"""What the wrappers around a chat model cost: processor time of a call that a model answers at once, in one process."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable
+
+from evalmark.calls import (
+    Budget,
+    Conditions,
+    Journaled,
+    Limited,
+    Meter,
+    Metered,
+    Pace,
+    Priced,
+    Prices,
+    Replayed,
+    Retrying,
+    Throttle,
+    through,
+)
+from evalmark.calls.journaled import announcing
+from evalmark.roles import ChatModel
+from evalmark.values import Call, Reply, Request, Turn, Usage
+
+CALLS = 20_000
+WORKERS = 16
+TRIES = 5
+"""The best one counts: nothing makes a program faster than it is."""
+HEADERS = {
+    "x-ratelimit-remaining-requests": "9999",
+    "x-ratelimit-reset-requests": "6ms",
+    "x-ratelimit-remaining-tokens": "1999999",
+    "x-ratelimit-reset-tokens": "0s",
+    "date": "Thu, 01 Jan 2026 00:00:00 GMT",
+}
+REPLY = Reply(
+    text="Oslo",
+    usage=Usage(input_tokens=150, output_tokens=5, cached_tokens=0, reasoning_tokens=0),
+    model="gpt-4o-mini-2024-07-18",
+    headers=HEADERS,
+)
+PRICES = Prices()
+MONEY = Budget(max_cost=1e9, max_tokens=10**12)
+
+
+class Instant:
+    """Answers at once, always the same."""
+
+    name = "openai/gpt-4o-mini"
+    identity = "openai/gpt-4o-mini@https://api.openai.com/v1"
+
+    async def __call__(self, request: Request) -> Reply:
+        return REPLY
+
+
+class Nowhere:
+    """A journal that costs nothing and knows nothing."""
+
+    async def find(self, key: str) -> Call | None:
+        return None
+
+    async def sending(self, key: str) -> None:
+        pass
+
+    async def keep(self, call: Call) -> None:
+        pass
+
+
+def everything(budget: Budget, pace: Pace) -> ChatModel:
+    given = Conditions(meter=Meter(budget, (), PRICES), throttle=Throttle(pace), prices=PRICES, journal=Nowhere())
+    return through(Instant(), given)
+
+
+LAYERS: dict[str, Callable[[], ChatModel]] = {
+    "no wrapper": Instant,
+    "Limited": lambda: Limited(Instant(), Throttle(), announcing(Nowhere())),
+    "Retrying": lambda: Retrying(Instant()),
+    "Priced": lambda: Priced(Instant(), PRICES),
+    "Metered": lambda: Metered(Instant(), Meter(MONEY, (), PRICES)),
+    "Journaled, with the key": lambda: Journaled(Instant(), Nowhere()),
+    "Replayed, with the key": lambda: Replayed(Instant(), Nowhere()),
+    "all": lambda: everything(Budget(), Pace()),
+    "all, with --max-cost, --rpm and --tpm": lambda: everything(MONEY, Pace(rpm=10**9, tpm=10**12)),
+}
+
+
+def requests(number: int) -> list[Request]:
+    """Requests of some 700 characters, as judges make them; none of them was made before."""
+    system = Turn(role="system", content="You are a judge. " * 20)
+    return [
+        Request(
+            messages=(system, Turn(role="user", content=f"{n} What is the capital of Norway? " * 10)),
+            settings={"temperature": 0, "max_tokens": 100},
+        )
+        for n in range(number)
+    ]
+
+
+async def spend(model: ChatModel) -> float:
+    """Processor time of one call in microseconds."""
+    await model(requests(1)[0])
+    left = iter(requests(CALLS))
+
+    async def work() -> None:
+        for request in left:
+            await model(request)
+
+    gc.collect()
+    started = time.process_time()
+    await asyncio.gather(*(work() for _ in range(WORKERS)))
+    return (time.process_time() - started) / CALLS * 1e6
+
+
+def main() -> None:
+    print(f"{CALLS:,} calls by {WORKERS} workers, µs of processor time a call, best of {TRIES}")
+    for name, make in LAYERS.items():
+        print(f"{name:40} {min(asyncio.run(spend(make())) for _ in range(TRIES)):6.1f}")
+    asked = requests(CALLS)
+    started = time.process_time()
+    for request in asked:
+        request.key(Instant.identity)
+    print(f"{'the key of a request alone':40} {(time.process_time() - started) / CALLS * 1e6:6.1f}")
+
+
+if __name__ == "__main__":
+    main()
