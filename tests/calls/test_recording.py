@@ -111,10 +111,22 @@ def test_a_journal_that_cannot_be_written_ends_the_run_before_more_is_paid_for()
     model = Watched()
     with one_line(RunStoppedError) as caught:
         run_leaping(through(model, conditions(journal=Broken()))(ask()))
-    assert str(caught.value) == "No further model call is made, since the journal cannot be written: the disk is gone"
+    assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
     assert model.asked == []
     with one_line(RunStoppedError):
         run_leaping(through(model, conditions(journal=MemoryJournal(full_after=0)))(ask()))
+
+
+def test_a_journal_that_cannot_be_read_ends_the_run_too():
+    class Broken(MemoryJournal):
+        async def find(self, key):
+            raise StoreError("the disk is gone")
+
+    model = Watched()
+    with one_line(RunStoppedError) as caught:
+        run_leaping(through(model, conditions(journal=Broken()))(ask()))
+    assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
+    assert model.asked == []
 
 
 def test_the_journal_hears_of_a_request_when_it_goes_out_and_not_while_it_waits():

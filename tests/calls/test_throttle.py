@@ -312,6 +312,18 @@ def test_what_goes_wrong_before_a_request_goes_out_leaves_no_place_taken():
     assert throttle.under_way == 0
 
 
+def test_one_gate_serves_one_event_loop_after_the_other():
+    throttle = Throttle(Pace(start=1, most=1))
+
+    async def broken_off():
+        calls = [asyncio.create_task(Limited(Watched(seconds=5.0), throttle)(ask(str(n)))) for n in range(3)]
+        await asyncio.sleep(0)
+        del calls
+
+    asyncio.run(broken_off())  # what is left is cancelled when the loop ends
+    assert [each.text for each in asyncio.run(outcomes(Limited(Watched(), throttle), 3))] == ["0", "1", "2"]
+
+
 FAULTS = st.sampled_from([None, "limit", "limit", "server", "lost", "rejected"])
 STEPS = st.tuples(FAULTS, st.sampled_from([None, 0.0, 0.3, 2.0, 45.0]), st.sampled_from([0.0, 0.01, 0.5, 3.0]))
 

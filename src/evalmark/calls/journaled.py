@@ -72,8 +72,8 @@ def announcing(journal: Journal) -> Callable[[Request], Awaitable[None]]:
 
 
 def stopped_by(error: StoreError) -> RunStoppedError:
-    """The end of a run whose journal cannot be written: nothing more may be paid for."""
-    return RunStoppedError(f"No further model call is made, since the journal cannot be written: {error}")
+    """The end of a run whose journal cannot be read or written: nothing more may be paid for."""
+    return RunStoppedError(f"No further model call is made, since the journal cannot be used: {error}")
 
 
 def _told(error: ModelCallError) -> str:

@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import replace
 from typing import Literal
 
-from evalmark.errors import NotRecordedError
+from evalmark.errors import NotRecordedError, StoreError
 from evalmark.roles import ChatModel, Journal
-from evalmark.values import Reply, Request
+from evalmark.values import Call, Reply, Request
 
+from .journaled import stopped_by
 from .keyed import Keyed, keyed
 from .meter import Meter
 
@@ -41,6 +42,7 @@ class Replayed:
 
         Raises:
             NotRecordedError: strict replay finds none.
+            RunStoppedError: the journal cannot be read.
         """
         request = keyed(request, self.identity)
         if self._mode == "off":
@@ -69,7 +71,7 @@ class Replayed:
     async def _one(self, request: Keyed) -> Reply:
         """The recorded reply, or the model's, for the first of those who ask at the same moment."""
         if self._mode != "record" or request.kept_as in self._fresh:
-            found = None if self._journal is None else await self._journal.find(request.kept_as)
+            found = await self._find(request.kept_as)
             if found is not None and found.reply is not None:
                 return self._again(found.reply)
         if self._mode == "strict":
@@ -78,6 +80,12 @@ class Replayed:
         if self._mode == "record":
             self._fresh.add(request.kept_as)
         return reply
+
+    async def _find(self, key: str) -> Call | None:
+        try:
+            return None if self._journal is None else await self._journal.find(key)
+        except StoreError as error:
+            raise stopped_by(error) from error
 
     def _again(self, reply: Reply) -> Reply:
         """A reply that costs nothing now."""
@@ -88,7 +96,7 @@ class Replayed:
     async def _missing(self, request: Keyed) -> str:
         """What is not recorded, and what to do about it."""
         first = request.plain.key(self.identity)
-        has_first = first != request.kept_as and self._journal is not None and await self._journal.find(first)
+        has_first = first != request.kept_as and await self._find(first)
         asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
         return (
             f"{self.name}: {_first_words(request)!r} is not recorded: the journal has no reply {asked} under the key "
