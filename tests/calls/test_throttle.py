@@ -25,6 +25,19 @@ def test_callers_are_let_go_in_the_order_in_which_they_came():
     assert model.most_under_way == 3
 
 
+def test_a_small_request_does_not_overtake_a_large_one_that_waits():
+    model = Watched()
+    limited = Limited(model, Throttle(Pace(tpm=6_000)))
+
+    async def main():
+        sizes = (300, 3_000, 10, 3_000, 10)
+        await asyncio.gather(*(limited(ask(str(n), settings={"max_tokens": size})) for n, size in enumerate(sizes)))
+
+    run_leaping(main())
+    assert [request.messages[0].content for request in model.asked] == ["0", "1", "2", "3", "4"]
+    assert model.times[1] > 0
+
+
 def test_a_pause_holds_every_caller_back_until_it_is_over():
     throttle = Throttle(Pace(start=2, most=2))
     model = Watched([limit(7.5), *["yes"] * 9], seconds=1.0)
@@ -253,6 +266,21 @@ def test_an_endpoint_that_has_answered_once_is_not_given_up():
     throttle = Throttle(Pace(start=2, most=2))
     found = run_leaping(outcomes(Retrying(Limited(model, throttle), chance=chance(3)), 50, workers=2))
     assert {type(each) for each in found[1:]} == {ModelCallError}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(fault(503), id="a server that is broken answers"),
+        pytest.param(fault(400, kind="rejected"), id="a server that refuses answers"),
+        pytest.param(ModelCallError("busy", fault="transient"), id="a model of the user's says so itself"),
+    ],
+)
+def test_an_endpoint_that_answers_badly_is_not_silent(error):
+    model = Watched(lambda request: error, seconds=1.0)
+    throttle = Throttle(Pace(start=1, most=1))
+    found = run_leaping(outcomes(Retrying(Limited(model, throttle), chance=chance(3)), 40, workers=1))
+    assert {type(each) for each in found} == {ModelCallError}
 
 
 def test_a_caller_who_gives_up_does_not_hold_the_others_up():

@@ -111,11 +111,8 @@ class Throttle:
         status = error.attempts[-1].status if error.attempts else None
         if error.fault == "closed":
             self._close(str(error))
-        elif status is None:
+        elif error.fault == "transient":
             self._close_if_silent(error)
-        else:
-            self._answered = True
-        if error.fault == "transient":
             if (error.retry_after or 0.0) > self._patience.most_asked:
                 self._close(too_long(error, self._patience))
             elif status == _LIMIT:
@@ -126,7 +123,10 @@ class Throttle:
             raise RunStoppedError(self.closed) from error
 
     def _close_if_silent(self, error: ModelCallError) -> None:
-        """Close when there has never been anything but silence."""
+        """Close when there has never been anything but attempts without a response."""
+        if not error.attempts or error.attempts[-1].status is not None:
+            self._answered = True
+            return
         now = asyncio.get_running_loop().time()
         if self._silent_since is None:
             self._silent_since = now
