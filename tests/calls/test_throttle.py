@@ -30,7 +30,7 @@ def test_a_small_request_does_not_overtake_a_large_one_that_waits():
     limited = Limited(model, Throttle(Pace(tpm=6_000)))
 
     async def main():
-        sizes = (300, 3_000, 10, 3_000, 10)
+        sizes = (50, 3_000, 10, 3_000, 10)
         await asyncio.gather(*(limited(ask(str(n), settings={"max_tokens": size})) for n, size in enumerate(sizes)))
 
     run_leaping(main())
