@@ -6,6 +6,8 @@ from evalmark.values import Attempt, Call, Reply, Request, Turn, Usage
 
 MODEL = "test/model"
 IDENTITY = "test/model@http://127.0.0.1"
+COUNT = 20
+"""Calls that a process makes which is killed on the way."""
 
 
 def request(number: int) -> Request:

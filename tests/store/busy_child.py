@@ -5,9 +5,11 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 import sample
 
 from evalmark.store import open_store
+from tests.journal import calls
 
 
 def write(path: str, name: str) -> None:
@@ -18,6 +20,32 @@ def write(path: str, name: str) -> None:
             asyncio.run(sink.write([sample.answered(trial)]))
         store.finish(sample.run(name, status="complete"))
     sys.stdout.write(f"written {sample.COUNT}\n")
+
+
+def ask(path: str, name: str, first: str) -> None:
+    """Send and keep calls, many at a time; what another process has recorded is not asked again."""
+
+    async def everything(journal) -> int:
+        left = iter(range(int(first), int(first) + sample.COUNT))
+        asked = 0
+
+        async def hand() -> None:
+            nonlocal asked
+            for number in left:
+                if await journal.find(calls.key(number)) is None:
+                    await journal.sending(calls.key(number))
+                    await journal.keep(calls.call(number))
+                    asked += 1
+                assert await journal.find(calls.key(number)) == calls.call(number)
+
+        await asyncio.gather(*(hand() for _ in range(8)))
+        return asked
+
+    with open_store(path) as store:
+        store.start(sample.run(name))
+        asked = asyncio.run(everything(store.journal(name)))
+        store.finish(sample.run(name, status="complete"))
+    sys.stdout.write(f"asked {asked}\n")
 
 
 def read(path: str, enough: str) -> None:
@@ -35,4 +63,4 @@ def read(path: str, enough: str) -> None:
 
 
 if __name__ == "__main__":
-    {"write": write, "read": read}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "read": read, "ask": ask}[sys.argv[1]](*sys.argv[2:])

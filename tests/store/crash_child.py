@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 import apsw
 import sample
 
@@ -20,6 +21,7 @@ from evalmark.database.opening import writing
 from evalmark.database.schema import STEPS
 from evalmark.store import open_store
 from evalmark.testing.crash import Disk
+from tests.journal import calls
 
 BATCH = 3
 
@@ -40,6 +42,39 @@ def go_on(path: Path, say) -> None:
             say("acknowledged", [trial.case.id for trial in batch])
         store.finish(replace(header, status="complete", finished="2026-11-21T15:00:00Z"))
         say("finished", True)
+
+
+def ask(path: Path, say) -> None:
+    """Send and keep the calls that are not recorded yet, several at a time, and finish the run."""
+    with open_store(path) as store:
+        if store.runs():
+            store.resume(sample.run().id)
+            say("interrupted", store.interrupted_calls(sample.run().id))
+        else:
+            store.start(sample.run())
+        asyncio.run(_ask_all(store.journal(sample.run().id), say))
+        store.finish(sample.run(status="complete"))
+        say("finished", True)
+
+
+async def _ask_all(journal, say) -> None:
+    left = iter(range(calls.COUNT))
+
+    async def hand() -> None:
+        for number in left:
+            if await journal.find(calls.key(number)) is None:
+                await journal.sending(calls.key(number))
+                say("sent", [number])
+                await asyncio.sleep(0)
+                await journal.keep(calls.call(number))
+                say("acknowledged", [number])
+
+    await asyncio.gather(*(hand() for _ in range(5)))
+
+
+def open_it(path: Path, say) -> None:
+    open_store(path).close()
+    say("finished", True)
 
 
 def migrate(path: Path, say) -> None:
@@ -115,7 +150,7 @@ def count_syncs(path: Path, say) -> None:
     layer.unregister()
 
 
-JOBS = {job.__name__: job for job in (go_on, migrate, look, touch, without_shared_memory, count_syncs)}
+JOBS = {job.__name__: job for job in (go_on, ask, open_it, migrate, look, touch, without_shared_memory, count_syncs)}
 
 
 def child(job: dict, out: int) -> None:
@@ -145,15 +180,14 @@ def main() -> None:
         report = {
             "killed": os.WIFSIGNALED(status),
             "acknowledged": [],
+            "sent": [],
             "changes": None,
             "finished": False,
             "error": None,
         }
         for item in told:
-            if "acknowledged" in item:
-                report["acknowledged"] += item["acknowledged"]
-            else:
-                report |= item
+            for what, value in item.items():
+                report[what] = report[what] + value if isinstance(value, list) and what in report else value
         print(json.dumps(report), flush=True)  # noqa: T201
 
 

@@ -9,6 +9,7 @@ import pytest
 from evalmark.database.opening import writing
 from evalmark.database.schema import STEPS, version
 from evalmark.store import open_store
+from evalmark.store.rows import Row, encode_result, encode_run
 
 from . import sample
 
@@ -114,6 +115,33 @@ def test_a_kill_during_a_migration_leaves_the_old_or_the_new_store(doomed, tmp_p
         db.close()
         at += 1
     assert at > 10, "the migration made hardly any write, so nothing was tested"
+
+
+@pytest.mark.parametrize("how", ["before", "torn", "after"])
+def test_a_kill_while_a_store_of_version_1_is_brought_up_to_date_loses_nothing(doomed, tmp_path, how):
+    reference = tmp_path / "reference.db"
+    db = writing(reference, print, steps=STEPS[:1])
+    db.execute(
+        "insert into run (number, id, plan, suite, status, pass, header) values (1, ?, 'p', 's.yaml', 'complete', 1, ?)",
+        (sample.run().id, encode_run(sample.run(status="complete", finished="2026-11-21T15:00:00Z"))),
+    )
+    columns = [name for name in Row._fields if name != "mode"]
+    db.executemany(
+        f"insert into result (run, pass, source, {', '.join(columns)}) values (1, 1, 0 {', ?' * len(columns)})",  # noqa: S608
+        [[getattr(encode_result(result), name) for name in columns] for result in WHOLE],
+    )
+    db.close()
+    at, killed = 1, True
+    while killed:
+        path = file_in(tmp_path / str(at))
+        path.parent.mkdir(parents=True)
+        path.write_bytes(reference.read_bytes())
+        killed = doomed.do("open_it", tmp_path / str(at), at, how)["killed"]
+        open_store(path).close()
+        assert kept(tmp_path / str(at)) == [result.trial.case.id for result in WHOLE]
+        assert_whole(tmp_path / str(at))
+        at += 1
+    assert at > 20, "the migration made hardly any write, so nothing was tested"
 
 
 @pytest.mark.parametrize("at", [5, 25, 50, 75, 100])

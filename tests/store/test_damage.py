@@ -12,12 +12,15 @@ import pytest
 from evalmark.errors import StoreError
 from evalmark.store import open_store, salvage
 from evalmark.values import Output
+from tests.journal import calls
 
 from . import sample
+from .test_migrations import RESULT, VERSION_1
 
 PAGE = 4096
 TRIALS = sample.trials([sample.case(n) for n in range(120)])
 RESULTS = [sample.answered(trial) for trial in TRIALS]
+CALLS = {calls.key(number): calls.call(number) for number in range(60)}
 RESULTS[7] = replace(RESULTS[7], output=Output(value="long " * 5_000))  # on overflow pages
 
 
@@ -27,8 +30,27 @@ def sound(tmp_path_factory) -> bytes:
     with open_store(path) as store:
         store.start(sample.run())
         asyncio.run(store.sink(sample.run().id).write(RESULTS))
+        asyncio.run(keep_all(store.journal(sample.run().id)))
         store.finish(sample.run(status="complete"))
     return path.read_bytes()
+
+
+async def keep_all(journal) -> None:
+    await asyncio.gather(*(journal.keep(call) for call in CALLS.values()))
+
+
+def assert_calls_true(store) -> None:
+    """A recorded call may be hidden by damage; it is never another one."""
+    try:
+        keys = [recording.key for recording in store.calls()]
+    except StoreError:
+        keys = []
+    for key in {*keys, *CALLS}:
+        try:
+            found = asyncio.run(store.journal().find(key))
+        except StoreError:
+            continue
+        assert found in (None, CALLS.get(key))
 
 
 def page_of(content: bytes, tmp_path: Path, table: str) -> list[int]:
@@ -65,6 +87,7 @@ def all_results(path: Path) -> list:
     try:
         with open_store(path, read_only=True) as store:
             store.check()
+            assert_calls_true(store)
             for run in store.runs():
                 found += [content(result) for result in run.results]
     except StoreError as error:
@@ -102,7 +125,15 @@ REGIONS = [
             ],
             id=f"the pages of {table}",
         )
-        for table in ("run", "result", "result_order", "result_once", "sqlite_sequence")
+        for table in (
+            "run",
+            "result",
+            "result_order",
+            "result_once",
+            "sqlite_sequence",
+            "call",
+            "sqlite_autoindex_call_1",
+        )
     ),
 ]
 
@@ -165,8 +196,34 @@ def test_a_sound_store_is_salvaged_whole(sound, tmp_path):
     path = tmp_path / "evalmark.db"
     path.write_bytes(sound)
     found = salvage(path, tmp_path / "saved.db")
-    assert (found.runs, found.results, found.lost) == (1, len(RESULTS), 0)
+    assert (found.runs, found.results, found.calls, found.lost) == (1, len(RESULTS), len(CALLS), 0)
     assert look(tmp_path / "saved.db") == RESULTS
+    with open_store(tmp_path / "saved.db") as store:
+        assert all(asyncio.run(store.journal().find(key)) == call for key, call in CALLS.items())
+
+
+def test_a_damaged_page_of_calls_costs_only_its_own(sound, tmp_path):
+    path = tmp_path / "evalmark.db"
+    leaf = page_of(sound, tmp_path, "call")[2]
+    path.write_bytes(sound[: (leaf - 1) * PAGE] + b"\xff" * PAGE + sound[leaf * PAGE :])
+    found = salvage(path, tmp_path / "saved.db")
+    assert (found.runs, found.results) == (1, len(RESULTS))
+    assert len(CALLS) - 20 < found.calls < len(CALLS)
+    assert found.lost == len(CALLS) - found.calls
+    with open_store(tmp_path / "saved.db") as store:
+        assert_calls_true(store)
+        assert store.check().calls == found.calls
+
+
+def test_a_store_of_version_1_is_salvaged_too(tmp_path):
+    path = tmp_path / "evalmark.db"
+    db = apsw.Connection(str(path))
+    for statement in VERSION_1:
+        db.execute(statement)
+    db.close()
+    found = salvage(path, tmp_path / "saved.db")
+    assert (found.runs, found.results, found.calls, found.lost) == (1, 1, 0, 0)
+    assert look(tmp_path / "saved.db") == [RESULT]
 
 
 def test_nothing_is_written_over_by_salvage(sound, tmp_path):
@@ -197,7 +254,7 @@ def test_check_reports_damage_and_goes_on(sound, tmp_path):
 def test_check_of_a_sound_store_tells_what_is_in_it(store, finished):
     health = store.check()
     assert (health.sound, health.version, health.journal) == (True, 2, "wal")
-    assert (health.runs, health.results, health.vectors) == (1, 5, 0)
+    assert (health.runs, health.results, health.vectors, health.calls) == (1, 5, 0, 0)
     assert health.size > PAGE
     assert health.sqlite == apsw.sqlite_lib_version()
     assert health.warnings == ()

@@ -297,6 +297,14 @@ def test_a_damaged_header_is_refused(path):
         store.runs()
 
 
+@pytest.mark.parametrize("column", ["scores", "output", "content"])
+def test_bytes_in_the_place_of_a_text_are_damage(column):
+    """Damage may turn one into the other, whatever the table says of its columns."""
+    row = encode_result(sample.answered(sample.trials([sample.case(1)])[0]))
+    with pytest.raises(ValueError, match="bytes in the place of a text"):
+        decode_result(row._replace(**{column: getattr(row, column).encode()}))
+
+
 @given(st.text(string.printable))
 def test_garbage_is_refused_with_a_value_error_or_read(text):
     row = encode_result(sample.answered(sample.trials([sample.case(1)])[0]))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from evalmark.database.fields import (
     REPLY,
     REQUEST,
+    a_text,
     a_whole_number,
     filled,
     from_sql,
@@ -104,8 +105,8 @@ def _written(request: Request) -> str:
 def _checksum(row: CallRow) -> int:
     """Requests and replies are ASCII; the rest is short."""
     total = zlib.crc32(repr(row[:-3]).encode(errors="surrogatepass"))
-    total = zlib.crc32(row.request.encode(), total)
-    return total if row.reply is None else zlib.crc32(row.reply.encode(), total)
+    total = zlib.crc32(a_text(row.request).encode(), total)
+    return total if row.reply is None else zlib.crc32(a_text(row.reply).encode(), total)
 
 
 def _sql_count(value: object) -> int | None:

@@ -11,6 +11,7 @@ from evalmark.database.fields import (
     SCORE,
     a_list,
     a_mode,
+    a_text,
     a_whole_number,
     an_object,
     filled,
@@ -96,7 +97,7 @@ def _checksum(row: Row) -> int:
     )
     total = zlib.crc32(repr(named).encode(errors="surrogatepass"))
     for text in (row.scores, row.output, row.content):
-        total = zlib.crc32(text.encode(), total)
+        total = zlib.crc32(a_text(text).encode(), total)  # of a damaged row, it may be bytes
     return total
 
 
