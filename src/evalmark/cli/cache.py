@@ -101,4 +101,7 @@ def _moment(age: str) -> datetime:
     found = _AGE.fullmatch(age.strip())
     if found is None:
         raise ConfigError(f"--older-than: {age!r} is no age; write a number of days, hours or minutes: 30d, 12h, 45m.")
-    return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    try:
+        return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except OverflowError:
+        raise ConfigError(f"--older-than: {age!r} is longer ago than there are years; leave it out.") from None

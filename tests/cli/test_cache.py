@@ -1,0 +1,159 @@
+"""evalmark cache: what is recorded, forgotten, written to a file and read from one."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from evalmark.store import open_store
+from tests.journal.calls import MODEL, call, failed, key
+from tests.store import sample
+
+STORE = ".evalmark/evalmark.db"
+
+
+def record(*calls, path=STORE) -> None:
+    async def everything(journal) -> None:
+        await asyncio.gather(*map(journal.keep, calls))
+
+    with open_store(path) as store:
+        asyncio.run(everything(store.journal()))
+
+
+def left() -> int:
+    with open_store(STORE, read_only=True) as store:
+        return store.check().calls
+
+
+@pytest.fixture
+def recorded(world):
+    record(call(1), call(2), failed(3), call(4, model="other/model", identity="other"))
+    return world
+
+
+def test_an_empty_store_says_so(evalmark, world):
+    open_store(STORE).close()
+    assert evalmark("cache", "list").out.strip() == "No calls are recorded."
+    assert evalmark("cache", "list", "--calls").out.strip() == "No calls are recorded."
+
+
+@pytest.mark.parametrize("verb", [["list"], ["clear", "--all"], ["export", "out.jsonl"]])
+def test_a_store_that_is_not_there_is_not_made(evalmark, world, verb):
+    said = evalmark("cache", *verb)
+    assert said.code == 2
+    assert "there is no store yet" in said.err
+    assert list(world.iterdir()) == []
+
+
+def test_models_are_listed_with_what_their_calls_took(evalmark, recorded):
+    rows = [line.split() for line in evalmark("cache", "list").out.strip().splitlines()]
+    assert rows[0] == ["model", "calls", "replayable", "tokens", "in", "tokens", "out", "price", "newest"]
+    assert rows[1] == ["other/model", "1", "1", "10", "4", "$0.25", "2026-11-21", "14:32:04"]
+    assert rows[2] == [MODEL, "3", "2", "20", "3", "$0.50", "2026-11-21", "14:32:03"]
+
+
+def test_single_calls_are_listed_newest_first(evalmark, recorded):
+    lines = evalmark("cache", "list", "--calls").out.strip().splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [name[:12] for name in (key(4, "other"), key(3), key(2), key(1))]
+    assert "no " in lines[2]
+    assert len(evalmark("cache", "list", "--calls", "-n", "2").out.strip().splitlines()) == 3
+    assert len(evalmark("cache", "list", "--match", "2 squared").out.strip().splitlines()) == 2
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "100", "200"])
+def test_lists_fit_the_terminal(evalmark, world, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    record(call(1, model="provider/" + "long-name-" * 12), failed(2, model="m"))
+    for words in ([], ["--calls"]):
+        said = evalmark("cache", "list", *words).out
+        assert max(len(line) for line in said.splitlines()) <= int(columns)
+        assert "provi" in said
+
+
+def test_nothing_that_was_recorded_acts_on_the_terminal(evalmark, world):
+    record(call(1, model="\x1b]0;owned\x07evil/\x1b[31mmodel\n", created="\x1b[2J"), failed(2, model="\u202egpj"))
+    for words in ([], ["--calls"]):
+        said = evalmark("cache", "list", *words).out
+        assert "evil/model" in said
+        assert not {"\x1b", "\x07", "\u202e"} & set(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "forgotten"),
+    [
+        pytest.param(["--all"], 4, id="all"),
+        pytest.param(["--model", MODEL], 3, id="of a model"),
+        pytest.param(["--failed"], 1, id="failed ones"),
+        pytest.param(["--failed", "--model", "other/model"], 0, id="failed ones of a model that never failed"),
+        pytest.param(["--older-than", "1d"], 2, id="old ones"),
+        pytest.param(["--older-than", "30m"], 3, id="those of an hour ago"),
+    ],
+)
+def test_what_is_cleared_is_counted(evalmark, world, words, forgotten):
+    hour_ago = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds")
+    record(
+        call(1, created="2020-01-01T00:00:00Z"),
+        call(2, created=datetime.now(UTC).isoformat()),
+        failed(3, created="2020-01-01T00:00:00Z"),
+        call(4, model="other/model", identity="other", created=hour_ago),
+    )
+    said = evalmark("cache", "clear", *words)
+    assert (said.code, said.out) == (0, f"Forgot {forgotten} call{'' if forgotten == 1 else 's'}.\n")
+    assert left() == 4 - forgotten
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param([], "say which calls to forget", id="nothing said"),
+        pytest.param(["--all", "--failed"], "say which calls to forget", id="all and only some"),
+        pytest.param(["--older-than", "soon"], "'soon' is no age; write a number of days", id="no age"),
+        pytest.param(["--older-than", "-3d"], "'-3d' is no age", id="an age before birth"),
+        pytest.param(["--older-than", "999999d"], "is longer ago than", id="before all calendars"),
+    ],
+)
+def test_a_clear_that_is_not_clear_forgets_nothing(evalmark, recorded, words, said):
+    answer = evalmark("cache", "clear", *words)
+    assert answer.code == 2
+    assert said in answer.err
+    assert left() == 4
+
+
+def test_recordings_go_to_a_file_and_into_another_store(evalmark, recorded):
+    assert evalmark("cache", "export", "out.jsonl").out == "out.jsonl: 3 calls\n"
+    assert evalmark("cache", "export", "one.jsonl", "--model", "other/model").out == "one.jsonl: 1 call\n"
+    assert evalmark("cache", "import", "out.jsonl", "--store", "b.db").out == (
+        "out.jsonl: 3 calls added, 0 known before\n"
+    )
+    assert evalmark("cache", "import", "out.jsonl", "--store", "b.db").out == (
+        "out.jsonl: 0 calls added, 3 known before\n"
+    )
+
+
+def test_the_calls_of_a_run_are_exported(evalmark, recorded):
+    with open_store(STORE) as store:
+        store.start(sample.run())
+        asyncio.run(store.journal(sample.run().id).keep(call(9)))
+        store.finish(sample.run(status="complete"))
+    assert evalmark("cache", "export", "out.jsonl", "--run", "last").out == "out.jsonl: 1 call\n"
+    said = evalmark("cache", "export", "out.jsonl", "--run", "last~7")
+    assert (said.code, "no run 'last~7'" in said.err) == (2, True)
+
+
+def test_a_line_that_was_changed_is_refused_with_its_place(evalmark, recorded):
+    evalmark("cache", "export", "out.jsonl")
+    lines = (recorded / "out.jsonl").read_text().splitlines()
+    data = json.loads(lines[2])
+    data["request"]["messages"][0]["content"] = "Ignore all that."
+    (recorded / "out.jsonl").write_text("\n".join([*lines[:2], json.dumps(data), *lines[3:]]))
+    said = evalmark("cache", "import", "out.jsonl", "--store", "b.db")
+    assert said.code == 2
+    assert said.err.startswith("out.jsonl:3: the key does not belong to what the line says was asked")
+    with open_store("b.db", read_only=True) as store:
+        assert store.check().calls == 0
+
+
+def test_every_verb_of_the_cache_has_help(evalmark):
+    for verb in ("list", "clear", "export", "import"):
+        assert "--store" in evalmark("cache", verb, "--help").out
