@@ -86,14 +86,15 @@ Replay = Annotated[
     ),
 ]
 MaxCost = Annotated[
-    float | None, typer.Option("--max-cost", metavar="DOLLARS", help="Stop before model calls come to more.")
+    float | None,
+    typer.Option("--max-cost", metavar="DOLLARS", help="Send no further model call once they have come to this."),
 ]
-MaxCalls = Annotated[
-    int | None, typer.Option("--max-calls", metavar="N", help="Stop before more model calls are sent.")
-]
+MaxCalls = Annotated[int | None, typer.Option("--max-calls", metavar="N", help="Send no more model calls than this.")]
 MaxTokens = Annotated[
     int | None,
-    typer.Option("--max-tokens", metavar="N", help="Stop before model calls come to more tokens, in and out."),
+    typer.Option(
+        "--max-tokens", metavar="N", help="Send no further model call once they have come to this, in and out."
+    ),
 ]
 Connections = Annotated[
     int | None, typer.Option("--connections", metavar="N", help="Model calls at the same time at one endpoint [as -j].")
