@@ -289,3 +289,39 @@ def test_what_is_wrong_is_said_in_a_sentence_before_anything_is_sent(
     assert told in refused.err
     assert "Traceback" not in refused.text
     assert (server.requests, asked()) == ([], [])
+
+
+def test_a_model_at_any_address_and_a_named_one_can_judge(evalmark, server, suite):
+    at_once = f"openai_compatible:{server.url}/v1/some/model"
+    assert evalmark("run", suite(SCALE), "--judge", at_once).code == 0
+    assert {said.model for said in server.requests} == {"some/model"}
+    table = f'[tool.evalmark.models]\nfast = {{provider = "openai", model = "m", base_url = "{server.url}/v1", input = 1, output = 2}}\n'
+    Path("pyproject.toml").write_text(table, encoding="utf-8")
+    done = evalmark("run", "test.json", "--judge", "fast", "--max-cost", "5")
+    assert done.code == 0
+    (spent,) = last()[0].spending
+    assert (spent.model, spent.unknown_cost) == ("fast", 0)
+    assert spent.cost == pytest.approx((spent.input_tokens + 2 * spent.output_tokens) / 1e6)
+
+
+def test_vectors_of_a_server_are_asked_for_once_and_kept(evalmark, server, suite):
+    words = ("--embeddings", "openai/text-embedding-3-small")
+    assert evalmark("run", suite(metrics=["similarity"]), *words).code in (0, 1)
+    texts = [text for said in server.requests for _, text in said.messages]
+    assert len(texts) == len(set(texts)) == CASES, "what was expected and what was answered is the same text here"
+    sent = len(server.requests)
+    evalmark("run", "test.json", *words)
+    assert len(server.requests) == sent
+    assert last()[0].embedder.startswith("remote:openai/text-embedding-3-small")
+
+
+def test_a_model_is_the_target_and_its_answers_are_paid_once(evalmark, server, suite):
+    server.answer = lambda said: said.messages[-1][1].upper()
+    model = {"model": "openai/m", "system": "Shout.", "settings": {"temperature": 0}}
+    first = evalmark("run", suite(target=model, metrics=["equals"]))
+    assert (first.code, len(server.requests)) == (0, CASES)
+    assert server.requests[0].messages[0] == ("system", "Shout.")
+    assert server.requests[0].settings["temperature"] == 0
+    assert (evalmark("run", "test.json").code, len(server.requests)) == (0, CASES)
+    assert evalmark("run", "test.json", "--repeat", "2").code == 0
+    assert len(server.requests) == 2 * CASES, "a repeat is a call of its own"

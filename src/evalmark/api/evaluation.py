@@ -117,7 +117,7 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
         target=target,
         asked=tuple(asked),
         models=models,
-        embedder=embedder_for(asked, options.get("embeddings", settings.embeddings), settings, (here,)),
+        embedder=embedder_for(asked, options.get("embeddings", settings.embeddings), models, (here,)),
         repeat=options.get("repeat", 1),
         gate=options.get("gate"),
     )

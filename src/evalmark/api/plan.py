@@ -106,16 +106,16 @@ def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> E
 def embedder_for(
     asked: Iterable[Asked],
     wanted: str | Callable[..., Any],
-    settings: Settings,
+    models: Models,
     folders: tuple[Path, ...],
     load: Loader = load_embedder,
 ) -> Embedder | None:
-    """The embedding model, loaded only if some scorer asks for one."""
+    """The embedding model, loaded only if some scorer asks for one; the run closes what `models` has opened."""
     if not any(a.needs_embedder for a in asked):
         return None
-    if isinstance(wanted, str) and (remote := Models(settings=settings).embedder(wanted)) is not None:
-        return remote
-    return load(wanted, settings, folders) if isinstance(wanted, str) else embedding.as_embedder(wanted)
+    if not isinstance(wanted, str):
+        return embedding.as_embedder(wanted)
+    return models.embedder(wanted) or load(wanted, models.settings, folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

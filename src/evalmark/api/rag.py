@@ -9,6 +9,7 @@ from evalmark.scorers import RAG_METRICS, flag_thresholds
 from evalmark.settings import Settings
 from evalmark.values import Gate
 
+from .models import Models
 from .plan import AS_IT_IS, Loader, Plan, ask, embedder_for, file_source, load_embedder
 
 
@@ -36,7 +37,7 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
     Raises:
         ConfigError: the model or a metric cannot be used.
     """
-    here = Path.cwd()
+    here, models = Path.cwd(), Models(settings=settings)
     own = {
         "context_sufficiency": {"sufficiency": job.sufficiency},
         "answer_hallucination": {"hallucination": job.hallucination, "splitter": job.splitter},
@@ -47,7 +48,8 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
         name=dataset_name(job.dataset),
         sources=(file_source(job.dataset, options=job.options),),
         asked=asked,
-        embedder=embedder_for(asked, job.model, settings, (here,), load),
+        embedder=embedder_for(asked, job.model, models, (here,), load),
+        models=models,
         gate=Gate(thresholds=limits),
         suite=str(job.dataset),
     )

@@ -82,7 +82,7 @@ def _of_metrics(wanted: Rescore, settings: Settings, load: Loader) -> Plan:
         name=wanted.run.name,
         sources=(),
         asked=tuple(asked),
-        embedder=embedder_for(asked, wanted.overrides.embeddings or settings.embeddings, settings, (here,), load),
+        embedder=embedder_for(asked, wanted.overrides.embeddings or settings.embeddings, models, (here,), load),
         suite=wanted.run.suite,
         models=models,
     )

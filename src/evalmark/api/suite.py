@@ -50,7 +50,7 @@ def plan_suite(
         sources=_sources(suite.datasets),
         target=target,
         asked=asked,
-        embedder=embedder_for(asked, wanted, settings, making.folders, load),
+        embedder=embedder_for(asked, wanted, making.models, making.folders, load),
         repeat=overrides.repeat or suite.repeat,
         timeout=overrides.timeout or suite.timeout,
         gate=_gate(suite, asked),
