@@ -137,6 +137,29 @@ def test_near_the_end_of_a_budget_callers_wait_for_those_under_way():
     assert sum(isinstance(each, RunStoppedError) for each in found) == 17
 
 
+def test_far_from_the_end_of_a_budget_nobody_waits():
+    model = Watched(lambda request: reply(), seconds=1.0, **OPENAI)
+    meter = Meter(Budget(max_cost=1.0, max_tokens=10**6), (), PRICES)  # five hundred guesses of two thousandths
+
+    async def main():
+        await outcomes(Metered(Priced(model, PRICES), meter), 2_000, workers=10)
+        return asyncio.get_running_loop().time()
+
+    assert run_leaping(main()) == 200.0
+
+
+def test_a_model_that_was_seen_to_say_much_is_expected_to():
+    model = Watched(lambda request: reply(read=0, written=50_000), seconds=1.0, **OPENAI)
+    metered = Metered(model, Meter(Budget(max_tokens=120_000), (), PRICES))
+
+    async def main():
+        await outcomes(metered, 1)
+        await outcomes(metered, 10)
+
+    run_leaping(main())
+    assert len(model.asked) == 3
+
+
 def test_small_calls_are_not_kept_from_a_small_budget():
     model = Watched(lambda request: reply(read=10, written=1), seconds=1.0, **OPENAI)
     found, meter = spend(model, Budget(max_cost=0.001), 500, workers=10)  # a guess is twice the budget
