@@ -124,6 +124,7 @@ def test_a_budget_ends_the_run_cleanly_and_a_larger_one_goes_on(evalmark, server
     assert (done.code, len(server.requests)) == (0, CASES)
     run, results = last()
     assert (run.status, len(results), sum(s.calls for s in run.spending)) == ("complete", CASES, CASES)
+    assert run.notes == (), "what stopped it is over"
 
 
 def test_a_key_that_is_refused_is_said_once_and_nothing_is_recorded_for_it(evalmark, server, suite):

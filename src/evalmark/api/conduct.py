@@ -26,6 +26,8 @@ from .reading import Reading, trials
 DEFAULTS = Settings()
 OWN_FILES = 32
 """Open files left to evalmark itself: the store, the model, the reports."""
+STOPPED = "Stopped: "
+"""How the note begins that says why no further call could be made; a run that goes on drops it."""
 FILES_EACH = 2
 """Open files left to every trial: a connection, and one more."""
 
@@ -134,7 +136,8 @@ def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
             )
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
-        return replace(taken, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
+        notes = tuple(note for note in taken.notes if not note.startswith(STOPPED))
+        return replace(taken, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan), notes=notes)
     run = Run(
         id=new_run_id(),
         name=plan.name,
@@ -176,7 +179,7 @@ def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], notes: tuple[s
 def _notes(outcome: Outcome | None) -> tuple[str, ...]:
     if outcome is None:
         return ()
-    stopped = (outcome.reason,) if outcome.reason else ()
+    stopped = (f"{STOPPED}{outcome.reason}",) if outcome.reason else ()
     if outcome.longest_block < 1:
         return stopped
     said = (
