@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalmark import evaluate
 from evalmark.errors import ModelCallError
 from evalmark.judges import Rubric
 from evalmark.judges.weighting import Scale, Weighted, weighted
 from evalmark.testing.chat import ScriptedModel
 from evalmark.values import Reply, Token
 
-from .asking import FIVE, ask, metric
+from .asking import CASE, FIVE, ask, metric
 
 FIVE_NUMBERS, TEN_NUMBERS, PERCENT = Scale(1, 5), Scale(1, 10), Scale(0, 100)
 G_EVAL = {"1": 0.01, "2": 0.04, "3": 0.15, "4": 0.50, "5": 0.30}
@@ -180,7 +181,21 @@ def test_it_is_not_asked_for_logprobs_again_when_its_reply_has_to_be_repaired():
 
     score, model = ask(WEIGHTED, ScriptedModel(answers))
     assert [request.logprobs for request in model.asked] == [20, 0, 0]
-    assert (score.raw, score.detail["weighting"][:6]) == (2, "plain:")
+    assert (score.raw, score.detail["weighting"]) == (2, "plain: the endpoint takes no question for probabilities")
+
+
+def test_a_run_recorded_where_logprobs_are_rejected_is_replayed_strictly(world):
+    def answers(request):
+        return ModelCallError("logprobs: unknown", fault="rejected") if request.logprobs else {"score": 4}
+
+    def run(replay):
+        model = ScriptedModel(answers)
+        found = evaluate([CASE], lambda question: "Oslo", [WEIGHTED], judge=model, replay=replay, store=world / "s.db")
+        return next(iter(found.results)).scores, len(model.asked)
+
+    recorded, _ = run("auto")
+    assert recorded[0].raw == 4
+    assert run("strict") == (recorded, 0)
 
 
 def test_a_rejection_for_another_reason_goes_to_the_caller():

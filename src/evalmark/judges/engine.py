@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from evalmark.errors import ModelCallError
+from evalmark.errors import ModelCallError, NotRecordedError
 from evalmark.roles import ChatModel
 from evalmark.values import Reply, Request
 
@@ -46,7 +46,7 @@ async def hear(judge: ChatModel, question: Question, read: Callable[[Reply], T |
     if not isinstance(found, Fault):
         return Heard(found=found, fault=None, reply=reply, calls=_keys(reply), without_logprobs=bare)
     request = question.again(said(reply), found.sentence)
-    second, bare = await _asked(judge, replace(request, logprobs=0) if bare else request)
+    second, later = await _asked(judge, replace(request, logprobs=0) if bare else request)
     better = read(second)
     return Heard(
         found=None if isinstance(better, Fault) else better,
@@ -54,7 +54,7 @@ async def hear(judge: ChatModel, question: Question, read: Callable[[Reply], T |
         reply=second,
         calls=_keys(reply, second),
         repaired=True,
-        without_logprobs=bare or (question.logprobs > 0 and request.logprobs == 0),
+        without_logprobs=bare or later,
     )
 
 
@@ -64,6 +64,9 @@ async def _asked(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
         return await judge(request), False
     except ModelCallError as error:
         if error.fault != "rejected" or not request.logprobs:
+            raise
+    except NotRecordedError:  # nor would a question be that was rejected when the run was recorded
+        if not request.logprobs:
             raise
     return await judge(replace(request, logprobs=0)), True
 
