@@ -1,6 +1,7 @@
 """Classes as targets: what one object remembers never reaches another row."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -59,6 +60,14 @@ def test_each_row_meets_a_new_object_and_each_conversation_one_of_its_own(thing)
 @pytest.mark.parametrize("conversation", [True, False])
 def test_an_object_that_cannot_be_made_is_the_error_of_its_row(conversation):
     assert asked(as_target(Broken), conversation) == ["OSError: no such model"] * 2
+
+
+def test_the_objects_of_all_rows_share_their_threads():
+    target = as_target(Tutor)
+    before = threading.active_count()
+    for number in range(20):
+        asyncio.run(target(Case(id=f"{number}", input="a")))
+    assert threading.active_count() - before <= 1
 
 
 def test_another_class_is_another_target():

@@ -3,7 +3,7 @@
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -102,9 +102,12 @@ def _fresh(thing: type, method: str, name: str) -> FreshTarget:
             f"target {name!r} is a class that needs {needed[0]!r} to be made. Name an object of it, or give the parameter a default."
         )
     bind(partial(getattr(thing, method), None), OFFERS, what=f"target {name!r}", first="input")
-    return FreshTarget(
-        name=name, fingerprint=identity(thing, name), make=lambda: cast(FunctionTarget, as_target(thing()))
-    )
+    threads = Threads()  # shared by all objects: each with its own would leave a thread behind for every row
+
+    def make() -> Target:
+        return replace(cast(FunctionTarget, as_target(thing())), threads=threads)
+
+    return FreshTarget(name=name, fingerprint=identity(thing, name), make=make)
 
 
 def _function(thing: Any, name: str) -> Callable[..., Any]:
