@@ -8,10 +8,9 @@ Run: python benchmarks/journal.py [--calls 12800]
 
 import argparse
 import asyncio
-import os
 import tempfile
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -23,18 +22,14 @@ IN_FLIGHT = 64
 LATENCY = 0.05
 GOALS = {"whole": 1.15, "keep": 60, "find": 40}
 
-REQUEST = Request(
-    messages=(
-        Turn(role="system", content="You compare an answer with a reference and say which is which. " * 12),
-        Turn(role="user", content="What is the capital of the country that lies north of the other one? " * 24),
-    ),
-    schema={
-        "type": "object",
-        "properties": {"reason": {"type": "string"}, "choice": {"enum": ["A", "B", "C", "D", "E"]}},
-        "required": ["reason", "choice"],
-    },
-    settings={"temperature": 0, "max_tokens": 300},
-)
+QUESTION = "What is the capital of the country that lies north of the other one? " * 24
+SYSTEM = "You compare an answer with a reference and say which is which. " * 12
+SCHEMA = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "choice": {"enum": ["A", "B", "C", "D", "E"]}},
+    "required": ["reason", "choice"],
+}
+IDENTITY = "openai model https://api.example/v1"
 REPLY = Reply(
     text='{"reason": "' + "it says the same in other words, " * 12 + '", "choice": "C"}',
     data={"reason": "it says the same in other words, " * 12, "choice": "C"},
@@ -45,10 +40,24 @@ REPLY = Reply(
     seconds=LATENCY,
     headers={"x-request-id": "req_0123456789"},
 )
-BLANK = Call(
-    key="", model="openai/model", identity="openai model https://api.example/v1", request=REQUEST, reply=REPLY,
-    created="2026-11-21T14:32:05.123+00:00",
-)  # fmt: skip
+
+
+def made(number: int) -> Call:
+    """A call of some 4 kB; its key is made before the clock starts, since it is needed with and without a journal."""
+    request = Request(
+        messages=(Turn(role="system", content=SYSTEM), Turn(role="user", content=f"{number}. {QUESTION}")),
+        schema=SCHEMA,
+        settings={"temperature": 0, "max_tokens": 300},
+    )
+    created = "2026-11-21T14:32:05.123+00:00"
+    return Call(
+        key=request.key(IDENTITY),
+        model="openai/model",
+        identity=IDENTITY,
+        request=request,
+        reply=REPLY,
+        created=created,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", type=int, default=12_800)
     count = parser.parse_args().calls
-    calls = [replace(BLANK, key=f"{os.urandom(16).hex()}-0-0") for _ in range(count)]
+    calls = [made(number) for number in range(count)]
     limit = count * LATENCY / IN_FLIGHT
     with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
         run = Run(id="measured", name="measured", created="2026-11-21T14:32:05Z", status="running")
