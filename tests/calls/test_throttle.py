@@ -227,6 +227,12 @@ def test_what_a_user_allows_goes_before_what_headers_say():
     assert model.times[-1] < 1.0
 
 
+def test_an_absurd_count_of_tokens_holds_others_up_for_about_a_minute():
+    model = Watched([reply(read=10**9), reply(), reply()])
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1, tpm=6_000))), 3))
+    assert 30 < model.times[1] < 90
+
+
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
 def test_an_endpoint_that_takes_no_requests_ends_all_callers_with_one_message(status):
     model = Watched(lambda request: closed(status), seconds=1.0)

@@ -92,9 +92,10 @@ class Throttle:
         self._answered = True
         if place.number > self._cut_at:  # earlier ones say nothing of the pace since
             self._grow()
-        taken = _taken(reply)
-        if taken is not None and (bucket := self._flow(now)[1]) is not None:
-            bucket.take(taken - place.tokens, now)
+        taken, most = _taken(reply), self._pace.tpm
+        if taken is not None and most is not None and (bucket := self._flow(now)[1]) is not None:
+            # An absurd count, which no endpoint with this limit can have let through, must not hold the others up.
+            bucket.take(min(taken, max(place.tokens, most)) - place.tokens, now)
         if reply.headers:
             others = self._under_way - 1
             if self._pace.rpm is None:
