@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalmark.calls import Budget, Meter, Metered, Priced, Prices, Rates
+from evalmark.calls import Budget, Limited, Meter, Metered, Pace, Priced, Prices, Rates, Throttle
 from evalmark.calls.meter import dollars
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.testing.leaping import run_leaping
@@ -207,6 +207,13 @@ def test_calls_that_never_went_out_are_not_counted():
     found, meter = spend(model, Budget(max_calls=1), 3)
     assert [type(each) for each in found] == [RunStoppedError, Reply, RunStoppedError]
     assert meter.spending()[0].calls == 1
+
+
+def test_a_call_that_came_back_with_the_end_of_the_run_counts_as_sent():
+    model = Limited(Watched([closed()], **OPENAI), Throttle(Pace(start=1, most=1)))
+    found, meter = spend(model, Budget(), 3)
+    assert {type(each) for each in found} == {RunStoppedError}
+    assert (meter.spending()[0].calls, meter.spending()[0].failed) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from evalmark.testing.journals import MemoryJournal
 from evalmark.testing.leaping import run_leaping
 from evalmark.values import Attempt
 
-from .asking import OPENAI, ask, conditions, fault, limit, reply
+from .asking import OPENAI, ask, closed, conditions, fault, limit, reply
 from .watched import Watched
 
 
@@ -103,6 +103,16 @@ def test_a_run_that_is_stopped_keeps_nothing():
     assert journal.calls == []
 
 
+def test_a_call_that_comes_back_with_the_end_of_the_run_is_kept_and_no_longer_under_way():
+    journal = MemoryJournal()
+    limited = Limited(Watched([closed()]), Throttle(), announcing(journal))
+    with pytest.raises(RunStoppedError):
+        run_leaping(Journaled(limited, journal)(ask()))
+    (call,) = journal.calls
+    assert "Attempt 1, status 401" in call.error
+    assert journal.under_way == set()
+
+
 def test_a_journal_that_cannot_be_written_ends_the_run_before_more_is_paid_for():
     class Broken(MemoryJournal):
         async def sending(self, key):
@@ -158,6 +168,16 @@ def test_what_is_recorded_is_not_asked_again():
     assert (first.replayed, again) == (False, replace(first, replayed=True))
     assert len(model.asked) == len(journal.calls) == 1
     assert (meter.spending()[0].replayed, meter.spending()[0].calls) == (1, 0)
+
+
+def test_a_recording_out_of_a_file_says_under_which_key_it_is_kept():
+    journal = MemoryJournal()
+    texts(recorded(Watched(), journal), ask())
+    (call,) = journal.calls
+    handed_on = MemoryJournal()
+    asyncio.run(handed_on.keep(replace(call, reply=replace(call.reply, key=""))))
+    found = asyncio.run(recorded(Watched(), handed_on, "strict")(ask()))
+    assert (found.key, found.replayed) == (call.key, True)
 
 
 @pytest.mark.parametrize("status", ["truncated", "refused", "filtered", "empty"])

@@ -33,6 +33,10 @@ class Journaled:
         except ModelCallError as error:
             await self._keep(self._call(request, error=_told(error)))
             raise
+        except RunStoppedError as stopped:
+            if isinstance(last := stopped.__cause__, ModelCallError):  # it came back, with what ends the run
+                await self._keep(self._call(request, error=_told(last)))
+            raise
         reply = replace(reply, key=request.kept_as)
         await self._keep(self._call(request, reply))
         return reply

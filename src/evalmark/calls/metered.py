@@ -27,8 +27,11 @@ class Metered:
         except ModelCallError as error:
             self._meter.failed(self.name, guess, error)
             raise
-        except RunStoppedError:
-            self._meter.release(guess)
+        except RunStoppedError as stopped:
+            if isinstance(last := stopped.__cause__, ModelCallError):  # it was sent, and what came back ends the run
+                self._meter.failed(self.name, guess, last)
+            else:
+                self._meter.release(guess)
             raise
         except BaseException:
             self._meter.broken_off(guess)

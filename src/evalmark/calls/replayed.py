@@ -73,7 +73,8 @@ class Replayed:
         if self._mode != "record" or request.kept_as in self._fresh:
             found = await self._find(request.kept_as)
             if found is not None and found.reply is not None:
-                return self._again(found.reply)
+                # One that came in a file does not know under which key it is kept.
+                return self._again(replace(found.reply, key=request.kept_as, replayed=True))
         if self._mode == "strict":
             raise NotRecordedError(await self._missing(request))
         reply = await self._model(request)
