@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from genai_prices import Usage as PricedUsage
 from genai_prices import calc_price
+from genai_prices.data_snapshot import DataSnapshot, set_custom_snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -115,6 +116,7 @@ def test_the_model_that_answered_goes_before_the_one_that_was_asked():
     deployment = model("azure/my-deployment", "https://mine.openai.azure.com")
     assert Prices().cost(deployment, MILLION, "gpt-4o-mini-2024-07-18") == pytest.approx(0.75)
     asked = Watched(**OPENAI)
+    assert Prices().cost(asked, MILLION, "gpt-4o") == pytest.approx(12.5)
     assert Prices().cost(asked, MILLION, "a name without a price") == pytest.approx(0.75)
 
 
@@ -261,6 +263,19 @@ assert "genai_prices" in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_price_that_changes_with_the_time_of_day_is_looked_up_again_after_a_minute():
+    now = [0.0]
+    prices = Prices(clock=lambda: now[0])
+    costs = [prices.cost(Watched(**OPENAI), MILLION)]
+    set_custom_snapshot(DataSnapshot(providers=[], from_auto_update=False))
+    try:
+        for now[0] in (59.0, 61.0):
+            costs.append(prices.cost(Watched(**OPENAI), MILLION))
+    finally:
+        set_custom_snapshot(None)
+    assert costs == [pytest.approx(0.75), pytest.approx(0.75), None]
 
 
 def test_money_is_exact_enough():

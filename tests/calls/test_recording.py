@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.calls import Journaled, Limited, Meter, Replayed, Throttle, through
+from evalmark.calls import Budget, Journaled, Limited, Meter, Replayed, Throttle, through
 from evalmark.calls.journaled import announcing
 from evalmark.errors import ModelCallError, NotRecordedError, RunStoppedError, StoreError
 from evalmark.roles import Uses, counting
@@ -178,6 +178,14 @@ def test_a_recording_out_of_a_file_says_under_which_key_it_is_kept():
     asyncio.run(handed_on.keep(replace(call, reply=replace(call.reply, key=""))))
     found = asyncio.run(recorded(Watched(), handed_on, "strict")(ask()))
     assert (found.key, found.replayed) == (call.key, True)
+
+
+def test_what_is_recorded_counts_as_replayed_and_against_no_budget():
+    given = conditions(journal=MemoryJournal(), meter=Meter(Budget(max_calls=1)))
+    model = Watched(["Paris"])
+    assert [texts(through(model, given), ask()) for _ in range(3)] == [["Paris"]] * 3
+    (spent,) = given.meter.spending()
+    assert (spent.calls, spent.replayed) == (1, 2)
 
 
 @pytest.mark.parametrize("status", ["truncated", "refused", "filtered", "empty"])

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -63,8 +63,8 @@ class Prices:
     Nothing is fetched: the published prices are those of the installed package `genai-prices`.
     """
 
-    def __init__(self, own: Mapping[str, Rates] | None = None) -> None:
-        self._own = dict(own or {})
+    def __init__(self, own: Mapping[str, Rates] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._own, self._clock = dict(own or {}), clock
         self._known: dict[tuple[str, str], tuple[float, _Priced | None]] = {}
 
     def cost(self, model: ChatModel, usage: Usage, answered: str = "") -> float | None:
@@ -87,7 +87,7 @@ class Prices:
         if (own := self._own.get(model.name)) is not None:
             return own
         key = (model.identity, answered)
-        now = time.monotonic()
+        now = self._clock()
         found = self._known.get(key)
         if found is None or now - found[0] > _AGE:
             found = self._known[key] = (now, _published(model.identity, answered))
