@@ -15,7 +15,7 @@ from evalmark.errors import ConfigError
 from evalmark.roles import Recorded
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
-from evalmark.values import Case, DatasetInfo, Metric, Run, count
+from evalmark.values import Case, DatasetInfo, Metric, Run, Spending, count
 
 from .checking import Checked, check, refuse
 from .ledger import Ledger
@@ -89,7 +89,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         await door.close()
         more = bound.embedder.notes() if bound.embedder is not None else ()
         notes = (*said, *more, *door.meter.notes(), *_notes(outcome))
-        ledger.finish(replace(_ended(run, outcome, reading.rows, notes), spending=door.meter.spending()))
+        ledger.finish(replace(_ended(run, outcome, reading.rows, notes), spending=_spent(door, ledger, run)))
     return ledger.run(run.id)
 
 
@@ -101,6 +101,12 @@ def _sent_again(ledger: Ledger, run: Run, conduct: Conduct) -> tuple[str, ...]:
     return (
         f"{count(lost, 'model call')} {'was' if lost == 1 else 'were'} under way when the run broke off, and sent again.",
     )
+
+
+def _spent(door: Door, ledger: Ledger, run: Run) -> tuple[Spending, ...]:
+    """What the model calls came to; which of them were sent a second time only the ledger knows."""
+    repeated = {spent.model: spent.repeated for spent in ledger.spending(run.id)}
+    return tuple(replace(spent, repeated=repeated.get(spent.model, 0)) for spent in door.meter.spending())
 
 
 def _recorded(conduct: Conduct, run: Run) -> Recorded:
