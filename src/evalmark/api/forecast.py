@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from evalmark.calls import Prices, read_prices
+from evalmark.calls.sizes import output_limit
 from evalmark.engine import Limits, Work, run_trials
 from evalmark.errors import ModelCallError
 from evalmark.report import Forecast, MetricForecast, ModelForecast
@@ -53,22 +54,22 @@ class _Tally:
     cached: int = 0
     read: list[int] = field(default_factory=list)
     """Input tokens of each call to be sent."""
-    limits: list[int] = field(default_factory=list)
-    """Of those whose reply has a limit, in tokens."""
+    limits: list[int | None] = field(default_factory=list)
+    """How many tokens the reply of each of them may have; None where the request does not say."""
     recorded: list[int] = field(default_factory=list)
     """Output tokens of recorded replies."""
 
     def forecast(self, prices: Prices) -> ModelForecast:
         sent = len(self.read)
         usual = fmean(self.recorded) if self.recorded else USUAL_REPLY
-        reply = min([usual, *self.limits])
-        each = prices.estimate(self.model, round(fmean(self.read)), round(reply)) if sent else None
+        written = sum(usual if limit is None else min(usual, limit) for limit in self.limits)
+        each = prices.estimate(self.model, round(fmean(self.read)), round(written / sent)) if sent else None
         return ModelForecast(
             model=self.model.name,
             calls=self.calls,
             cached=self.cached,
             input_tokens=sum(self.read),
-            output_tokens=round(reply * sent),
+            output_tokens=round(written),
             cost=None if each is None else each * sent,
             unknown_cost=sent if each is None else 0,
         )
@@ -118,9 +119,7 @@ class _Weighing:
             self._tally.cached += 1
             return
         self._tally.read.append(tokens_of(request))
-        limit = request.settings.get("max_tokens")
-        if isinstance(limit, int):
-            self._tally.limits.append(limit)
+        self._tally.limits.append(output_limit(request))
 
 
 class _Seeing:
