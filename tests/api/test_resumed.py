@@ -2,9 +2,12 @@
 
 import asyncio
 
+import pytest
+
 from evalmark.api import Conduct, execute
+from evalmark.api.models import Configured
 from evalmark.api.plan import Asked, Plan, Source
-from evalmark.errors import RunStoppedError
+from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import ClosedQA
 from evalmark.store import open_store
 from evalmark.targets import as_target
@@ -16,9 +19,9 @@ def answer(question):
     return "Oslo"
 
 
-def plan(replies):
-    """One case and a judge that says this."""
-    judge = ScriptedModel(replies)
+def plan(replies, **settings):
+    """One case and a judge that says this, asked with these settings."""
+    judge = Configured(model=ScriptedModel(replies), settings=settings)
     return Plan(
         name="cities",
         sources=(Source(info=DatasetInfo(name="cities"), read=lambda note: iter([Case(id="1", input="?")])),),
@@ -35,3 +38,12 @@ def test_a_call_that_was_under_way_when_the_run_broke_off_is_counted_as_sent_aga
         (spent,) = done.spending
         assert (done.status, spent.calls, spent.repeated) == ("complete", 1, 1)
         assert "1 model call was under way when the run broke off, and sent again." in done.notes
+
+
+def test_a_run_is_not_taken_up_by_a_judge_with_other_settings(world):
+    with open_store(world / "s.db") as store:
+        broken = asyncio.run(execute(plan([RunStoppedError("the line was cut")], temperature=0), Conduct(ledger=store)))
+        with pytest.raises(ConfigError, match="was made by another target, other scorers or another model"):
+            asyncio.run(execute(plan([], temperature=1), Conduct(ledger=store, resume=broken.id)))
+        again = plan([{"pass": True}], temperature=0)
+        assert asyncio.run(execute(again, Conduct(ledger=store, resume=broken.id))).status == "complete"

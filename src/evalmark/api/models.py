@@ -12,7 +12,7 @@ from evalmark import calls, providers
 from evalmark.errors import ConfigError
 from evalmark.roles import ChatModel, Embedder, Journal
 from evalmark.settings import Settings, load
-from evalmark.values import Reply, Request, Spending
+from evalmark.values import Reply, Request, Spending, fingerprint
 
 if TYPE_CHECKING:
     from evalmark.calls import Budget, Patience, Throttle
@@ -38,6 +38,11 @@ class Configured:
     def identity(self) -> str:
         """The model's; settings are part of each request."""
         return self.model.identity
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the model and with the settings."""
+        return fingerprint(self.identity, self.settings)
 
     async def __call__(self, request: Request) -> Reply:
         """The model's reply. Raises what the model raises."""

@@ -67,7 +67,7 @@ class BoundScorer:
         several scorers of a run may each have another.
         """
         model = None if self.needs_embedder or self.embedder is None else self.embedder.fingerprint
-        judge = () if self.judge is None else (self.judge.identity,)
+        judge = () if self.judge is None else (getattr(self.judge, "fingerprint", self.judge.identity),)
         metric = self.metric
         return fingerprint(self.name, metric.direction, metric.threshold, described(self.scorer), model, *judge)
 
