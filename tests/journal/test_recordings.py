@@ -48,6 +48,13 @@ def test_calls_are_counted_by_model(recorded):
     ]
 
 
+def test_counts_that_cannot_be_are_unknown_and_the_sums_stay_readable(store):
+    absurd = Usage(input_tokens=2**62, output_tokens=2**62)
+    keep(store, *(call(number, reply=reply(number, usage=absurd)) for number in (1, 2, 3)), call(4))
+    (found,) = store.recorded_models()
+    assert (found.calls, found.unknown_usage, found.input_tokens, found.output_tokens) == (4, 3, 10, 4)
+
+
 def test_the_newest_calls_come_first(recorded):
     assert [recording.key for recording in recorded.calls()] == [
         key(5, "other"),

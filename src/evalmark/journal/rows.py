@@ -20,6 +20,8 @@ from evalmark.values import Call, Reply, Request
 
 _LARGEST = 1 << 63
 """From here on SQLite has no whole numbers."""
+_MOST_TOKENS = 1 << 40
+"""No reply has so many, and SQLite adds up eight million such numbers."""
 
 
 class CallRow(NamedTuple):
@@ -60,8 +62,8 @@ def encode_call(call: Call) -> CallRow:
         ok=int(call.can_be_replayed),
         model=sql_text(call.model),
         created=sql_text(call.created),
-        input_tokens=None if reply is None else _sql_count(reply.usage.input_tokens),
-        output_tokens=None if reply is None else _sql_count(reply.usage.output_tokens),
+        input_tokens=None if reply is None else token_count(reply.usage.input_tokens),
+        output_tokens=None if reply is None else token_count(reply.usage.output_tokens),
         cost=None if reply is None else sql_real(reply.cost),
         identity=sql_text(call.identity),
         repeat=call.repeat,
@@ -109,10 +111,10 @@ def _checksum(row: CallRow) -> int:
     return total if row.reply is None else zlib.crc32(a_text(row.reply).encode(), total)
 
 
-def _sql_count(value: object) -> int | None:
-    """A count for an SQL column; what is none is unknown.
+def token_count(value: object) -> int | None:
+    """A number of tokens that columns and sums can hold; what cannot be one is unknown.
 
-    >>> _sql_count(12), _sql_count(-1), _sql_count(2**70), _sql_count(1.5)
+    >>> token_count(12), token_count(-1), token_count(2**60), token_count(1.5)
     (12, None, None, None)
     """
-    return value if type(value) is int and 0 <= value < _LARGEST else None
+    return value if type(value) is int and 0 <= value < _MOST_TOKENS else None

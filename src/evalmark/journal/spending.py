@@ -8,6 +8,8 @@ from apsw import Connection
 from evalmark.database.fields import from_sql, sql_real
 from evalmark.values import Call, Spending
 
+from .rows import token_count
+
 
 class Sums(NamedTuple):
     """What is added up, of one call or of many."""
@@ -30,8 +32,6 @@ _ADD = f"""
     on conflict (run, model) do update set {_MORE},
     cost = case when excluded.cost is null then cost else coalesce(cost, 0.0) + excluded.cost end
 """  # noqa: S608  columns, not data
-_LARGEST = 1 << 40
-"""No reply has so many tokens; a larger number is not known."""
 
 
 def sums_of(call: Call) -> Sums:
@@ -39,14 +39,14 @@ def sums_of(call: Call) -> Sums:
     reply = call.reply
     if reply is None:
         return Sums(failed=1)
-    used = (reply.usage.input_tokens, reply.usage.output_tokens)
-    known = all(type(count) is int and 0 <= count < _LARGEST for count in used)
+    read, written = token_count(reply.usage.input_tokens), token_count(reply.usage.output_tokens)
+    known = read is not None and written is not None
     cost = sql_real(reply.cost)
     return Sums(
         calls=1,
         attempts=len(reply.attempts),
-        input_tokens=(used[0] or 0) if known else 0,
-        output_tokens=(used[1] or 0) if known else 0,
+        input_tokens=(read or 0) if known else 0,
+        output_tokens=(written or 0) if known else 0,
         unknown_usage=int(not known),
         cost=cost,
         unknown_cost=int(cost is None),
