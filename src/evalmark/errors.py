@@ -60,6 +60,8 @@ class ModelCallError(ModelError):
         """Each time the request went out, oldest first."""
         self.retry_after = retry_after
         """Seconds that the endpoint asked to be left alone; None when it did not say."""
+        self.key = ""
+        """Where the journal keeps the call; empty where there is none."""
 
 
 class NotRecordedError(ModelError):

@@ -51,11 +51,9 @@ NEAR = [
     pytest.param(replace(BASE, schema={}), id="an empty schema"),
     pytest.param(replace(BASE, schema={**BASE.schema, "required": []}), id="a schema that requires less"),
     pytest.param(replace(BASE, settings={}), id="no settings"),
-    pytest.param(replace(BASE, settings={**BASE.settings, "temperature": 0.0}), id="0.0 for 0"),
     pytest.param(replace(BASE, settings={**BASE.settings, "temperature": False}), id="false for 0"),
     pytest.param(replace(BASE, settings={**BASE.settings, "temperature": "0"}), id="a text for 0"),
     pytest.param(replace(BASE, settings={**BASE.settings, "seed": 0}), id="a seed"),
-    pytest.param(replace(BASE, settings={**BASE.settings, "seed": None}), id="a seed that is left out on purpose"),
     pytest.param(replace(BASE, settings={**BASE.settings, "tools": [{"name": "look_up"}]}), id="tools"),
     pytest.param(replace(BASE, logprobs=1), id="log probabilities"),
 ]
@@ -159,3 +157,14 @@ def test_a_request_is_counted_once_on_its_way_and_comes_out_as_it_went_in():
     assert (first.kept_as, second.kept_as) == (BASE.key("m", 3, 0), BASE.key("m", 3, 1))
     assert first.hash == BASE.hash
     assert plain(first) is plain(BASE) is BASE
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({**BASE.settings, "temperature": 0.0}, id="0.0 for 0"),
+        pytest.param({**BASE.settings, "seed": None}, id="a seed that says nothing"),
+    ],
+)
+def test_what_reaches_the_provider_as_the_same_has_the_same_key(settings):
+    assert replace(BASE, settings=settings).key("m") == BASE.key("m")

@@ -96,7 +96,8 @@ def default_of(field) -> str:
 
 def test_the_variables_on_the_page_are_the_settings():
     named = set(re.findall(r"EVALMARK_[A-Z_]+", PAGE))
-    assert named == {f"EVALMARK_{field.name.upper()}" for field in fields(Settings) if field.name not in TABLES}
+    settings = {f"EVALMARK_{field.name.upper()}" for field in fields(Settings) if field.name not in TABLES}
+    assert named == settings | {"EVALMARK_FILTER"}
 
 
 def test_the_settings_on_the_page_have_their_defaults():

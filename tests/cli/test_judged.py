@@ -119,7 +119,7 @@ def test_a_budget_ends_the_run_cleanly_and_a_larger_one_goes_on(evalmark, server
     run, results = last()
     assert (run.status, {r.verdict for r in results}) == ("stopped", {"ungated"})
     assert f"--resume {run.id}" in ended.err
-    assert "evalmark run test.json --judge openai/m" in ended.err
+    assert "evalmark run test.json --judge openai/m --max-calls MORE" in ended.err
     done = evalmark("run", "test.json", "--judge", "openai/m", "--max-calls", "20", "--resume", run.id)
     assert (done.code, len(server.requests)) == (0, CASES)
     run, results = last()
@@ -164,6 +164,14 @@ def test_only_some_cases_can_be_run(evalmark, server, suite):
     assert evalmark("run", suite(SCALE), "--judge", "openai/m", "--filter", "input=x[12]").code == 0
     assert sorted(asked()) == ["x1", "x2"]
     assert evalmark("run", "test.json", "--judge", "openai/m", "--filter", "colour=red").code == 2
+    nothing = evalmark("run", "test.json", "--judge", "openai/m", "--filter", "id=nobody")
+    assert (nothing.code, "No case fits the conditions" in nothing.out) == (3, True)
+
+
+def test_conditions_in_a_variable_are_separated_by_commas(evalmark, server, suite, monkeypatch):
+    monkeypatch.setenv("EVALMARK_FILTER", "input=x*, input!=x[0-4]")
+    assert evalmark("run", suite(SCALE), "--judge", "openai/m").code == 0
+    assert asked() == ["x5"]
 
 
 def test_kept_outputs_are_judged_by_others_and_the_target_is_not_asked(evalmark, server, suite):
@@ -176,8 +184,8 @@ def test_kept_outputs_are_judged_by_others_and_the_target_is_not_asked(evalmark,
     assert {tuple(s.name for s in r.scores) for r in results} == {("right", "equals")}
     assert [r.output.value for r in results] == [f"X{n}" for n in range(CASES)]
     assert run.target == "bot:answer"
-    as_before = evalmark("rescore", "last~1", "--judge", "openai/m")
-    assert as_before.code == 0, "without metrics, those of the suite"
+    as_before = evalmark("rescore", "last~1")
+    assert as_before.code == 0, "without metrics and judges, those of the run"
     assert "from the journal" in as_before.out
 
 
@@ -190,9 +198,31 @@ def test_a_plan_sends_nothing_and_knows_what_is_recorded(evalmark, server, suite
     sent = len(server.requests)
     planned = evalmark("plan", "test.json", "--judge", "openai/m", "--repeat", "2")
     assert len(server.requests) == sent
+    assert counted(planned) == ["24", "24", "0"]
+    evalmark("run", "test.json", "--judge", "openai/n", "--max-calls", "1")
+    planned = evalmark("plan", "test.json", "--judge", "openai/m", "--repeat", "2")
+    assert counted(planned) == ["24", "24", "0"], "a run that was stopped knows fewer answers than one before it"
+
+
+def counted(planned):
+    """Calls, those in the journal, and those to be sent."""
     words = planned.out.split()
     place = words.index("openai/m")
-    assert words[place + 1 : place + 4] == ["24", "24", "0"], planned.out
+    return words[place + 1 : place + 4]
+
+
+def test_a_call_that_failed_can_be_looked_at(evalmark, server, suite):
+    server.answer = lambda said: Status(400, body='{"error": {"message": "too rude"}}')
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    shown = evalmark("show", "last", "--failed", "--calls", "-n", "1")
+    assert "Is it clear?" in shown.out
+    assert "too rude" in shown.out
+
+
+def test_a_judge_that_nobody_knows_is_named_once(evalmark, server, suite):
+    refused = evalmark("run", suite(SCALE, FLOW), "--judge", "llama3")
+    assert refused.err.count("llama3") <= 2
+    assert len(refused.err.splitlines()) == 1
 
 
 def test_a_conversation_is_one_and_every_turn_sees_those_before_it(evalmark, server, suite):

@@ -114,6 +114,11 @@ def test_a_case_flips_when_a_repeat_ends_otherwise():
     assert summarise(run(*(r for r in results if not r.trial.repeat))).total.flips is None
 
 
+def test_a_repeat_that_broke_is_no_flip():
+    passed, broke = result(0, scored(1.0, True)), result(0, Score(name="m", status="error"), repeat=1)
+    assert summarise(run(passed, broke, repeat=2)).total.flips == 0
+
+
 def test_datasets_and_targets_are_apart_and_a_case_met_by_two_targets_is_one_case():
     results = [result(c, scored(1, True), dataset=d, target=t) for d in "ab" for c in range(3) for t in "xy"]
     found = summarise(run(*results))

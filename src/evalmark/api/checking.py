@@ -75,7 +75,7 @@ def refuse(faults: Iterable[str]) -> None:
     Raises:
         ConfigError: there was at least one.
     """
-    if found := list(faults):
+    if found := list(dict.fromkeys(faults)):  # the same judge may be named for several metrics
         raise ConfigError.of(found)
 
 

@@ -88,9 +88,15 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     finally:
         await door.close()
         more = bound.embedder.notes() if bound.embedder is not None else ()
-        notes = (*said, *more, *door.meter.notes(), *_notes(outcome))
+        notes = (*said, *more, *door.meter.notes(), *_unmatched(reading), *_notes(outcome))
         ledger.finish(replace(_ended(run, outcome, reading.rows, notes), spending=_spent(door, ledger, run)))
     return ledger.run(run.id)
+
+
+def _unmatched(reading: Reading) -> tuple[str, ...]:
+    """What to say of conditions that no case fits."""
+    left_out = reading.conduct.only is not None and not reading.rows.total()
+    return ("No case fits the conditions that were given.",) if left_out else ()
 
 
 def _sent_again(ledger: Ledger, run: Run, conduct: Conduct) -> tuple[str, ...]:

@@ -104,7 +104,8 @@ async def evaluate_async(
 def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, settings: Settings) -> Plan:
     here = Path.cwd()
     models = Models(settings=settings)
-    judges = _judges(options.get("judge", settings.judge))
+    judge = options.get("judge")
+    judges = _judges(settings.judge if judge is None else judge)
     asked: list[Asked] = []
     for wanted in scorers:
         one = ask(wanted, "scorers", (here,))

@@ -24,6 +24,8 @@ LETTERS_A_TOKEN = 4
 """Of English text; other languages and code have fewer."""
 USUAL_REPLY = 150
 """Tokens of a reply where no recorded one tells."""
+MOST_RUNS, MOST_ASKED = 100, 5
+"""Of so many runs, those of the same suite and target, but no more than so many, may know the answers."""
 UNKNOWN_ANSWER = "x" * 400
 """Stands for an answer that nobody knows yet."""
 
@@ -128,7 +130,7 @@ class _Seeing:
     def __init__(self, plan: Plan, conduct: Conduct) -> None:
         self.plan, self.conduct = plan, conduct
         self.journal = conduct.ledger.journal()
-        self.earlier = self._earlier_run()
+        self.earlier = self._earlier_runs()
         self.tallies: dict[str, _Tally] = {}
         self.seen: set[str] = set()
         self.metrics: list[MetricForecast] = []
@@ -177,8 +179,9 @@ class _Seeing:
     def _notes(self) -> Iterator[str]:
         if not self.plan.chat_models:
             return
-        if self.earlier is not None:
-            yield f"The answers are those of {self.earlier.id}; where the target answers otherwise now, judges are asked anew."
+        if self.earlier:
+            where = self.earlier[0].id if len(self.earlier) == 1 else f"{self.earlier[0].id} and runs before it"
+            yield f"The answers are those of {where}; where the target answers otherwise now, judges are asked anew."
         if self.guessed:
             yield f"Not known yet: {count(self.guessed, 'answer')}; judges of these are counted as asked anew."
         if self.conduct.settings.replay in ("off", "record"):
@@ -198,24 +201,26 @@ class _Seeing:
             return _Foreseen(self, replace(target, model=self._weighing(target.model)), {})
         return _Foreseen(self, None, self._known(source.info.name, mode))
 
-    def _earlier_run(self) -> Run | None:
-        """The newest run of the same suite and target, whose answers are likely to be given again."""
+    def _earlier_runs(self) -> list[Run]:
+        """The newest runs of the same suite and target, whose answers are likely to be given again."""
         if (
             isinstance(self.plan.target, (Given, ModelTarget))
             or self.plan.kept is not None
             or not self.plan.chat_models
         ):
-            return None
+            return []
         same = (self.plan.suite, self.plan.target.name)
-        return next((run for run in self.conduct.ledger.runs(100) if (run.suite, run.target) == same), None)
+        return [run for run in self.conduct.ledger.runs(MOST_RUNS) if (run.suite, run.target) == same][:MOST_ASKED]
 
     def _known(self, dataset: str, mode: Mode) -> Known:
-        results: Sequence[Result] = [] if self.earlier is None else list(self.earlier.results)
-        return {
-            (r.trial.case.id, canonical(r.trial.case.input), r.trial.repeat): r.output
-            for r in results
-            if (r.trial.dataset, r.trial.mode) == (dataset, mode) and r.output.error is None
-        }
+        """The answers of these runs, of each case the newest; a run may have been stopped, or of a few cases."""
+        known: dict[tuple[str, str, int], Output] = {}
+        for run in self.earlier:
+            for r in run.results:
+                if (r.trial.dataset, r.trial.mode) == (dataset, mode) and r.output.error is None:
+                    case = r.trial.case
+                    known.setdefault((case.id, canonical(case.input), r.trial.repeat), r.output)
+        return known
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedd
             judges conversations and the run has none.
     """
     run = wanted.run
+    if not settings.judge:  # whoever judged before judges again, where nobody else is named
+        settings = replace(settings, judge=tuple(dict.fromkeys(m.judge for m in run.metrics if m.judge)))
     if wanted.metrics:
         plan = _of_metrics(wanted, settings, load)
     else:

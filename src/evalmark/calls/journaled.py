@@ -32,6 +32,7 @@ class Journaled:
             reply = await self._model(request)
         except ModelCallError as error:
             await self._keep(self._call(request, error=_told(error)))
+            error.key = request.kept_as
             raise
         except RunStoppedError as stopped:
             if isinstance(last := stopped.__cause__, ModelCallError):  # it came back, with what ends the run

@@ -101,8 +101,8 @@ class Replayed:
         asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
         return (
             f"{self.name}: {_first_words(request)!r} is not recorded: the journal has no reply {asked} under the key "
-            f"{request.kept_as}, and strict replay sends nothing. Run once with --replay auto, and commit what "
-            "`evalmark cache export` writes."
+            f"{request.kept_as} for {self.identity}, and strict replay sends nothing. Run once with --replay auto at "
+            "the same address, and commit what `evalmark cache export` writes."
         )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from evalmark.values import Run
 
 INTERRUPTED = 130
+_BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 STOPPED = 3
 
 
@@ -76,7 +78,8 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
         complain(f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
         return INTERRUPTED
     if run.status == "stopped":
-        complain(f"Stopped; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
+        again = _BUDGET.sub(r"\1 MORE", show.again)  # with the same budget it would stop at once
+        complain(f"Stopped; nothing that was found is lost. Go on with: {again} --resume {run.id}\n")
         return verdict.exit_code if verdict.exit_code == 1 else STOPPED
     return verdict.exit_code
 

@@ -124,8 +124,14 @@ def given(context: typer.Context) -> dict[str, Any]:
     }
 
 
-SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model"}
-"""Flags that stand for a setting, which has a variable already."""
+def conditions(given: list[str] | None) -> list[str]:
+    """What `--filter` says, else its variable, where conditions stand between commas: patterns may hold spaces."""
+    said = os.environ.get("EVALMARK_FILTER", "")
+    return given or [condition.strip() for condition in said.split(",") if condition.strip()]
+
+
+SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model", "filter"}
+"""Flags whose variable is read by us: those of settings, and conditions."""
 
 
 def with_variables(command: Any) -> Any:

@@ -43,7 +43,8 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     """
     settings = flags.settings(**flags.given(context))
     overrides = api.Overrides(target=target, repeat=repeat, judges=tuple(judge or ()))
-    only = cases.parse_filter(filter) if filter else None
+    conditions = flags.conditions(filter)
+    only = cases.parse_filter(conditions) if conditions else None
     with _ledger(settings.store) as ledger:
         conduct = api.Conduct(ledger=ledger, settings=settings, limit=limit, only=only)
         for path in files:

@@ -66,7 +66,7 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     wanted = api.Rescore(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
     with Progress(quiet=quiet) as progress:
         plan = api.plan_rescore(wanted, settings, progress.loading)
-    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=filter or ())
+    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
     others = [word for word in context.obj[1:] if word != run]
     show = replace(show, resume=resume, again=once_more(["rescore", earlier.id, *others]))
     raise typer.Exit(carry_out(plan, settings, show))

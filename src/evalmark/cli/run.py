@@ -66,7 +66,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     )
     with Progress(quiet=quiet) as progress:
         plans = [api.plan_suite(path, settings, overrides, progress.loading) for path in files]
-    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=filter or ())
+    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
     show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
     codes: list[int] = []
     for path, plan in zip(files, plans, strict=True):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar, cast
 
-from evalmark.errors import RunStoppedError
+from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.roles import Scorer, Target
 from evalmark.values import Case, Output, Score
 
@@ -37,7 +37,7 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
     except (KeyboardInterrupt, GeneratorExit, RunStoppedError):
         raise
     except BaseException as error:  # noqa: BLE001  foreign code: the target
-        return Output(error=describe(error), seconds=time.perf_counter() - started)
+        return Output(error=describe(error), seconds=time.perf_counter() - started, metadata=_where_kept(error))
     return output
 
 
@@ -74,8 +74,13 @@ async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None)
     except (KeyboardInterrupt, GeneratorExit, RunStoppedError):
         raise
     except BaseException as error:  # noqa: BLE001  foreign code: the scorer
-        reason = describe(error)
+        return (Score(name=scorer.name, status="error", reason=describe(error), detail=_where_kept(error)),)
     return (Score(name=scorer.name, status="error", reason=reason),)
+
+
+def _where_kept(error: BaseException) -> dict[str, list[str]]:
+    """Where a model call that failed can be looked at."""
+    return {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
 
 
 class TimeLimitError(Exception):

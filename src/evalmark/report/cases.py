@@ -35,7 +35,9 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
 
 def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
     """The trials to look at first, each in a few lines."""
-    shown_results = summary.worst[: look.worst]
+    is_judged = any(metric.judge for metric in run.metrics)  # then the worst verdicts name those that cannot fail
+    worst = [result for result in summary.worst if not (is_judged and result.verdict == "ungated")]
+    shown_results = worst[: look.worst]
     if not shown_results:
         return []
     metrics = wording.metrics_of(run)

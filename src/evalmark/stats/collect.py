@@ -130,7 +130,8 @@ def _tally(parts: Sequence[_Trials], level: float) -> Tally:
 
 
 def _flips(trials: _Trials) -> int:
-    pairs = sorted(set(zip(trials.cases, trials.verdicts, strict=True)))
+    # An error is no verdict: a case that passed once and broke once has not flipped.
+    pairs = sorted({pair for pair in zip(trials.cases, trials.verdicts, strict=True) if pair[1] < 2})
     return sum(len(list(group)) > 1 for _, group in groupby(pairs, key=itemgetter(0)))
 
 

@@ -36,11 +36,22 @@ class Request:
     @cached_property
     def texts(self) -> tuple[str, str, str, str]:
         """The canonical JSON of messages, schema, settings and logprobs: made once, for the key and for the journal."""
-        return canonical(self.messages), canonical(self.schema), canonical(self.settings), canonical(self.logprobs)
+        return (
+            canonical(self.messages),
+            canonical(self.schema),
+            canonical(_meant(self.settings)),
+            canonical(self.logprobs),
+        )
 
     def key(self, identity: str, repeat: int = 0, use: int = 0) -> str:
         """The key of this request in the journal: who is asked, what, for the which repeat, for the which time in a trial."""
         return f"{fingerprint(KEY_VERSION, identity, self.hash)}-{repeat}-{use}"
+
+
+def _meant(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings as they reach the provider: without those that say nothing, and 1.0 is 1."""
+    said = ((name, value) for name, value in settings.items() if value is not None)
+    return {name: int(value) if type(value) is float and value.is_integer() else value for name, value in said}
 
 
 class Token(NamedTuple):
