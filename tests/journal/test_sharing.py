@@ -19,7 +19,8 @@ def test_processes_that_ask_at_once_lose_no_call_and_pay_for_their_own(path):
     with open_store(path) as store:
         assert store.check().sound
         assert all(find(store, key(n)) == call(n) for n in range(starts[-1] + sample.COUNT))
-        assert [store.spending(f"run-{n}")[0].calls for n in range(RUNS)] == asked
+        # One that came late may have found all of its calls, and spent nothing.
+        assert [sum(spent.calls for spent in store.spending(f"run-{n}")) for n in range(RUNS)] == asked
         assert [store.interrupted_calls(f"run-{n}") for n in range(RUNS)] == [0] * RUNS
         assert sum(asked) >= store.check().calls
 
