@@ -1,5 +1,6 @@
 """Calls that depend on nothing but a number."""
 
+import json
 from dataclasses import replace
 
 from evalmark.values import Attempt, Call, Reply, Request, Turn, Usage
@@ -15,6 +16,11 @@ def request(number: int) -> Request:
         messages=(Turn(role="system", content="Answer."), Turn(role="user", content=f"What is {number} squared?")),
         settings={"temperature": 0},
     )
+
+
+def as_meant(asked: Request) -> Request:
+    """The request as the journal keeps it: without settings that say nothing."""
+    return replace(asked, settings=json.loads(asked.texts[2]))
 
 
 def key(number: int, identity: str = IDENTITY) -> str:

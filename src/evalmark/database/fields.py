@@ -81,11 +81,13 @@ def read(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
     Raises:
         ValueError: the data has another form.
     """
-    found = an_object(data)
-    if unknown := found.keys() - spec.keys():
-        raise ValueError(f"an unknown field {sorted(unknown)[0]!r}")
+    fields = {}
+    for name, item in an_object(data).items():
+        if name not in spec:
+            raise ValueError(f"an unknown field {name!r}")
+        fields[name] = spec[name].read(item)
     try:
-        return kind(**{name: spec[name].read(item) for name, item in found.items()})
+        return kind(**fields)
     except TypeError as missing:
         raise ValueError(str(missing)) from missing
 
@@ -185,10 +187,11 @@ def _kept_call(call: Any) -> dict[str, Any]:
 
 def _checked(kind: type | tuple[type, ...], what: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        if not isinstance(value, kind) or (numbers and isinstance(value, bool)):
             raise ValueError(f"{type(value).__name__} in the place of {what}")
         return value
 
+    numbers = kind not in (bool, str, dict, list)  # Python takes a truth value for a number
     return check
 
 

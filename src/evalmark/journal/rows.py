@@ -98,7 +98,7 @@ def decode_call(row: CallRow) -> Call:
 
 
 def _written(request: Request) -> str:
-    """The request as `filled` gives it, put together from texts that its key was made of."""
+    """The request as JSON, put together from the texts that its key was made of."""
     messages, schema, settings, logprobs = request.texts
     wanted = "" if request.schema is None else f'"schema":{schema},'
     return f'{{"messages":{messages},{wanted}"settings":{settings},"logprobs":{logprobs}}}'
