@@ -85,6 +85,17 @@ def test_a_kill_at_every_write_loses_no_call(doomed, changes, tmp_path, how):  #
     assert at > changes / 2
 
 
+def test_a_call_is_on_the_disk_before_it_is_acknowledged_many_share_a_sync_and_a_note_needs_none(doomed, tmp_path):  # noqa: F811
+    """A kill cannot show this: what a dead process has written is kept by the system, unlike after a power cut."""
+    told = doomed.do("count_syncs_of_calls", tmp_path)
+    assert told["error"] is None
+    note, call_, second_note, many, result = told["syncs"]
+    assert (note, second_note) == (0, 0)
+    assert call_ >= 1
+    assert result >= 1, "after a note, commits wait for the disk again"
+    assert 1 <= many <= 20
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_five_kills_in_a_row_lose_no_call_and_count_every_lost_request_once(doomed, tmp_path, seed):  # noqa: F811
     choose = random.Random(seed)  # noqa: S311

@@ -5,6 +5,7 @@ results were acknowledged; `at` and `how` say where the disk fails.
 """
 
 import asyncio
+import contextlib
 import ctypes
 import json
 import os
@@ -116,8 +117,9 @@ def without_shared_memory(path: Path, say) -> None:
     say("notes", notes)
 
 
-def count_syncs(path: Path, say) -> None:
-    """How often the log reaches the disk before each of three batches is acknowledged."""
+@contextlib.contextmanager
+def counted_syncs():
+    """The names of the files that reach the disk, one for each time."""
     plain = apsw.vfs_names()[0]
     synced: list[str] = []
 
@@ -138,8 +140,16 @@ def count_syncs(path: Path, say) -> None:
             return File(name, flags)
 
     layer = Layer()
+    try:
+        yield synced
+    finally:
+        layer.unregister()
+
+
+def count_syncs(path: Path, say) -> None:
+    """How often the log reaches the disk before each of three batches is acknowledged."""
     counts = []
-    with open_store(path) as store:
+    with counted_syncs() as synced, open_store(path) as store:
         store.start(sample.run())
         for number in range(3):
             synced.clear()
@@ -147,10 +157,36 @@ def count_syncs(path: Path, say) -> None:
             asyncio.run(store.sink(sample.run().id).write([sample.answered(trial) for trial in trials]))
             counts.append(synced.count("evalmark.db-wal"))
     say("syncs", counts)
-    layer.unregister()
 
 
-JOBS = {job.__name__: job for job in (go_on, ask, open_it, migrate, look, touch, without_shared_memory, count_syncs)}
+def count_syncs_of_calls(path: Path, say) -> None:
+    """How often the log reaches the disk for a note, a call, a note again, 50 calls at once, and a result."""
+    with counted_syncs() as synced, open_store(path) as store:
+        store.start(sample.run())
+        journal, sink = store.journal(sample.run().id), store.sink(sample.run().id)
+
+        async def many() -> None:
+            await asyncio.gather(*(journal.keep(calls.call(number)) for number in range(10, 60)))
+
+        counts = []
+        (trial,) = sample.trials([sample.case(1)])
+        for act in (
+            lambda: journal.sending(calls.key(1)),
+            lambda: journal.keep(calls.call(1)),
+            lambda: journal.sending(calls.key(2)),
+            many,
+            lambda: sink.write([sample.answered(trial)]),
+        ):
+            synced.clear()
+            asyncio.run(act())
+            counts.append(synced.count("evalmark.db-wal"))
+    say("syncs", counts)
+
+
+JOBS = {
+    job.__name__: job
+    for job in (go_on, ask, open_it, migrate, look, touch, without_shared_memory, count_syncs, count_syncs_of_calls)
+}
 
 
 def child(job: dict, out: int) -> None:
