@@ -7,6 +7,7 @@ import pytest
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import Criteria
 from evalmark.quality import Guard, improve_answer, improve_answer_async
+from evalmark.scorers import AnswerHallucination
 from evalmark.scoring import as_scorer
 from evalmark.testing.scripted import Finish, Refusal, ScriptedServer, Status
 from evalmark.values import Reply, Request, Turn
@@ -79,6 +80,18 @@ def test_a_named_judge_is_asked_for_every_answer(server, monkeypatch, handed):
     assert guard(QUESTION, POOR).passed
     assert guard.wrap(lambda question: POOR, verdicts=True)(QUESTION).passed
     assert server.count == 2
+
+
+@pytest.mark.parametrize("handed", [True, False], ids=["named to the guard", "named in the environment"])
+def test_an_embedding_model_behind_a_server_is_asked(server, monkeypatch, handed):
+    server.answer = None
+    if not handed:
+        monkeypatch.setenv("EVALMARK_EMBEDDINGS", "openai/any-vectors")
+    check = as_scorer(AnswerHallucination(), threshold=0.5)
+    guard = Guard([check], embeddings="openai/any-vectors" if handed else None)
+    assert guard(QUESTION, "Ida Holm built it.", ["Ida Holm built it."]).passed
+    assert not guard(QUESTION, "Ida Holm built it.", ["Ferries leave every hour."]).passed
+    assert {said.kind for said in server.requests} == {"embeddings"}
 
 
 @pytest.mark.parametrize("code", [400, 401, 500])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark import api
+from evalmark.api.models import Models
 from evalmark.api.plan import ask
 from evalmark.engine import judge
 from evalmark.errors import ConfigError, ModelError, RunStoppedError
@@ -51,8 +52,8 @@ class Checks:
     @asynccontextmanager
     async def _ready(self) -> AsyncIterator[tuple[BoundScorer, ...]]:
         wants = any(bound.needs_embedder for bound in self.bound)
-        shared = CachedEmbedder(_embedder(self.embeddings)) if wants else None
-        async with _opened(self.judge) as model:
+        async with _embedder(self.embeddings, wanted=wants) as embedder, _opened(self.judge) as model:
+            shared = None if embedder is None else CachedEmbedder(embedder)
             yield tuple(_with_models(bound, shared, model) for bound in self.bound)
 
 
@@ -96,11 +97,18 @@ async def _opened(wanted: Judge) -> AsyncIterator[ChatModel | None]:
         yield model
 
 
-def _embedder(wanted: Embeddings) -> Embedder:
-    if wanted is not None and not isinstance(wanted, str):
-        return as_embedder(wanted)
+@asynccontextmanager
+async def _embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Embedder | None]:
+    """The embedding model, if one is wanted; connections to one behind a server are closed again."""
+    if not wanted or (named is not None and not isinstance(named, str)):
+        yield as_embedder(named) if wanted else None
+        return
     settings = load(os.environ, Path.cwd())
-    return _loaded(wanted or settings.embeddings, settings, Path.cwd())
+    name, opened = named or settings.embeddings, Models(settings=settings)
+    try:
+        yield opened.embedder(name) or _loaded(name, settings, Path.cwd())
+    finally:
+        await opened.close()
 
 
 @lru_cache(maxsize=2)

@@ -62,7 +62,8 @@ class Guard:
     fail_open: bool = False
     """Let pass what a check cannot judge, or breaks on; otherwise that counts as not passed."""
     embeddings: Embeddings = None
-    """The embedding model of the checks that ask for one; loaded at the first answer and kept for the next."""
+    """The embedding model of the checks that ask for one; loaded at the first answer and kept for the next.
+    One behind a server is opened and closed with each answer."""
     judge: Judge = None
     """The chat model of the checks that ask for one. One that is named is opened and closed with each answer."""
     timeout: float | None = None
