@@ -104,15 +104,15 @@ def _kept(reading: Reading, run: Run) -> Iterator[Answered | Conversation]:
     """The outputs of an earlier run, to be judged anew."""
     for mode in reading.plan.modes:
         for dataset in run.datasets:
-            found = _of(reading, run, dataset.name, mode)
             if mode == "single":
-                yield from found
+                yield from (item for item in _of(reading, run, dataset.name, mode) if isinstance(item, Answered))
             else:
                 for repeat in range(run.repeat):
                     yield Conversation(turns=_of(reading, run, dataset.name, mode, repeat))
 
 
-def _of(reading: Reading, run: Run, dataset: str, mode: Mode, repeat: int | None = None) -> Iterator[Answered]:
+def _of(reading: Reading, run: Run, dataset: str, mode: Mode, repeat: int | None = None) -> Iterator[Answered | Said]:
+    """What a dataset's rows were answered; what is not to be judged is there for the turns that build on it."""
     for result in run.results:
         trial = result.trial
         if (trial.dataset, trial.mode) != (dataset, mode) or repeat not in (None, trial.repeat):
@@ -121,3 +121,5 @@ def _of(reading: Reading, run: Run, dataset: str, mode: Mode, repeat: int | None
         reading.rows[dataset] += wanted and trial.repeat == 0 and mode == reading.plan.modes[0]
         if not reading.recorded(trial) and wanted:
             yield Answered(trial=trial, output=result.output)
+        else:
+            yield Said(case=trial.case, output=result.output)

@@ -1,0 +1,63 @@
+"""Outputs of an earlier run, judged anew: conversations are judged as they went."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from evalmark.api import Conduct, execute
+from evalmark.api.plan import Asked, Plan, Source
+from evalmark.store import open_store
+from evalmark.targets import as_target
+from evalmark.values import Case, DatasetInfo
+
+ROWS = [Case(id=f"{number}", input=f"question {number}") for number in range(4)]
+
+
+class Before:
+    """How much was said before the turn."""
+
+    needs_history = True
+    name = "before"
+
+    def __call__(self, case):
+        return len(case.history)
+
+
+def answer(question):
+    return f"the answer to {question}"
+
+
+PLAN = Plan(
+    name="talk",
+    sources=(Source(info=DatasetInfo(name="talk"), read=lambda note: iter(ROWS)),),
+    target=as_target(answer),
+    asked=(Asked(scorer=Before()),),
+)
+
+
+def carried_out(plan, store, **how):
+    """The run, and what was said before each of its turns."""
+    run = asyncio.run(execute(plan, Conduct(ledger=store, **how)))
+    return run, {result.trial.case.id: result.scores[0].raw for result in run.results}
+
+
+@pytest.fixture
+def store(world):
+    with open_store(world / "s.db") as store:
+        yield store
+
+
+def test_a_rescored_conversation_that_is_taken_up_again_knows_all_that_was_said(store):
+    earlier, said = carried_out(PLAN, store)
+    assert said == {"0": 0, "1": 2, "2": 4, "3": 6}
+    again = replace(PLAN, kept=earlier)
+    begun, first = carried_out(again, store, limit=2)
+    assert first == {"0": 0, "1": 2}
+    assert carried_out(again, store, resume=begun.id)[1] == said
+
+
+def test_some_turns_of_a_rescored_conversation_are_judged_with_those_before_them(store):
+    earlier, _ = carried_out(PLAN, store)
+    only_the_last = {"only": lambda case, dataset: case.id == "3"}
+    assert carried_out(replace(PLAN, kept=earlier), store, **only_the_last)[1] == {"3": 6}
