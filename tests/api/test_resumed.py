@@ -47,3 +47,42 @@ def test_a_run_is_not_taken_up_by_a_judge_with_other_settings(world):
             asyncio.run(execute(plan([], temperature=1), Conduct(ledger=store, resume=broken.id)))
         again = plan([{"pass": True}], temperature=0)
         assert asyncio.run(execute(again, Conduct(ledger=store, resume=broken.id))).status == "complete"
+
+
+class Chat:
+    """Remembers the conversation by itself."""
+
+    def __init__(self):
+        self.heard = []
+
+    def __call__(self, question):
+        self.heard.append(question)
+        return " ".join(self.heard)
+
+
+class Before:
+    """How much was said before the turn."""
+
+    needs_history = True
+    name = "before"
+
+    def __call__(self, case):
+        return len(case.history)
+
+
+@pytest.mark.parametrize("done", [0, 1, 3])
+def test_an_object_that_remembers_hears_again_what_was_said_before_the_break(world, done):
+    rows = [Case(id=f"{number}", input=f"q{number}") for number in range(4)]
+    talk = Plan(
+        name="talk",
+        sources=(Source(info=DatasetInfo(name="talk"), read=lambda note: iter(rows)),),
+        target=as_target(Chat),
+        asked=(Asked(scorer=Before()),),
+        repeat=2,
+    )
+    with open_store(world / "s.db") as store:
+        part = asyncio.run(execute(talk, Conduct(ledger=store, only=lambda case, dataset: int(case.id) < done)))
+        whole = asyncio.run(execute(talk, Conduct(ledger=store, resume=part.id)))
+        said = {(r.trial.repeat, r.trial.position): (r.output.value, r.scores[0].raw) for r in whole.results}
+    expected = ["q0", "q0 q1", "q0 q1 q2", "q0 q1 q2 q3"]
+    assert said == {(repeat, n): (text, 2 * n) for repeat in range(2) for n, text in enumerate(expected)}

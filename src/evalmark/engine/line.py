@@ -174,17 +174,33 @@ class _Line:
         """Ask the turns in order, each with those before it as its history."""
         target = anew(self.work.target)
         history: tuple[Turn, ...] = ()
+        missed: list[Case] = []
         for item in conversation.turns:
             if isinstance(item, Result):
                 await self.done.put(item)
             elif isinstance(item, Said):
+                if target is not self.work.target:  # it remembers by itself
+                    missed.append(_after(history, item.case))
                 history += _turns(item.case, item.output)
             else:
                 asked = item.trial.case if isinstance(item, Answered) else item.case
-                case = replace(asked, history=asked.history + history)
-                if (output := await self._ask(item, case, target)) is None:
+                if isinstance(item, Trial):
+                    await self._remind(target, missed, item.repeat)
+                if (output := await self._ask(item, _after(history, asked), target)) is None:
                     return
                 history += _turns(asked, output)
+
+    async def _remind(self, target: Target, missed: list[Case], repeat: int) -> None:
+        """Have a target that remembers hear again what earlier passes asked of it: the object that heard it is gone.
+
+        What it says this time is of no use, since those turns are recorded.
+        """
+        while missed and not self.stop.is_set():
+            with counting(Uses(repeat)):
+                try:
+                    await answer(target, missed.pop(0), self.limits.timeout)
+                except RunStoppedError as reason:
+                    self._end(reason)
 
     async def _ask(self, item: Trial | Answered, case: Case, target: Target) -> Output | None:
         """The target's answer, on its way to the scorers; None when the line is to stop."""
@@ -245,6 +261,11 @@ def anew(target: Target) -> Target:
     begin = getattr(target, "anew", None)
     begun: Target = begin() if callable(begin) else target
     return begun
+
+
+def _after(history: tuple[Turn, ...], case: Case) -> Case:
+    """The case as the next turn."""
+    return replace(case, history=case.history + history)
 
 
 def _turns(case: Case, output: Output) -> tuple[Turn, ...]:
