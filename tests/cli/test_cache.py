@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -129,6 +130,33 @@ def test_recordings_go_to_a_file_and_into_another_store(evalmark, recorded):
     assert evalmark("cache", "import", "out.jsonl", "--store", "b.db").out == (
         "out.jsonl: 0 calls added, 3 known before\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        pytest.param(STORE, "something else than recorded calls", id="the store itself"),
+        pytest.param("suite.yaml", "something else than recorded calls", id="a file of the user's"),
+        pytest.param("link.jsonl", "something else than recorded calls", id="a link to one"),
+        pytest.param("pipe", "something else than recorded calls", id="a pipe, which is not opened"),
+        pytest.param(".", "this is a folder", id="a folder"),
+    ],
+)
+def test_an_export_takes_the_place_of_recordings_alone(evalmark, recorded, there, said):
+    (recorded / "suite.yaml").write_text("datasets: rows.jsonl\n")
+    (recorded / "link.jsonl").symlink_to("suite.yaml")
+    os.mkfifo(recorded / "pipe")
+    refused = evalmark("cache", "export", there)
+    assert (refused.code, said in refused.err) == (2, True), refused.text
+    assert (recorded / "suite.yaml").read_text() == "datasets: rows.jsonl\n"
+    assert left() == 4
+
+
+def test_an_export_takes_the_place_of_an_older_one(evalmark, recorded):
+    for file in ("new.jsonl", "empty.jsonl", "new.jsonl"):
+        (recorded / "empty.jsonl").touch()
+        assert evalmark("cache", "export", file).code == 0
+    assert (recorded / "new.jsonl").read_bytes() == (recorded / "empty.jsonl").read_bytes()
 
 
 def test_the_calls_of_a_run_are_exported(evalmark, recorded):

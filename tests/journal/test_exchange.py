@@ -260,12 +260,12 @@ def test_a_full_store_takes_no_half_of_a_file(file, tmp_path):
 
 def test_an_export_that_cannot_be_written_leaves_the_older_file_as_it_was(recorded, tmp_path, path):
     (tmp_path / "folder").mkdir()
-    with pytest.raises(StoreError, match="folder: the recordings cannot be written there"):
+    with pytest.raises(StoreError, match="folder: this is a folder; name a file in it"):
         recorded.export_calls(tmp_path / "folder")
     with pytest.raises(StoreError, match="cannot be written there: No such file"):
         recorded.export_calls(tmp_path / "none" / "out.jsonl")
     target = tmp_path / "out.jsonl"
-    target.write_text("older")
+    target.write_text(HEAD)
     import apsw
 
     db = apsw.Connection(str(path))
@@ -273,7 +273,7 @@ def test_an_export_that_cannot_be_written_leaves_the_older_file_as_it_was(record
     db.close()
     with pytest.raises(StoreError, match=r"the recorded call .* is damaged"):
         recorded.export_calls(target)
-    assert target.read_text() == "older"
+    assert target.read_text() == HEAD
     assert sorted(file.name for file in tmp_path.iterdir()) == [".evalmark", "folder", "out.jsonl"]
 
 

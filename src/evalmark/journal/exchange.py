@@ -53,8 +53,9 @@ def write_calls(path: Path, calls: Iterable[Call]) -> int:
     """Write a file of calls by way of a neighbour that takes its place once it is on the disk; gives how many.
 
     Raises:
-        StoreError: it cannot be written; an older file is as it was.
+        StoreError: it cannot be written, or something else than recordings stands there; an older file is as it was.
     """
+    _refuse_other(path)
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:
         try:
@@ -69,6 +70,27 @@ def write_calls(path: Path, calls: Iterable[Call]) -> int:
     except OSError as error:
         raise StoreError(f"{path}: the recordings cannot be written there: {error.strerror or error}.") from error
     return count - 1
+
+
+def _refuse_other(path: Path) -> None:
+    """Recordings take the place of recordings alone: never that of a suite, a device, or the very store.
+
+    Raises:
+        StoreError: something else stands there.
+    """
+    start = f'{{"format":"{FORMAT}"'.encode()
+    try:
+        if path.is_dir():
+            raise StoreError(f"{path}: this is a folder; name a file in it.")
+        if not path.exists():
+            return
+        if path.is_file():  # a pipe is not opened: nobody may be at its other end
+            with path.open("rb") as stream:
+                if stream.read(len(start)) in (b"", start):
+                    return
+    except OSError as error:
+        raise StoreError(f"{path}: the recordings cannot be written there: {error.strerror or error}.") from error
+    raise StoreError(f"{path}: something else than recorded calls stands there and stays; name another file.")
 
 
 def read_calls(path: Path) -> list[CallRow]:
