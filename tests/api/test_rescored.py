@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from evalmark import evaluate
 from evalmark.api import Conduct, execute
 from evalmark.api.plan import Asked, Plan, Source
 from evalmark.store import open_store
@@ -61,3 +62,16 @@ def test_some_turns_of_a_rescored_conversation_are_judged_with_those_before_them
     earlier, _ = carried_out(PLAN, store)
     only_the_last = {"only": lambda case, dataset: case.id == "3"}
     assert carried_out(replace(PLAN, kept=earlier), store, **only_the_last)[1] == {"3": 6}
+
+
+def test_the_results_of_both_modes_stand_in_one_order_wherever_a_run_is_kept(world):
+    def short(output):
+        return len(output) < 99
+
+    def order(run):
+        return [(result.trial.position, result.trial.mode) for result in run.results]
+
+    in_memory = evaluate(ROWS, answer, [short, Before()], store=None)
+    handed_back = evaluate(ROWS, answer, [short, Before()], store=world / "both.db")
+    with open_store(world / "both.db", read_only=True) as store:
+        assert order(in_memory) == order(handed_back) == order(store.run("last"))

@@ -40,9 +40,9 @@ def with_results(run: Run, results: Iterable[Result]) -> Run:
     """The run with these results in the order that every report has them in."""
     order = {info.name: number for number, info in enumerate(run.datasets)}
 
-    def place(result: Result) -> tuple[int, int, int]:
+    def place(result: Result) -> tuple[int, int, int, str]:
         trial: Trial = result.trial
-        return order[trial.dataset], trial.position, trial.repeat
+        return order[trial.dataset], trial.position, trial.repeat, trial.mode
 
     return replace(run, results=tuple(sorted(results, key=place)))
 
