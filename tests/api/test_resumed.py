@@ -1,11 +1,12 @@
 """A run that is taken up again: what its calls came to in all passes."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from evalmark.api import Conduct, execute
-from evalmark.api.models import Configured
+from evalmark.api.models import Configured, Models
 from evalmark.api.plan import Asked, Plan, Source
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import ClosedQA
@@ -86,3 +87,14 @@ def test_an_object_that_remembers_hears_again_what_was_said_before_the_break(wor
         said = {(r.trial.repeat, r.trial.position): (r.output.value, r.scores[0].raw) for r in whole.results}
     expected = ["q0", "q0 q1", "q0 q1 q2", "q0 q1 q2 q3"]
     assert said == {(repeat, n): (text, 2 * n) for repeat in range(2) for n, text in enumerate(expected)}
+
+
+def test_a_run_is_whole_when_connections_cannot_be_closed(world):
+    class Stubborn(Models):
+        async def close(self):
+            raise OSError("the provider's own library broke")
+
+    with open_store(world / "s.db") as store:
+        with pytest.raises(OSError, match="own library"):
+            asyncio.run(execute(replace(plan([{"pass": True}]), models=Stubborn()), Conduct(ledger=store)))
+        assert store.run("last").status == "complete"

@@ -86,10 +86,12 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     try:
         outcome = await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
     finally:
-        await door.close()
         more = bound.embedder.notes() if bound.embedder is not None else ()
         notes = (*said, *more, *door.meter.notes(), *_unmatched(reading), *_notes(outcome))
-        ledger.finish(replace(_ended(run, outcome, reading.rows, notes), spending=_spent(door, ledger, run)))
+        try:
+            ledger.finish(replace(_ended(run, outcome, reading.rows, notes), spending=_spent(door, ledger, run)))
+        finally:  # last, since the SDK of a provider may break on it
+            await door.close()
     return ledger.run(run.id)
 
 
