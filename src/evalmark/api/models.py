@@ -167,7 +167,8 @@ class Door:
 
     def _throttle(self, model: ChatModel) -> "Throttle":
         endpoint = self._models.endpoint(model)
-        where = model.identity if endpoint is None else endpoint.host
+        # Where pydantic-ai asks a model only it knows, so each has a gate of its own.
+        where = endpoint.host if endpoint is not None and endpoint.base_url else model.identity
         if where not in self._throttles:
             self._throttles[where] = self._models.throttle()
         return self._throttles[where]
