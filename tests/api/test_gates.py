@@ -1,0 +1,51 @@
+"""Which models of a run share a gate."""
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from evalmark.api.models import Door, Models
+from evalmark.errors import ModelCallError, RunStoppedError
+from evalmark.providers import find_endpoint
+from evalmark.testing.chat import ScriptedModel
+from evalmark.values import Request, Turn
+
+ENVIRON = {"OPENAI_API_KEY": "sk-test"}
+QUESTION = Request(messages=(Turn(role="user", content="?"),))
+
+
+@dataclass(frozen=True)
+class Named:
+    """A model under a name that leads to an endpoint; nothing is sent."""
+
+    name: str
+    says: ScriptedModel = field(default_factory=lambda: ScriptedModel(["yes"]))
+
+    @property
+    def identity(self):
+        return find_endpoint(self.name, ENVIRON, {}).identity
+
+    async def __call__(self, request):
+        return await self.says(request)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_stopped"),
+    [
+        pytest.param("openai/one", "openai/two", True, id="two models at one address"),
+        pytest.param("openai/one", "mistral/two", False, id="two addresses"),
+        pytest.param("pydantic-ai/bedrock:one", "pydantic-ai/cohere:two", False, id="addresses that nobody knows"),
+    ],
+)
+def test_an_endpoint_that_is_closed_is_closed_for_its_own_models(first, second, is_stopped):
+    door = Door(Models(environ=ENVIRON), None)
+    wrong_key = ScriptedModel([ModelCallError("answered 401.", fault="closed")])
+
+    async def ask():
+        with pytest.raises(RunStoppedError):
+            await door(Named(first, wrong_key))(QUESTION)
+        return await asyncio.gather(door(Named(second))(QUESTION), return_exceptions=True)
+
+    (found,) = asyncio.run(ask())
+    assert isinstance(found, RunStoppedError) is is_stopped
