@@ -202,6 +202,7 @@ def test_a_server_that_takes_few_texts_gets_few(status):
     with ScriptedServer(answer) as server:
         vectors = embedded(server.url, texts)
         assert np.array_equal(vectors[149], embedded(server.url, texts[149:])[0])
+        assert sum(len(said.messages) > 32 for said in server.requests) <= 3, "what one part has met the others know"
     assert len(vectors) == 150
 
 

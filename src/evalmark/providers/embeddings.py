@@ -98,6 +98,8 @@ class RemoteEmbedder:
         return np.concatenate([task.result() for task in tasks])
 
     async def _part(self, texts: Sequence[str]) -> "Vectors":
+        if len(texts) > self._most:  # another part has found out meanwhile that the server takes fewer
+            return np.concatenate([await self._part(part) for part in batches(texts, self._most)])
         try:
             return await self._around(lambda: self._ask(texts))
         except ModelCallError as error:
