@@ -19,9 +19,9 @@ def retry_after(headers: Mapping[str, str], *, limited: bool = True) -> float | 
     """Seconds to wait before the next request, at least 0; None where the headers do not say.
 
     `retry-after-ms` and `retry-after` are what the server asks for. Only where it sends neither, and turned the request
-    down for a limit, the largest of its `x-ratelimit-reset-*` (and `anthropic-ratelimit-*-reset`) counts: they come
-    with every response, and most of them say when the whole limit is there again. A date is compared with the response's own `date`, not with the clock of this machine; without that
-    header it says nothing.
+    down for a limit (`limited`), the largest of its `x-ratelimit-reset-*` (and `anthropic-ratelimit-*-reset`) counts:
+    they come with every response, and most of them say when the whole limit is there again. A date is compared with the
+    response's own `date`, not with the clock of this machine; without that header it says nothing.
 
     >>> retry_after({"retry-after": "1.5"}), retry_after({"x-ratelimit-reset-tokens": "1m30s"}), retry_after({})
     (1.5, 90.0, None)

@@ -47,7 +47,7 @@ def resolve(
     found = load_object(spec, folders, what=f"{before}scorer") if is_named_object(spec) else _installed(spec, before)
     if not callable(found):
         raise ConfigError(f"{before}scorer {spec!r} is {shown(found)}, which cannot be called.")
-    return _made(found, _checked(found, spec, settings or {}, f"{before}{spec}", folders), spec, before)
+    return _made(found, _checked(found, settings or {}, f"{before}{spec}", folders), spec, before)
 
 
 def scorer_names() -> tuple[str, ...]:
@@ -80,8 +80,8 @@ def _loaded(entry: EntryPoint, before: str) -> Any:
         ) from broken
 
 
-def _checked(found: Any, spec: str, settings: Mapping[str, Any], what: str, folders: Sequence[Path]) -> dict[str, Any]:
-    """The settings in the types that the scorer's parameters name."""
+def _checked(found: Any, settings: Mapping[str, Any], what: str, folders: Sequence[Path]) -> dict[str, Any]:
+    """The settings in the types that the scorer's parameters name; `what` starts every message."""
     try:
         parameters = inspect.signature(found).parameters
     except (TypeError, ValueError):
