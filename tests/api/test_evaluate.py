@@ -239,3 +239,10 @@ def test_no_public_name_is_a_room(world):
     rooms = {path.name for path in (__import__("pathlib").Path(evalmark.__file__).parent).iterdir()}
     assert not rooms & set(evalmark.__all__)
     assert len(evalmark.__all__) <= 30
+
+
+def test_the_class_of_a_model_is_no_judge():
+    from evalmark.testing.chat import ScriptedModel
+
+    with pytest.raises(ConfigError, match="judge: <class .*ScriptedModel'> is neither the name of a model"):
+        evaluate([{"id": "1", "input": "x"}], str, ["factuality"], judge=ScriptedModel, store=None)

@@ -356,3 +356,44 @@ def test_a_model_is_the_target_and_its_answers_are_paid_once(evalmark, server, s
     assert (evalmark("run", "test.json").code, len(server.requests)) == (0, CASES)
     assert evalmark("run", "test.json", "--repeat", "2").code == 0
     assert len(server.requests) == 2 * CASES, "a repeat is a call of its own"
+
+
+@pytest.mark.parametrize("words", [["run", "test.json"], ["rescore", "last", "--metric", "clear.json"]])
+def test_a_report_is_never_written_over_a_metric_file(evalmark, server, suite, words):
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    before = Path("clear.json").read_text(encoding="utf-8")
+    refused = evalmark(*words, "--judge", "openai/m", "-o", "clear.json")
+    assert (refused.code, "the run reads this file" in refused.err) == (2, True), refused.text
+    assert Path("clear.json").read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize("name", ["test.json", "data.json"])
+def test_a_report_of_a_kept_run_is_never_written_over_what_the_run_has_read(evalmark, server, suite, name):
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    before = Path(name).read_text(encoding="utf-8")
+    refused = evalmark("report", "last", "-o", "new.json", "-o", name)
+    assert (refused.code, "the run reads this file" in refused.err) == (2, True), refused.text
+    assert (Path(name).read_text(encoding="utf-8"), Path("new.json").exists()) == (before, False)
+
+
+@pytest.mark.parametrize("name", ["openai_compatible:http://me:hunter2@host/v1/m", "https://host/v1/m?key=hunter2"])
+def test_a_judge_whose_name_holds_a_password_is_refused_without_repeating_it(
+    evalmark, server, suite, monkeypatch, name
+):
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    said = [
+        evalmark("run", "test.json", "--judge", name),
+        evalmark("rescore", "last", "--metric", "clear.json", "--judge", name),
+        evalmark("run", suite({**SCALE, "judge": name})),
+    ]
+    monkeypatch.setenv("EVALMARK_JUDGE", name)
+    said.append(evalmark("run", suite(SCALE)))
+    assert [one.code for one in said] == [2, 2, 2, 2]
+    assert not any("hunter2" in one.text for one in said), [one.text for one in said]
+
+
+def test_a_judge_that_is_named_twice_is_said_to_be(evalmark, server, suite):
+    refused = evalmark("run", suite(SCALE), "--judge", "openai/m", "--judge", "openai/m")
+    assert refused.code == 2
+    assert "--judge openai/m names a judge that is named twice" in refused.err
+    assert server.requests == []

@@ -15,7 +15,7 @@ from evalmark.values import Case, DatasetInfo, Gate, Result, Run
 
 from .conduct import Conduct, execute
 from .door import now
-from .judging import Judge, judged
+from .judging import Judge, judge_named, judged
 from .ledger import Memory, with_results
 from .models import Models
 from .plan import Asked, Plan, Source, ask, embedder_for, file_source
@@ -127,11 +127,11 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
 def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
     several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
     for judge in several:
-        if not isinstance(judge, (str, ChatModel)):
+        if isinstance(judge, type) or not isinstance(judge, (str, ChatModel)):
             raise ConfigError(
                 f"judge: {judge!r} is neither the name of a model, such as 'openai/NAME', nor a ChatModel."
             )
-    return [Judge(model=judge, place=f"judge {judge!r}") for judge in several]
+    return [judge_named(judge) if isinstance(judge, str) else Judge(model=judge, place="judge") for judge in several]
 
 
 def _source(data: Data) -> Source:

@@ -49,9 +49,8 @@ def from_file(path: Path, settings: Mapping[str, Any], place: str) -> FromFile:
     metric = read_metric(path)
     name = str(settings.get("name") or metric.name)
     rubric = Rubric(metric=replace(metric, name=name), repeat=settings.get("repeat"))
-    return FromFile(
-        asked=Asked(scorer=rubric, threshold=settings.get("threshold")), judge=metric.judge, notes=metric.notes
-    )
+    asked = Asked(scorer=rubric, threshold=settings.get("threshold"), file=path)
+    return FromFile(asked=asked, judge=metric.judge, notes=metric.notes)
 
 
 def asked_for(name: str, place: str, folders: tuple[Path, ...]) -> FromFile:
@@ -71,15 +70,27 @@ def judged(asked: Asked, judges: Sequence[Judge], models: Models) -> tuple[Asked
     With several judges, each one's scores go by the metric's name with the judge's in brackets.
 
     Raises:
-        ConfigError: a name means no model.
+        ConfigError: a name means no model, or one stands there twice.
     """
     if not judges:
         return (asked,)
     opened = [_opened(judge, models) for judge in judges]
     if len(opened) == 1:
         return (replace(asked, judge=opened[0]),)
+    called = [judge.name for judge in opened]
+    if twice := next((judge for judge, name in zip(judges, called, strict=True) if called.count(name) > 1), None):
+        raise ConfigError(f"{twice.place} names a judge that is named twice; leave one of them out.")
     name = asked.bound(None).name
     return tuple(replace(asked, judge=judge, name=f"{name} [{judge.name}]", base=name) for judge in opened)
+
+
+def judge_named(name: str, flag: str = "judge") -> Judge:
+    """A judge by its name; messages repeat the name, unless it is an address that may hold a password.
+
+    >>> judge_named("openai/m", "--judge").place, judge_named("https://me:secret@host/v1").place
+    ('--judge openai/m', 'judge')
+    """
+    return Judge(model=name, place=flag if set("@?#") & set(name) else f"{flag} {name}")
 
 
 def _opened(judge: Judge, models: Models) -> ChatModel:

@@ -65,6 +65,8 @@ class Asked:
     """Who judges; None for scorers that ask no chat model."""
     base: str = ""
     """What the metric is called without its judge, where several judges share it."""
+    file: Path | None = None
+    """The metric file that it was read from."""
 
     def bound(self, embedder: Embedder | None, through: Through = as_it_is) -> BoundScorer:
         """The scorer as the engine wants it."""

@@ -8,7 +8,7 @@ from evalmark.errors import ConfigError
 from evalmark.settings import Settings
 from evalmark.values import Case, DatasetInfo, Mode, Output, Run
 
-from .judging import Judge, asked_for, judged
+from .judging import asked_for, judge_named, judged
 from .models import Models
 from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
 from .suite import Overrides, plan_suite
@@ -78,7 +78,7 @@ def _of_metrics(wanted: Rescore, settings: Settings, load: Loader) -> Plan:
     for name in wanted.metrics:
         one = asked_for(name, f"--metric {name}", (here,))
         names = wanted.overrides.judges or ((one.judge,) if one.judge else settings.judge)
-        judges = [Judge(model=judge, place=f"--judge {judge}") for judge in names]
+        judges = [judge_named(judge, "--judge") for judge in names]
         asked += judged(one.asked, judges if one.asked.needs_judge else (), models)
     return Plan(
         name=wanted.run.name,

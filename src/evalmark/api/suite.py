@@ -14,7 +14,7 @@ from evalmark.targets import Given, ModelTarget, as_target
 from evalmark.values import Gate
 
 from .checking import refuse
-from .judging import FromFile, Judge, from_file, judged
+from .judging import FromFile, Judge, from_file, judge_named, judged
 from .models import Models
 from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
 
@@ -91,11 +91,11 @@ class _Making:
     def _judges(self, metric: MetricSpec, one: FromFile) -> Sequence[Judge]:
         """Who judges by a metric: a flag wins over the suite, the suite over the metric's file, that over settings."""
         if self.overrides.judges:
-            return [Judge(model=name, place=f"--judge {name}") for name in self.overrides.judges]
+            return [judge_named(name, "--judge") for name in self.overrides.judges]
         if specs := metric.judges or (() if one.judge else self.suite.judges):
             return [Judge(model=spec.model, settings=spec.settings, place=spec.place) for spec in specs]
         names = (one.judge,) if one.judge else self.models.settings.judge
-        return [Judge(model=name, place=f"judge {name}") for name in names]
+        return [judge_named(name) for name in names]
 
     def target(self) -> Target:
         """What is under test; a stand-in where it has a fault."""

@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -90,15 +90,26 @@ def refuse_reports(plan: "api.Plan", reports: Sequence[Path]) -> None:
     Raises:
         ConfigError: an ending that nobody knows, or a file that the run reads.
     """
-    read = {os.path.realpath(name) for name in (plan.suite, *(source.info.path for source in plan.sources)) if name}
+    datasets = (source.info.path for source in plan.sources)
+    refuse_over([plan.suite, *datasets, *(asked.file for asked in plan.asked)], reports)
     for path in reports:
         report.writer_for(path)
-        if os.path.realpath(path) in read:
+        if path.is_dir():
+            raise ConfigError(f"{path}: this is a folder; name a file in it with -o.")
+
+
+def refuse_over(read: Iterable[Path | str | None], reports: Sequence[Path]) -> None:
+    """Say which report would take the place of a file that the run has `read`.
+
+    Raises:
+        ConfigError: one would.
+    """
+    kept = {os.path.realpath(name) for name in read if name}
+    for path in reports:
+        if os.path.realpath(path) in kept:
             raise ConfigError(
                 f"{path}: the run reads this file, so no report is written over it; name another with -o."
             )
-        if path.is_dir():
-            raise ConfigError(f"{path}: this is a folder; name a file in it with -o.")
 
 
 async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", show: Show) -> "Run":

@@ -11,6 +11,7 @@ from evalmark import store as kept
 from evalmark.errors import ConfigError
 
 from . import flags
+from .conduct import refuse_over
 from .terminal import look, say, say_line
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def write_report(
         found = ledger.run(run)
         if not output:
             raise ConfigError("name at least one file with -o, for example -o report.html.")
+        refuse_over([found.suite, *(info.path for info in found.datasets)], output)
         summary = stats.summarise(found)
         for path in output:
             api.save(found, path, summary)

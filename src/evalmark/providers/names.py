@@ -192,7 +192,7 @@ def _api_version(text: str) -> str:
 
 
 def _unknown(name: str, named: Mapping[str, Named]) -> str:
-    if "@" in name or len(name) > 200:
+    if set("@?#") & set(name) or len(name) > 200:
         return "A model's name holds what none does. Write provider/model, such as openai/MODEL."
     provider, slash, _ = name.partition("/")
     near = difflib.get_close_matches(provider, [*_KNOWN, *_ALIASES, *named], n=1)
