@@ -201,6 +201,9 @@ def test_probabilities_come_where_they_are_asked_for(server):
             {"chosenCandidates": [{"token": "A"}, {"token": 3}]}, (), id="one that cannot be read leaves none"
         ),
         pytest.param({"chosenCandidates": [{"token": "A", "logProbability": "x"}]}, (), id="a text is no number"),
+        pytest.param(
+            {"chosenCandidates": [{"token": "A", "logProbability": -(10**400)}]}, (), id="a number beyond every float"
+        ),
         pytest.param({"chosenCandidates": {}}, (), id="no list"),
         pytest.param(None, (), id="nothing"),
     ],

@@ -311,6 +311,7 @@ def test_log_probabilities_are_read_and_odd_ones_left_out():
         {"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "a", "logprob": -0.5}, {"token": "b", "logprob": -1}, {"token": 3}, "x"]},
         {"token": "c", "logprob": None},
         {"token": "d", "logprob": True},
+        {"token": "d", "logprob": -(10**400)},
         "e",
         {"token": "f", "logprob": 0, "top_logprobs": None},
     ]  # fmt: skip
@@ -366,7 +367,7 @@ def test_openrouter_says_what_a_call_came_to():
 
         return asyncio.run(run())
 
-    assert [cost(said) for said in (0.25, 0, -1, "1", None, True)] == [0.25, 0.0, None, None, None, None]
+    assert [cost(said) for said in (0.25, 0, -1, "1", None, True, 10**400)] == [0.25, 0.0, *[None] * 5]
 
 
 def wild_reply(data):

@@ -9,7 +9,7 @@ from evalmark.values import Reply, ReplyForm, ReplyStatus, Request, Token, Usage
 from .forced import NOTHING, Forced, forced_answer
 from .http import Http, Response, failed, require_key, said
 from .names import Endpoint
-from .replies import counted, kept_headers, tool_call
+from .replies import counted, finite, kept_headers, tool_call
 from .structured import TOOL, Ladder, object_schema
 from .turns import apart
 from .wire import encoded
@@ -228,6 +228,5 @@ def _token(chosen: Any, top: Any) -> Token | None:
 
 def _pair(candidate: Any) -> tuple[str, float] | None:
     found = candidate if isinstance(candidate, Mapping) else {}
-    text, logprob = found.get("token"), found.get("logProbability", 0.0)
-    fits = isinstance(text, str) and type(logprob) in (int, float)
-    return (str(text), float(logprob)) if fits else None
+    text, logprob = found.get("token"), finite(found.get("logProbability", 0.0))
+    return (text, logprob) if isinstance(text, str) and logprob is not None else None

@@ -1,6 +1,5 @@
 """Chat completions as OpenAI defined them, and as Azure and many other servers speak them."""
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +9,7 @@ from evalmark.values import Reply, ReplyForm, ReplyStatus, Request, Token, ToolC
 
 from .http import Http, Response, failed, one_line, require_key, said
 from .names import Endpoint
-from .replies import counted, kept_headers, tool_call, whole_object
+from .replies import counted, finite, kept_headers, tool_call, whole_object
 from .structured import TOOL, Ladder, Wanted
 from .wire import content_of, encoded, scalar, text_of
 
@@ -205,7 +204,7 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
 
 def _cost(usage: Any) -> float | None:
     """What OpenRouter says a call came to, in US dollars."""
-    cost = _number(usage.get("cost")) if isinstance(usage, dict) else None
+    cost = finite(usage.get("cost")) if isinstance(usage, dict) else None
     return cost if cost is not None and 0 <= cost <= 1e6 else None
 
 
@@ -223,14 +222,8 @@ def _tokens(logprobs: Any) -> tuple[Token, ...]:
 def _token(place: Any) -> tuple[str, float] | None:
     if not isinstance(place, dict):
         return None
-    text, logprob = place.get("token"), _number(place.get("logprob"))
+    text, logprob = place.get("token"), finite(place.get("logprob"))
     return (text, logprob) if isinstance(text, str) and logprob is not None else None
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        return None
-    return float(value)
 
 
 def _list(value: Any) -> list[Any]:

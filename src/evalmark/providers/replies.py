@@ -1,6 +1,7 @@
 """What every provider's replies are made of: counts that can be, headers that may be kept, objects that are whole."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,19 @@ def counted(value: Any) -> int | None:
     (12, None, None, None, None)
     """
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def finite(value: Any) -> float | None:
+    """A number as a float; None for all else: NaN, infinities, whole numbers beyond every float.
+
+    >>> finite(1), finite(True), finite("1"), finite(float("nan")), finite(10**400)
+    (1.0, None, None, None, None)
+    """
+    try:
+        number = float(value) if type(value) in (int, float) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
