@@ -244,5 +244,5 @@ def test_no_public_name_is_a_room(world):
 def test_the_class_of_a_model_is_no_judge():
     from evalmark.testing.chat import ScriptedModel
 
-    with pytest.raises(ConfigError, match="judge: <class .*ScriptedModel'> is neither the name of a model"):
+    with pytest.raises(ConfigError, match=r"judge: <class .*ScriptedModel'> is neither the name of a model"):
         evaluate([{"id": "1", "input": "x"}], str, ["factuality"], judge=ScriptedModel, store=None)

@@ -244,6 +244,11 @@ FAULTS = [
         id="a secret",
     ),
     pytest.param(
+        changed(settings={"extra_headers": {"Authorization": "Bearer sk-123"}}),
+        "$.settings.extra_headers.Authorization would be recorded with every question; put keys into the environment.",
+        id="a secret within a setting",
+    ),
+    pytest.param(
         changed(template=7),
         "$.template is 7; it takes a text, or a list of texts.",
         id="a template that is a number",

@@ -362,6 +362,11 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
             "`target.settings.api_key` would be recorded with every request; put keys into the environment.",
             id="a key among the settings",
         ),
+        pytest.param(
+            "judge: {model: a/b, settings: {extra_headers: [{X-Api-Key: hush}], max_tokens: 5, stop_token: a}}",
+            "`judge[0].settings.extra_headers[0].X-Api-Key` would be recorded with every request; put keys into",
+            id="a key deep in the settings",
+        ),
         pytest.param("target: [a/b]", '`target` is ["a/b"]; it takes a Python function as', id="a list of targets"),
         pytest.param("judge: []", "`judge` is []; it takes a model, such as openai/NAME, or a list", id="no judge"),
         pytest.param(

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .faults import PlacedError
     from .files import allowed_path, dataset_name, regular_file
     from .json_stream import Item, JsonStream
+    from .secrets import secrets_in
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
     from .text import MAX_ROW, first_letter, known_encoding, numbered_lines, read_text, text_chunks
@@ -34,6 +35,7 @@ __all__ = [
     "parse_yaml",
     "read_text",
     "regular_file",
+    "secrets_in",
     "text_chunks",
     "yaml_items",
 ]
@@ -60,6 +62,7 @@ __getattr__ = deferred(
         "parse_yaml": "strict_yaml",
         "read_text": "text",
         "regular_file": "files",
+        "secrets_in": "secrets",
         "text_chunks": "text",
         "yaml_items": "strict_yaml",
     },

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import DataPath, Document, load_document
+from evalmark.documents import DataPath, Document, load_document, secrets_in
 from evalmark.documents.json_walk import json_path
 from evalmark.errors import ConfigError, DataError
 from evalmark.values import Direction
@@ -36,8 +36,6 @@ ELSEWHERE = dict.fromkeys(CONFIG, "config") | dict.fromkeys(("type", "min", "max
 """Under which key one belongs that was found at the top."""
 OURS = ("name", "description", "score")
 """Slots of a template that show what the metric itself says."""
-SECRETS = frozenset(("apikey", "authorization", "bearer", "password", "secret", "token"))
-"""Settings that would stand in every recorded question."""
 SPARE = Measure(kind="scale")
 """Stands for a measure with a fault."""
 LONGEST_SCALE = 101
@@ -244,10 +242,8 @@ class _Reading:
 
     def _settings(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         found = self.fields.mapping((), data, "settings", needed=False) or {}
-        for name in found:
-            if "".join(filter(str.isalpha, name.casefold())) in SECRETS:
-                at = ("settings", name)
-                self.fields.find(at, "would be recorded with every question; put keys into the environment.")
+        for at in secrets_in(found, ("settings",)):
+            self.fields.find(at, "would be recorded with every question; put keys into the environment.")
         return found
 
     def _template(self, data: Mapping[str, Any], history: bool, example: bool) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalmark.documents import DataPath
+from evalmark.documents import DataPath, secrets_in
 
 from .schema import shown
 from .suite import JudgeSpec, TargetSpec
@@ -11,8 +11,6 @@ from .suite import JudgeSpec, TargetSpec
 PlaceOf = Callable[[DataPath], str]
 Find = Callable[[DataPath, str], None]
 """Takes what is wrong with the value at a path."""
-SECRETS = frozenset(("apikey", "authorization", "bearer", "password", "secret", "token"))
-"""Settings that no provider takes in a request, and that would stand in every recording of one."""
 
 
 def target_of(said: Mapping[str, Any], place_of: PlaceOf, find: Find) -> TargetSpec | None:
@@ -45,6 +43,5 @@ def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: Find) -> tuple[J
 
 def _check_settings(at: DataPath, settings: Mapping[str, Any], find: Find) -> None:
     """No secret among them; what one holds is not shown."""
-    for name in settings:
-        if "".join(filter(str.isalpha, name.casefold())) in SECRETS:
-            find((*at, "settings", name), "would be recorded with every request; put keys into the environment.")
+    for where in secrets_in(settings, (*at, "settings")):
+        find(where, "would be recorded with every request; put keys into the environment.")
