@@ -172,6 +172,7 @@ def test_f24_a_wrong_key_or_model_stops_the_run_after_the_first_requests_with_on
     assert f"answered {status}" in message
     assert world.key in message or status == 404
     assert KEY not in message
+    assert world.journal.calls
     assert all(message in str(call.error) for call in world.journal.calls)
     assert world.journal.under_way == set(), "nothing is left that a resumed run would call broken off"
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalmark.calls import Patience, Retrying
+from evalmark.calls import Limited, Pace, Patience, Retrying, Throttle
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.testing.leaping import run_leaping
 
-from .asking import ask, chance, fault, limit, lost, reply
+from .asking import ask, chance, closed, fault, limit, lost, reply
 from .watched import Watched
 
 
@@ -117,9 +117,21 @@ def test_a_wait_that_is_too_long_is_not_waited_for():
 
 def test_a_run_that_is_stopped_is_not_asked_again():
     model = Watched([fault(), RunStoppedError("the endpoint is closed"), "yes"])
-    with pytest.raises(RunStoppedError, match="closed"):
+    with pytest.raises(RunStoppedError, match="closed") as caught:
         call(model)
     assert len(model.asked) == 2
+    assert [attempt.status for attempt in caught.value.__cause__.attempts] == [503], "it was sent once, and is kept so"
+
+
+def test_the_end_of_a_run_knows_all_attempts_of_the_call_that_met_it():
+    throttle = Throttle(Pace(start=1, most=1))
+    model = Limited(Watched([fault(), fault(500), closed()]), throttle)
+    with pytest.raises(RunStoppedError, match="answered 401") as caught:
+        call(model)
+    assert [attempt.status for attempt in caught.value.__cause__.attempts] == [503, 500, 401]
+    with pytest.raises(RunStoppedError) as caught:
+        call(model)
+    assert caught.value.__cause__ is None, "it was never sent"
 
 
 def test_a_call_whose_caller_gives_up_is_not_asked_again():

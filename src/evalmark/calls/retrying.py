@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from random import Random
 
-from evalmark.errors import ModelCallError
+from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.roles import ChatModel
 from evalmark.values import Attempt, Reply, Request, count
 
@@ -32,6 +32,7 @@ class Retrying:
 
         Raises:
             ModelCallError: there is none; `attempts` are all that were made.
+            RunStoppedError: the endpoint takes no more requests; its cause is a ModelCallError with all attempts.
         """
         try:
             return await self._model(request)
@@ -55,6 +56,8 @@ class Retrying:
                 reply = await self._model(request)
             except ModelCallError as later:
                 error = later
+            except RunStoppedError as stopped:
+                raise RunStoppedError(str(stopped)) from _last(stopped, error, attempts)
             else:
                 return replace(reply, attempts=(*attempts, *reply.attempts))
 
@@ -76,6 +79,15 @@ class Retrying:
 
 def _met_a_limit(error: ModelCallError) -> bool:
     return bool(error.attempts) and error.attempts[-1].status == _LIMIT
+
+
+def _last(stopped: RunStoppedError, error: ModelCallError, attempts: tuple[Attempt, ...]) -> BaseException:
+    """What ended a call before it was sent again, with all attempts: they are kept, and may have been paid for."""
+    cause = stopped.__cause__ or error
+    if not isinstance(cause, ModelCallError):
+        return cause
+    more = () if cause is error else cause.attempts
+    return ModelCallError(str(cause), fault=cause.fault, attempts=(*attempts, *more))
 
 
 def _final(
