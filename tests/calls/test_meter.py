@@ -202,6 +202,22 @@ def test_a_run_goes_over_its_budget_by_one_call_for_each_caller_at_the_most(work
         assert len(found) == len(model.asked) == 100
 
 
+@pytest.mark.parametrize(
+    ("said", "unsaid", "sent"),
+    [
+        pytest.param(0, 0, 5, id="nothing was asked before"),
+        pytest.param(2, 0, 3, id="every call said what it took"),
+        pytest.param(2, 2, 1, id="those that did not say count as the others"),
+        pytest.param(0, 20, 0, id="none of them said"),
+    ],
+)
+def test_a_budget_of_tokens_holds_for_earlier_passes_too(said, unsaid, sent):
+    earlier = Spending(model=OPENAI["name"], calls=said + unsaid, unknown_usage=unsaid, input_tokens=3_000 * said)
+    model = Watched(lambda request: reply(read=3_000, written=0), **OPENAI)
+    spend(model, Budget(max_tokens=15_000), 10, earlier=[earlier] if said + unsaid else [])
+    assert len(model.asked) == sent
+
+
 def test_calls_that_never_went_out_are_not_counted():
     model = Watched([RunStoppedError("closed"), "yes"], **OPENAI)
     found, meter = spend(model, Budget(max_calls=1), 3)

@@ -104,7 +104,7 @@ class Meter:
         self._tallies = {spent.model: _tally(spent) for spent in earlier}
         self._line: Line[Guess] = Line(self._hold, self.release)
         self._calls = sum(spent.calls + spent.failed for spent in earlier)
-        self._tokens = sum(spent.input_tokens + spent.output_tokens for spent in earlier)
+        self._tokens = sum(map(_likely_tokens, earlier))
         self._cost = sum(map(_likely_cost, earlier))
         self._guessed = 0.0
         """Dollars of `_cost` that nobody has confirmed."""
@@ -270,6 +270,12 @@ def _tally(spent: Spending) -> Tally:
         cost=spent.cost,
         unknown_cost=spent.unknown_cost,
     )
+
+
+def _likely_tokens(spent: Spending) -> int:
+    """The tokens that the calls of a model took; those that did not say as many as the others on average."""
+    tokens, known = spent.input_tokens + spent.output_tokens, spent.calls - spent.unknown_usage
+    return tokens + round((tokens / known if known > 0 else ASSUMED_OUTPUT) * spent.unknown_usage)
 
 
 def _likely_cost(spent: Spending) -> float:
