@@ -170,6 +170,7 @@ def test_without_a_schema_there_is_no_form():
         ("closed", 401, "the tool key is wrong", False),
         ("transient", 500, "Failed to parse grammar", True),
         ("transient", 500, "Internal Server Error", False),
+        ("transient", 500, "\n<!DOCTYPE html><script>(function(){})()</script>", False),
         ("transient", 429, "schema limit", False),
         ("transient", None, "", False),
     ],

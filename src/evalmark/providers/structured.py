@@ -112,7 +112,8 @@ def speaks_of_form(error: ModelCallError) -> bool:
     last = error.attempts[-1]
     # Some routers say 404 where no server behind them takes the form, and some servers fail while they compile a schema.
     refused = error.fault == "rejected" or last.status in (404, 500, 501)
-    return refused and bool(_FORM_WORDS.search(last.body))
+    # A web page is what a machine in between says of its own troubles; scripts in it are full of functions.
+    return refused and not last.body.lstrip().startswith("<") and bool(_FORM_WORDS.search(last.body))
 
 
 def instructed(request: Request) -> Request:
