@@ -293,6 +293,8 @@ class TestFinding:
             pytest.param("20261122-000000-zzzy", "near it: 20261122-000000-zzzz", id="a slip of the finger"),
             pytest.param("%", "no run '%'", id="a wildcard is no wildcard"),
             pytest.param("last~3", "no run 'last~3'; the store has 3", id="further back than there are runs"),
+            pytest.param(f"last~{10**30}", "0'; the store has 3", id="further back than SQLite can count"),
+            pytest.param(f"last~{'9' * 5000}", "9'; the store has 3", id="further back than Python reads a number"),
             pytest.param("", "no run ''", id="nothing at all"),
         ],
     )

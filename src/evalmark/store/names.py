@@ -5,6 +5,8 @@ import secrets
 from datetime import UTC, datetime
 from random import Random
 
+_FURTHEST = 10**18
+"""More runs than a store holds, and no more than SQLite can count."""
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"  # none that is mistaken for another
 
 
@@ -30,7 +32,7 @@ def back_from_last(reference: str) -> int | None:
         return None
     if not tilde:
         return 0
-    return int(count) if count.isascii() and count.isdigit() else None
+    return min(int(count[:19]), _FURTHEST) if count.isascii() and count.isdigit() else None
 
 
 def near(reference: str, ids: list[str]) -> str:
