@@ -414,3 +414,9 @@ def test_a_path_that_is_no_prompty_is_taken_by_its_content(tmp_path: Path):
     (tmp_path / "metric").write_text("name: x\nconfig: {}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"\$\.score is missing"):
         read_metric(tmp_path / "metric")
+
+
+def test_a_metric_file_may_be_named_by_a_text(tmp_path):
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(changed()), encoding="utf-8")
+    assert read_metric(str(path)) == read_metric(path)

@@ -1,5 +1,6 @@
 """Metric files: read strictly, every fault named at once, with its line and its path."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -42,17 +43,18 @@ LONGEST_SCALE = 101
 """Numbers of a scale that can be weighted with their probabilities."""
 
 
-def read_metric(path: Path) -> MetricFile:
+def read_metric(path: str | os.PathLike[str]) -> MetricFile:
     """The metric in a JSON or YAML file, as Tiamat writes it; our keys may stand beside Tiamat's.
 
     Raises:
         ConfigError: the file cannot be read or something in it is wrong; all faults are named, one a line.
     """
-    if path.name.lower().endswith(".prompty"):
+    file = Path(path)
+    if file.name.lower().endswith(".prompty"):
         raise DataError(
-            f"{path}: metrics in .prompty files are not read by this version; write the metric as JSON or YAML."
+            f"{file}: metrics in .prompty files are not read by this version; write the metric as JSON or YAML."
         )
-    return metric_in(load_document(path, is_text))
+    return metric_in(load_document(file, is_text))
 
 
 @cache
