@@ -258,6 +258,13 @@ def test_a_wait_that_is_too_long_ends_the_run_with_a_sentence():
     )
 
 
+def test_an_absurd_wait_is_told_in_words_that_somebody_can_read():
+    model = Watched([limit(1e308)])
+    (found,) = run_leaping(outcomes(Limited(model, Throttle(Pace(start=1, most=1))), 1))
+    assert "It asks to be left alone for ever, longer than the 300 s" in str(found)
+    assert len(str(found)) < 300
+
+
 def test_an_endpoint_that_has_never_answered_ends_the_run_after_a_while():
     model = Watched(lambda request: lost())
     throttle = Throttle(Pace(start=2, most=2))

@@ -13,6 +13,8 @@ from .pace import USUAL, Bucket, Pace
 from .patience import PATIENT, Patience
 
 _LIMIT = 429
+_FOR_EVER = 1e12
+"""Seconds that nobody reads any more: some 30,000 years."""
 
 
 @dataclass(slots=True, eq=False)
@@ -215,7 +217,9 @@ def _taken(reply: Reply) -> int | None:
 
 def too_long(error: ModelCallError, patience: Patience) -> str:
     """Why a call ends whose endpoint asks for a wait that is too long."""
+    asked = error.retry_after or 0.0
+    told = f"for {asked:,.0f} s" if asked < _FOR_EVER else "for ever"
     return (
-        f"{error} It asks to be left alone for {error.retry_after:,.0f} s, longer than the {patience.most_asked:,.0f} s "
+        f"{error} It asks to be left alone {told}, longer than the {patience.most_asked:,.0f} s "
         "that a call waits. Go on later with --resume."
     )
