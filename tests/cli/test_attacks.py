@@ -274,3 +274,9 @@ def test_a_limit_on_a_run_taken_up_again_drops_nothing_that_was_found(broken_off
     assert there > 1
     assert sum("output" in row for row in found) == there, out + err
     assert left == 1
+
+
+def test_a_file_name_does_not_act_on_the_terminal_of_who_validates(evalmark, world):
+    said = evalmark("validate", "\x1b[2Jgone.json", "\x1b[2Jgone.yaml")
+    assert said.code == 2
+    assert "\x1b" not in said.text
