@@ -246,3 +246,9 @@ def test_the_class_of_a_model_is_no_judge():
 
     with pytest.raises(ConfigError, match=r"judge: <class .*ScriptedModel'> is neither the name of a model"):
         evaluate([{"id": "1", "input": "x"}], str, ["factuality"], judge=ScriptedModel, store=None)
+
+
+@pytest.mark.parametrize("repeat", [0, 1.5, "2"])
+def test_a_repeat_that_is_no_whole_number_is_refused(repeat):
+    with pytest.raises(ConfigError, match="repeat has to be a whole number of at least 1; found"):
+        evaluate([{"id": "1", "input": "x"}], str.upper, ["equals"], repeat=repeat, store=None)

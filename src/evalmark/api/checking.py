@@ -31,8 +31,8 @@ def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True) ->
     """
     faults = _scorer_faults(plan, final=final)
     rows: dict[str, int] = {}
-    if plan.repeat < 1:
-        faults.append(f"repeat must be at least 1, found {plan.repeat}.")
+    if not isinstance(plan.repeat, int) or plan.repeat < 1:
+        faults.append(f"repeat has to be a whole number of at least 1; found {plan.repeat!r}.")
     for source in plan.sources:
         found = _read(source, most)
         faults += found.told(plan, final=final)
