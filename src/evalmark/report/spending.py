@@ -27,7 +27,7 @@ def cost(spent: Spending) -> str:
     known = "" if spent.cost is None else money(spent.cost)
     if spent.unknown_cost:
         return f"{known}{', ' if known else ''}price unknown for {count(spent.unknown_cost, 'call')}"
-    if known or not spent.calls:
+    if known or not (spent.calls or spent.failed):  # what failed may have been paid for
         return known or "nothing paid"
     return "price unknown"
 
@@ -37,7 +37,7 @@ def calls(spent: Spending) -> str:
     found = [count(spent.calls, "call") if spent.calls or not spent.replayed else ""]
     found.append(f"{spent.replayed:,} from the journal" if spent.replayed else "")
     found.append(f"{spent.failed:,} failed" if spent.failed else "")
-    found.append(f"{spent.attempts:,} retries" if spent.attempts else "")
+    found.append(f"{spent.attempts:,} {'retry' if spent.attempts == 1 else 'retries'}" if spent.attempts else "")
     found.append(f"{spent.repeated:,} sent again after a break" if spent.repeated else "")
     return ", ".join(filter(None, found))
 
