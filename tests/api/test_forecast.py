@@ -4,9 +4,11 @@ import asyncio
 
 import pytest
 
-from evalmark.api import Conduct, Memory, foresee
+from evalmark.api import Conduct, Memory, execute, foresee
 from evalmark.api.plan import Asked, Plan, Source
 from evalmark.judges import Criteria
+from evalmark.settings import Settings
+from evalmark.store import open_store
 from evalmark.targets import as_target
 from evalmark.testing.chat import ScriptedModel
 from evalmark.values import Case, DatasetInfo
@@ -16,18 +18,20 @@ def answer(question):
     return "Oslo"
 
 
-def forecast(*scorers, cases=10):
-    """The forecast of the one model that judges, which is never asked."""
-    judge = ScriptedModel([])
-    rows = [Case(id=f"{number}", input=f"question {number}") for number in range(cases)]
-    plan = Plan(
+def planned(judge, *scorers, inputs=range(10)):
+    """Cases with these inputs, each judged by these scorers."""
+    rows = [Case(id=f"{number}", input=f"question {text}") for number, text in enumerate(inputs)]
+    return Plan(
         name="cities",
         sources=(Source(info=DatasetInfo(name="cities"), read=lambda note: iter(rows)),),
         target=as_target(answer),
         asked=tuple(Asked(scorer=scorer, name=f"s{n}", judge=judge) for n, scorer in enumerate(scorers)),
     )
-    (found,) = asyncio.run(foresee(plan, Conduct(ledger=Memory()))).models
-    assert judge.asked == []
+
+
+def forecast(plan, **conduct):
+    """The forecast of the one model that judges."""
+    (found,) = asyncio.run(foresee(plan, Conduct(**conduct))).models
     return found
 
 
@@ -44,5 +48,24 @@ LONG = Criteria(criteria="It says why.")
     ],
 )
 def test_a_reply_counts_as_long_as_usual_and_no_longer_than_its_limit(scorers, calls, tokens):
-    found = forecast(*scorers)
+    judge = ScriptedModel([])
+    found = forecast(planned(judge, *scorers), ledger=Memory())
     assert (found.calls, found.output_tokens) == (calls, tokens)
+    assert judge.asked == [], "nothing is sent"
+
+
+@pytest.mark.parametrize(
+    ("replay", "calls", "cached"),
+    [("auto", 2, 2), ("strict", 2, 2), ("record", 2, 0), ("off", 3, 0)],
+)
+def test_what_is_recorded_counts_as_the_run_would_use_it(world, replay, calls, cached):
+    settings = Settings(replay=replay)
+    judge = ScriptedModel(lambda request: {"reason": "It does.", "answer": "A"})
+    plan = planned(judge, LONG, inputs=["one", "two", "one"])
+    with open_store(world / "s.db") as store:
+        asyncio.run(execute(plan, Conduct(ledger=store)))
+        found = forecast(plan, ledger=store, settings=settings)
+        assert (found.calls, found.cached) == (calls, cached)
+        asked = len(judge.asked)
+        asyncio.run(execute(plan, Conduct(ledger=store, settings=settings)))
+    assert len(judge.asked) - asked == calls - cached, "as foreseen"

@@ -11,6 +11,7 @@ from evalmark.engine import Limits, Work, run_trials
 from evalmark.errors import ModelCallError
 from evalmark.report import Forecast, MetricForecast, ModelForecast
 from evalmark.roles import ChatModel, Journal, Target, Uses, current_uses
+from evalmark.settings import Replay
 from evalmark.targets import Given, ModelTarget
 from evalmark.values import Case, Mode, Output, Reply, Request, Result, Run, canonical, count
 
@@ -52,6 +53,8 @@ class _Tally:
     """What one model would be asked."""
 
     model: ChatModel
+    replay: Replay
+    """What becomes of recorded replies."""
     calls: int = 0
     cached: int = 0
     read: list[int] = field(default_factory=list)
@@ -113,11 +116,12 @@ class _Weighing:
         return call.reply
 
     def _count(self, key: str, request: Request, *, recorded: bool) -> None:
-        if key in self._seen:  # the same request goes out once
+        replay = self._tally.replay
+        if key in self._seen and replay != "off":  # the same request goes out once
             return
         self._seen.add(key)
         self._tally.calls += 1
-        if recorded:
+        if recorded and replay in ("auto", "strict"):
             self._tally.cached += 1
             return
         self._tally.read.append(tokens_of(request))
@@ -184,12 +188,10 @@ class _Seeing:
             yield f"The answers are those of {where}; where the target answers otherwise now, judges are asked anew."
         if self.guessed:
             yield f"Not known yet: {count(self.guessed, 'answer')}; judges of these are counted as asked anew."
-        if self.conduct.settings.replay in ("off", "record"):
-            yield f"With --replay {self.conduct.settings.replay} recorded calls are sent as well."
 
     def _weighing(self, model: ChatModel, questions: int = 1) -> ChatModel:
         inner = model.model if isinstance(model, Configured) else model
-        tally = self.tallies.setdefault(inner.identity, _Tally(inner))
+        tally = self.tallies.setdefault(inner.identity, _Tally(inner, self.conduct.settings.replay))
         weighing = _Weighing(inner, self.journal, tally, self.seen, questions)
         return replace(model, model=weighing) if isinstance(model, Configured) else weighing
 
