@@ -15,6 +15,7 @@ from evalmark.errors import ConfigError
 from evalmark.roles import Recorded
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
+from evalmark.targets import ModelTarget
 from evalmark.values import Case, DatasetInfo, Metric, Run, Spending, count
 
 from .checking import Checked, check, refuse
@@ -74,7 +75,8 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         conduct.begun(run, checked)
     bound = plan.bound(ledger, door)
     reading = Reading(plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said)
-    limits = Limits(jobs=_affordable(conduct.settings.jobs, said), timeout=plan.timeout or conduct.settings.timeout)
+    jobs = _affordable(conduct.settings.jobs, said)
+    limits = Limits(jobs=_hands(plan, jobs), timeout=plan.timeout or conduct.settings.timeout)
     work = Work(
         trials=trials(reading),
         target=bound.target,
@@ -132,6 +134,14 @@ def _affordable(jobs: int, said: dict[str, None]) -> int:
         "`ulimit -n` raises it."
     ] = None
     return room
+
+
+def _hands(plan: Plan, jobs: int) -> int:
+    """How many trials are in hand, so that `jobs` calls can be under way at an endpoint.
+
+    The gate of the endpoint holds calls to `jobs`; a few more hands write down the replies that have come meanwhile.
+    """
+    return jobs * 5 // 4 if isinstance(plan.target, ModelTarget) and plan.kept is None else jobs
 
 
 def _limit_faults(limit: int | None) -> list[str]:
