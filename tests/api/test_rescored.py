@@ -1,13 +1,16 @@
 """Outputs of an earlier run, judged anew: conversations are judged as they went."""
 
 import asyncio
+import json
 from dataclasses import replace
 
 import pytest
 
 from evalmark import evaluate
-from evalmark.api import Conduct, execute
+from evalmark.api import Conduct, Rescore, execute, plan_rescore
 from evalmark.api.plan import Asked, Plan, Source
+from evalmark.errors import ConfigError
+from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.targets import as_target
 from evalmark.values import Case, DatasetInfo
@@ -75,3 +78,15 @@ def test_the_results_of_both_modes_stand_in_one_order_wherever_a_run_is_kept(wor
     handed_back = evaluate(ROWS, answer, [short, Before()], store=world / "both.db")
     with open_store(world / "both.db", read_only=True) as store:
         assert order(in_memory) == order(handed_back) == order(store.run("last"))
+
+
+def test_a_metric_that_the_run_was_not_made_for_is_refused_by_its_name(world):
+    metric = {"name": "flow", "config": {"needs_history": True, "needs_example_output": False}}
+    metric |= {"metric_description": "Does it go on?", "score": {"type": "boolean", "description": "true if it does"}}
+    (world / "flow.json").write_text(json.dumps(metric), encoding="utf-8")
+    run = evaluate(ROWS, answer, ["is_json"], store=world / "s.db")
+    with pytest.raises(ConfigError) as refused:
+        plan_rescore(Rescore(run=run, metrics=("flow.json",)), Settings(judge=("openai/m",)))
+    assert str(refused.value) == (
+        f"flow: judges rows as conversations, and run {run.id} did not ask them so; run its suite anew."
+    )

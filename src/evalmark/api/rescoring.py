@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalmark.errors import ConfigError
+from evalmark.scoring import scorer_name
 from evalmark.settings import Settings
 from evalmark.values import Case, DatasetInfo, Mode, Output, Run
 
@@ -48,7 +49,7 @@ def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedd
     plan = replace(plan, name=run.name, kept=run, repeat=run.repeat, target=_Kept(run.target), sources=_sources(run))
     missing = set(plan.modes) - _modes(run)
     if missing and run.results:
-        names = ", ".join(str(asked.name or asked.scorer) for asked in plan.asked if asked.mode in missing)
+        names = ", ".join(asked.name or scorer_name(asked.scorer) for asked in plan.asked if asked.mode in missing)
         how = "as conversations" if "conversation" in missing else "row by row"
         raise ConfigError(f"{names}: judges rows {how}, and run {run.id} did not ask them so; run its suite anew.")
     return plan
