@@ -1,4 +1,4 @@
-"""Which models of a run share a gate."""
+"""What a run puts around its models: which of them share a gate, and what is asked of them beforehand."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -8,6 +8,7 @@ import pytest
 from evalmark.api.models import Door, Models
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.providers import find_endpoint
+from evalmark.settings import Settings
 from evalmark.testing.chat import ScriptedModel
 from evalmark.values import Request, Turn
 
@@ -49,3 +50,9 @@ def test_an_endpoint_that_is_closed_is_closed_for_its_own_models(first, second, 
 
     (found,) = asyncio.run(ask())
     assert isinstance(found, RunStoppedError) is is_stopped
+
+
+@pytest.mark.parametrize(("replay", "faults"), [("auto", 2), ("strict", 0)])
+def test_a_run_that_sends_nothing_needs_neither_key_nor_price(replay, faults):
+    models = Models(settings=Settings(replay=replay, max_cost=1.0), environ={})
+    assert len(Door(models, None).faults([Named("openai/a-model-without-a-price")])) == faults

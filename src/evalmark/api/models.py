@@ -179,11 +179,11 @@ class Door:
 
     def faults(self, models: Iterable[ChatModel]) -> list[str]:
         """Why models cannot be asked as the settings want it; nothing is sent."""
+        if self._models.settings.replay == "strict":  # nothing will be sent, so no key and no price is needed
+            return []
         inner = [model.model if isinstance(model, Configured) else model for model in models]
-        found = [self.meter.refuse_unknown(model) for model in inner]
-        if self._models.settings.replay != "strict":
-            endpoints = [endpoint for model in inner if (endpoint := self._models.endpoint(model)) is not None]
-            found += [_without_key(endpoint) for endpoint in endpoints]
+        endpoints = [endpoint for model in inner if (endpoint := self._models.endpoint(model)) is not None]
+        found = [*map(self.meter.refuse_unknown, inner), *map(_without_key, endpoints)]
         return list(dict.fromkeys(fault for fault in found if fault))
 
 
