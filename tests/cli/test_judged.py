@@ -293,7 +293,10 @@ def test_what_cannot_be_used_is_asked_again_once_and_then_unscored(evalmark, ser
 
 
 def test_what_models_were_asked_is_shown_word_for_word(evalmark, server, suite):
-    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    suite(SCALE)
+    own = 'from evalmark import Output\n\ndef answer(text):\n    return Output(value=text, metadata={"calls": 3})\n'
+    Path("bot.py").write_text(own, encoding="utf-8")
+    evalmark("run", "test.json", "--judge", "openai/m")
     shown = evalmark("show", "last", "--calls", "-n", "1")
     assert "Is it clear?" in shown.out
     assert "m thinks so" in shown.out

@@ -86,9 +86,9 @@ def show(  # noqa: PLR0913  each is a flag of the command line
 
 def _calls_of(result: "Result") -> list[str]:
     """The keys of the calls made for a result, the target's first."""
-    holders = [result.output.metadata, *(score.detail for score in result.scores)]
-    keys = [key for holder in holders for key in holder.get("calls") or ()]
-    return list(dict.fromkeys(str(key) for key in keys))
+    found = [holder.get("calls") for holder in (result.output.metadata, *(score.detail for score in result.scores))]
+    lists = [keys for keys in found if isinstance(keys, list | tuple)]  # a target may mean something else by `calls`
+    return list(dict.fromkeys(key for keys in lists for key in keys if isinstance(key, str)))
 
 
 def write_report(
