@@ -66,6 +66,7 @@ def test_the_status_says_what_an_error_means_for_other_calls(status, fault):
         pytest.param(400, {"error": {"message": "x" * 5000}}, "xxx…", id="a long story"),
         pytest.param(400, b"[" * 5000, "400 Bad Request: [[[", id="a deep nest"),
         pytest.param(302, b"", "302 Found. Redirects are not followed: give the final address.", id="a redirect"),
+        pytest.param(407, b"", "407 Proxy Authentication Required. Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY.", id="a proxy that wants a password"),
         pytest.param(429, {"error": {"code": "insufficient_quota", "message": "You exceeded"}}, "429 Too Many Requests: You exceeded. The account has nothing left to spend.", id="no money"),
     ],
 )  # fmt: skip

@@ -17,7 +17,7 @@ from evalmark.documents.strict_json import RefusedError, decode_at
 from evalmark.errors import ModelCallError
 from evalmark.values import Attempt, canonical
 
-from .lost import MOST_BYTES, TooLargeError, lost
+from .lost import MOST_BYTES, PROXY, TooLargeError, lost
 from .names import Endpoint, missing_key
 from .waiting import retry_after
 
@@ -273,6 +273,8 @@ def _advice(status: int, fault: "CallFault", endpoint: Endpoint) -> str:
         return f". Check the key in {endpoint.key_variable}" if endpoint.key_variable else ". It wants a key"
     if status == 404:
         return f". Check the model {endpoint.model!r} and the address {endpoint.base_url}"
+    if status == 407:
+        return f". {PROXY}"
     if status < 400:
         return ". Redirects are not followed: give the final address"
     return ". The account has nothing left to spend" if fault == "closed" else ""

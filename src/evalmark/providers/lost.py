@@ -20,19 +20,19 @@ class TooLargeError(ValueError):
     """More than `MOST_BYTES`."""
 
 
-_PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
+PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
 _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "no whole answer came within {within:g} s"),
     (TooLargeError, f"the answer is larger than {MOST_BYTES >> 20} MiB and was not read"),
-    (aiohttp.ClientHttpProxyError, f"the proxy answered {{status}}. {_PROXY}"),
-    (aiohttp.ClientProxyConnectionError, f"the proxy cannot be reached. {_PROXY}"),
+    (aiohttp.ClientHttpProxyError, f"the proxy answered {{status}}. {PROXY}"),
+    (aiohttp.ClientProxyConnectionError, f"the proxy cannot be reached. {PROXY}"),
     (aiohttp.ClientConnectorCertificateError, "its certificate is not trusted: {reason}"),
     (aiohttp.ClientConnectorError, "no connection could be made: {reason}"),
     (aiohttp.ServerDisconnectedError, "the server closed the connection without an answer"),
     (aiohttp.ClientPayloadError, "the answer broke off, or is not packed as it says"),
     (aiohttp.ClientResponseError, "the answer is no HTTP"),
     (OSError, "the connection broke: {reason}"),
-    (ValueError, f"this address, or that of the proxy, cannot be used. {_PROXY}"),
+    (ValueError, f"this address, or that of the proxy, cannot be used. {PROXY}"),
 )
 """The first kind that fits counts."""
 _FOR_GOOD = (aiohttp.ClientConnectorCertificateError, ValueError)
