@@ -244,6 +244,11 @@ FAULTS = [
         id="a secret",
     ),
     pytest.param(
+        changed(settings={"messages": []}),
+        "$.settings.messages would take the place of what the judge is asked; leave it out.",
+        id="a question among the settings",
+    ),
+    pytest.param(
         changed(settings={"extra_headers": {"Authorization": "Bearer sk-123"}}),
         "$.settings.extra_headers.Authorization would be recorded with every question; put keys into the environment.",
         id="a secret within a setting",

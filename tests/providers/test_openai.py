@@ -406,3 +406,21 @@ def test_a_reply_to_a_wrong_key_ends_all_calls():
         found = call(server.url)
     assert not isinstance(found, Reply)
     assert found.fault == "closed"
+
+
+@pytest.mark.parametrize("setting", ["messages", "model", "stream", "n", "contents"])
+@pytest.mark.parametrize(("name", "variable"), [("openai/m", "OPENAI"), ("anthropic/m", "ANTHROPIC"), ("gemini/m", "GOOGLE_GEMINI")])  # fmt: skip
+def test_no_setting_takes_the_place_of_what_is_asked_and_recorded(name, variable, setting):
+    async def ask(environ):
+        http = Http(environ)
+        try:
+            return await open_chat(name, environ=environ, table={}, http=http, within=5.0)(
+                request(settings={setting: []})
+            )
+        finally:
+            await http.close()
+
+    keys = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+    with ScriptedServer() as server, pytest.raises(ModelCallError, match=f"the setting '{setting}' would take") as told:
+        asyncio.run(ask({**keys, f"{variable}_BASE_URL": server.url}))
+    assert (told.value.fault, server.count) == ("rejected", 0)

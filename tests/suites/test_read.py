@@ -363,6 +363,11 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
             id="a key among the settings",
         ),
         pytest.param(
+            "judge: {model: a/b, settings: {model: a/c}}",
+            "`judge[0].settings.model` would take the place of what is asked; leave it out.",
+            id="a second model among the settings",
+        ),
+        pytest.param(
             "judge: {model: a/b, settings: {extra_headers: [{X-Api-Key: hush}], max_tokens: 5, stop_token: a}}",
             "`judge[0].settings.extra_headers[0].X-Api-Key` would be recorded with every request; put keys into",
             id="a key deep in the settings",

@@ -11,7 +11,7 @@ from typing import Any
 from evalmark.documents import DataPath, Document, load_document, secrets_in
 from evalmark.documents.json_walk import json_path
 from evalmark.errors import ConfigError, DataError
-from evalmark.values import Direction
+from evalmark.values import NO_SETTINGS, Direction
 
 from .fields import MANY, Fields, shown
 from .measure import KEYS, Measure, MeasureKind, Option
@@ -244,6 +244,8 @@ class _Reading:
 
     def _settings(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         found = self.fields.mapping((), data, "settings", needed=False) or {}
+        for name in NO_SETTINGS & set(found):
+            self.fields.find(("settings", name), "would take the place of what the judge is asked; leave it out.")
         for at in secrets_in(found, ("settings",)):
             self.fields.find(at, "would be recorded with every question; put keys into the environment.")
         return found

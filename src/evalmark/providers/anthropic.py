@@ -12,7 +12,7 @@ from .names import Endpoint
 from .replies import counted, kept_headers, tool_call
 from .structured import TOOL, Ladder, object_schema
 from .turns import apart
-from .wire import encoded
+from .wire import encoded, refuse_replaced
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 8_192
@@ -48,6 +48,7 @@ class AnthropicChat:
             ModelCallError: there is none.
         """
         require_key(self._endpoint)
+        refuse_replaced(request, self._endpoint)
         return await self._ladder.climb(request, self._ask)
 
     async def _ask(self, request: Request, form: ReplyForm) -> Reply:

@@ -12,7 +12,7 @@ from .names import Endpoint
 from .replies import counted, finite, kept_headers, tool_call
 from .structured import TOOL, Ladder, object_schema
 from .turns import apart
-from .wire import encoded
+from .wire import encoded, refuse_replaced
 
 _NAMES = {"top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens", "stop": "stopSequences"}
 _BESIDE_CONFIG = frozenset({"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"})
@@ -53,6 +53,7 @@ class GeminiChat:
             ModelCallError: there is none.
         """
         require_key(self._endpoint)
+        refuse_replaced(request, self._endpoint)
         return await self._ladder.climb(request, self._ask)
 
     async def _ask(self, request: Request, form: ReplyForm) -> Reply:

@@ -11,7 +11,7 @@ from .http import Http, Response, failed, one_line, require_key, said
 from .names import Endpoint
 from .replies import counted, finite, kept_headers, tool_call, whole_object
 from .structured import TOOL, Ladder, Wanted
-from .wire import content_of, encoded, scalar, text_of
+from .wire import content_of, encoded, refuse_replaced, scalar, text_of
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))
 _FILTERED = re.compile(rb'"code"\s*:\s*"(?:content_filter|content_policy_violation)"|"flagged_input"\s*:')
@@ -42,6 +42,7 @@ class OpenAIChat:
             ModelCallError: there is none.
         """
         require_key(self._endpoint)
+        refuse_replaced(request, self._endpoint)
         if request.schema is None:
             return await self._ask(request, "")
         return await self._ladder.climb(request, self._ask)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalmark.errors import ModelCallError
-from evalmark.values import canonical, plain
+from evalmark.values import NO_SETTINGS, Request, canonical, plain
 
 from .names import Endpoint
 
@@ -27,6 +27,17 @@ def encoded(body: Mapping[str, Any], endpoint: Endpoint) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def refuse_replaced(request: Request, endpoint: Endpoint) -> None:
+    """See to it that what is asked is what the request says, since that is what is recorded.
+
+    Raises:
+        ModelCallError: rejected; a setting would take the place of a part of it.
+    """
+    if taken := sorted(NO_SETTINGS & set(request.settings)):
+        message = f"{endpoint.name}: the setting {taken[0]!r} would take the place of what is asked. Leave it out."
+        raise ModelCallError(message, fault="rejected")
 
 
 def content_of(value: Any) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evalmark.documents import DataPath, secrets_in
+from evalmark.values import NO_SETTINGS
 
 from .schema import shown
 from .suite import JudgeSpec, TargetSpec
@@ -42,6 +43,8 @@ def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: Find) -> tuple[J
 
 
 def _check_settings(at: DataPath, settings: Mapping[str, Any], find: Find) -> None:
-    """No secret among them; what one holds is not shown."""
+    """No secret among them, and nothing that the request says itself; what one holds is not shown."""
+    for name in NO_SETTINGS & set(settings):
+        find((*at, "settings", name), "would take the place of what is asked; leave it out.")
     for where in secrets_in(settings, (*at, "settings")):
         find(where, "would be recorded with every request; put keys into the environment.")

@@ -1,6 +1,6 @@
 """The nouns: frozen values that every room speaks of and none owns."""
 
-from .call import Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token, Usage
+from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token, Usage
 from .canonical import MAX_DEPTH, canonical, fingerprint, plain
 from .case import Case, Example, Output, ToolCall, Turn
 from .run import DatasetInfo, Gate, Metric, Run, RunStatus
@@ -9,6 +9,7 @@ from .words import count
 
 __all__ = [
     "MAX_DEPTH",
+    "NO_SETTINGS",
     "Attempt",
     "Call",
     "Case",

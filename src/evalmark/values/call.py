@@ -15,6 +15,10 @@ KEY_VERSION = "call-1"
 """Part of every key; a new way to make keys gets a new one, and old recordings are simply not found."""
 
 
+NO_SETTINGS = frozenset(("contents", "messages", "model", "n", "stream"))
+"""What a request says itself: as a setting, it would have another model asked, or another question, than is recorded."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What is asked of a chat model, in no provider's words."""
