@@ -162,6 +162,14 @@ def test_settings_go_along_with_every_question():
     assert [request.settings for request in model.asked] == [{"temperature": 0, "seed": 7}] * 2
 
 
+def test_all_questions_of_a_metric_hold_one_schema():
+    choice = Measure(kind="choice", options={"A": Option(1.0), "B": Option(0.0)})
+    for measure in (FIVE, choice):
+        asked = [ask(Rubric(metric=metric(measure)), ["x", "x"])[1].asked[0] for _ in range(3)]
+        assert len({id(request.schema) for request in asked}) == 1
+    assert FIVE.schema() != choice.schema() != replace(choice, options={"A": Option(1.0), "C": Option(0.0)}).schema()
+
+
 def test_the_same_output_is_the_same_question_and_another_is_another():
     _, model = ask(SCALE, [GOOD])
     _, again = ask(SCALE, [GOOD])

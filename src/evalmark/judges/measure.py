@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 MeasureKind = Literal["scale", "boolean", "percentage", "choice"]
@@ -71,14 +72,15 @@ class Measure:
 
         Bounds of numbers are left to the reader of the reply, since some endpoints reject schemas with them.
         """
-        if self.words is not None:
-            return None
-        return object_schema({REASON: {"type": "string"}, self.key: self._verdict_schema()})
+        return None if self.words is not None else _schema(self.kind, tuple(self.options))
 
-    def _verdict_schema(self) -> Mapping[str, Any]:
-        if self.kind == "choice":
-            return {"type": "string", "enum": list(self.options)}
-        return {"type": {"scale": "integer", "percentage": "number", "boolean": "boolean"}[self.kind]}
+
+@lru_cache(maxsize=256)
+def _schema(kind: MeasureKind, options: tuple[str, ...]) -> Mapping[str, Any]:
+    """The same object for every question: providers work out once what a schema comes to, and know it again by that."""
+    types = {"scale": "integer", "percentage": "number", "boolean": "boolean"}
+    verdict = {"type": "string", "enum": list(options)} if kind == "choice" else {"type": types[kind]}
+    return object_schema({REASON: {"type": "string"}, KEYS[kind]: verdict})
 
 
 def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
