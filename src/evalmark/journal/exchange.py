@@ -68,8 +68,15 @@ def write_calls(path: Path, calls: Iterable[Call]) -> int:
             with contextlib.suppress(OSError):  # it is gone when all went well
                 draft.unlink()
     except OSError as error:
-        raise StoreError(f"{path}: the recordings cannot be written there: {error.strerror or error}.") from error
+        raise _unwritten(path, error) from error
     return count - 1
+
+
+def _unwritten(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path}: the recordings cannot be written there: {error.strerror or error}; make room or a folder for them, or "
+        "name another file."
+    )
 
 
 def _refuse_other(path: Path) -> None:
@@ -89,7 +96,7 @@ def _refuse_other(path: Path) -> None:
                 if stream.read(len(start)) in (b"", start):
                     return
     except OSError as error:
-        raise StoreError(f"{path}: the recordings cannot be written there: {error.strerror or error}.") from error
+        raise _unwritten(path, error) from error
     raise StoreError(f"{path}: something else than recorded calls stands there and stays; name another file.")
 
 
