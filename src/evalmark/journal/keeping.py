@@ -80,13 +80,13 @@ def _keep(db: Connection, entries: Sequence[Entry]) -> None:
     for entry in entries:
         if entry.of is not None and entry.row is not None and entry.sums is not None:
             spent[entry.of.run, entry.row.model].append(entry.sums)
-    for run, model, times in _came_back(db, entries):
-        spent[run, model].append(Sums(repeated=times))
+    for run, model in _sent_again(db, entries):
+        spent[run, model].append(Sums(repeated=1))
     add_spent(db, spent)
 
 
-def _came_back(db: Connection, entries: Sequence[Entry]) -> list[tuple[int, str | bytes, int]]:
-    """Take the requests of these calls off what is under way; gives those that had to be sent again, by model."""
+def _sent_again(db: Connection, entries: Sequence[Entry]) -> list[tuple[int, str | bytes]]:
+    """Take the requests of these calls off what is under way; gives the model of each that an earlier pass had sent."""
     ours = {(entry.of.run, entry.key): entry for entry in entries if entry.of is not None and entry.row is not None}
     gone = db.executemany(
         "delete from sent where run = ? and key = ? and pass <= ? returning run, key, pass",
@@ -96,7 +96,7 @@ def _came_back(db: Connection, entries: Sequence[Entry]) -> list[tuple[int, str 
     for run, key, number in gone:
         entry = ours[run, key]
         if entry.of is not None and entry.row is not None and number < entry.of.number:
-            found.append((run, entry.row.model, 1))
+            found.append((run, entry.row.model))
     return found
 
 
