@@ -125,7 +125,7 @@ def test_any_bytes(body, form, status, headers):
     check(body, form, status, headers)
 
 
-@pytest.mark.parametrize("value", [None, True, 0, -1, 1.5, "", "x", [], [None], {}, {"a": 1}])
+@pytest.mark.parametrize("value", [None, True, 0, -1, 1.5, -(10**400), "", "x", [], [None], {}, {"a": 1}])
 def test_each_place_of_a_completion_may_hold_anything(value):
     for path in PLACES:
         for form in ("", "tool"):
