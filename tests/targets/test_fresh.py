@@ -70,6 +70,26 @@ def test_the_objects_of_all_rows_share_their_threads():
     assert threading.active_count() - before <= 1
 
 
+@pytest.mark.parametrize("conversation", [True, False])
+def test_objects_are_made_where_they_are_asked_and_not_on_the_event_loop(conversation):
+    class Slow:
+        def __init__(self):
+            self.made_in = threading.current_thread()
+
+        def __call__(self, question):
+            return self.made_in is not threading.main_thread()
+
+    class Async:
+        def __init__(self):
+            self.loop = asyncio.get_running_loop()
+
+        async def __call__(self, question):
+            return self.loop is asyncio.get_running_loop()
+
+    assert asked(as_target(Slow), conversation) == [True, True]
+    assert asked(as_target(Async), conversation) == [True, True]
+
+
 def test_another_class_is_another_target():
     assert as_target(Tutor).fingerprint == as_target(Tutor).fingerprint != as_target(AsyncTutor).fingerprint
     assert as_target(Tutor).name == f"{__name__}:Tutor"

@@ -1,6 +1,6 @@
 """Targets that remember what they were asked: a new one for each row, and one for each conversation."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from evalmark.roles import Target
@@ -13,12 +13,13 @@ class FreshTarget:
 
     name: str
     fingerprint: str
-    make: Callable[[], Target]
+    make: Callable[[], Awaitable[Target]]
     """Makes a target around a new object. Foreign code: may raise."""
 
     async def __call__(self, case: Case) -> Output:
         """What a new object gives for the case."""
-        return await self.make()(case)
+        target = await self.make()
+        return await target(case)
 
     def anew(self) -> Target:
         """A target that keeps one object, made at its first question, for the turns of a conversation."""
@@ -35,5 +36,5 @@ class _Kept:
 
     async def __call__(self, case: Case) -> Output:
         if self._target is None:
-            self._target = self._make()
+            self._target = await self._make()
         return await self._target(case)

@@ -103,9 +103,12 @@ def _fresh(thing: type, method: str, name: str) -> FreshTarget:
         )
     bind(partial(getattr(thing, method), None), OFFERS, what=f"target {name!r}", first="input")
     threads = Threads()  # shared by all objects: each with its own would leave a thread behind for every row
+    is_async = _is_async(getattr(thing, method))
 
-    def make() -> Target:
-        return replace(cast(FunctionTarget, as_target(thing())), threads=threads)
+    async def make() -> Target:
+        # Making one may take long, as asking it may: it loads a model, say.
+        made = thing() if is_async else await threads.run(lambda _: thing())
+        return replace(cast(FunctionTarget, as_target(made)), threads=threads)
 
     return FreshTarget(name=name, fingerprint=identity(thing, name), make=make)
 
