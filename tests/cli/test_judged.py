@@ -400,3 +400,11 @@ def test_a_judge_that_is_named_twice_is_said_to_be(evalmark, server, suite):
     assert refused.code == 2
     assert "--judge openai/m names a judge that is named twice" in refused.err
     assert server.requests == []
+
+
+def test_a_fault_of_the_second_suite_is_said_before_the_first_one_is_run(evalmark, server, suite):
+    Path("judged.json").write_text(Path(suite(SCALE, judge="openai/m")).read_text(encoding="utf-8"), encoding="utf-8")
+    refused = evalmark("run", "judged.json", suite(SCALE))
+    assert (refused.code, "clear needs a judge" in refused.err) == (2, True), refused.text
+    assert (server.requests, asked()) == ([], [])
+    assert evalmark("run", "judged.json", "judged.json").code == 0

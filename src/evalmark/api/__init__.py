@@ -9,7 +9,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .checking import Checked, check
-    from .conduct import Conduct, execute
+    from .conduct import Conduct, check_usable, execute
     from .doctor import examine, own_version
     from .door import now
     from .evaluation import evaluate, evaluate_async
@@ -35,6 +35,7 @@ __all__ = [
     "Source",
     "chat_model",
     "check",
+    "check_usable",
     "evaluate",
     "evaluate_async",
     "examine",
@@ -64,6 +65,7 @@ __getattr__ = deferred(
         "Source": "plan",
         "chat_model": "models",
         "check": "checking",
+        "check_usable": "conduct",
         "evaluate": "evaluation",
         "evaluate_async": "evaluation",
         "examine": "doctor",

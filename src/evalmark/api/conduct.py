@@ -64,9 +64,8 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         StoreError: the store cannot be used, or is full; what was acknowledged is kept.
     """
     models = plan.models or Models(settings=conduct.settings)
-    checked = await asyncio.to_thread(check, plan)
-    unusable = Door(models, None).faults(plan.chat_models)
-    refuse([*checked.faults, *_limit_faults(conduct.limit), *unusable])
+    checked = await asyncio.to_thread(check_usable, plan, conduct.settings)
+    refuse(_limit_faults(conduct.limit))
     ledger = conduct.ledger
     run = _begin(plan, conduct, tuple(scorer.metric for scorer in plan.bound().scorers))
     said = dict.fromkeys(_sent_again(ledger, run, conduct))  # in order, each once
@@ -101,6 +100,18 @@ def _unmatched(reading: Reading) -> tuple[str, ...]:
     """What to say of conditions that no case fits."""
     left_out = reading.conduct.only is not None and not reading.rows.total()
     return ("No case fits the conditions that were given.",) if left_out else ()
+
+
+def check_usable(plan: Plan, settings: Settings) -> Checked:
+    """What a look at the plan has found, before anything is asked or written.
+
+    Raises:
+        ConfigError: it has faults, or a model of it cannot be asked; all of them are named.
+    """
+    checked = check(plan)
+    models = plan.models or Models(settings=settings)
+    refuse([*checked.faults, *Door(models, None).faults(plan.chat_models)])
+    return checked
 
 
 def _sent_again(ledger: Ledger, run: Run, conduct: Conduct) -> tuple[str, ...]:

@@ -66,6 +66,9 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     )
     with Progress(quiet=quiet) as progress:
         plans = [api.plan_suite(path, settings, overrides, progress.loading) for path in files]
+    if len(plans) > 1:  # what is wrong with the last one is no news to hear after the first one has been paid for
+        for plan in plans:
+            api.check_usable(plan, settings)
     show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
     show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
     codes: list[int] = []
