@@ -5,7 +5,12 @@ import os
 import sys
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# Machines that run tests are shared: how long an example takes says nothing of it.
+hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("shared")
 
 ROOT = Path(__file__).parent.parent
 
