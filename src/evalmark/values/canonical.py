@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeVar
 
 MAX_DEPTH = 100
@@ -27,7 +28,53 @@ def plain(value: Any, depth: int = 0) -> Any:
     >>> plain({"a": (1, float("nan")), 2: {"b"}})
     {'a': [1, 'nan'], '2': ['b']}
     """
-    return value if type(value) in _EXACT else _plain(value, depth, [MAX_ITEMS])
+    if type(value) in _EXACT:
+        return value
+    try:
+        return _soon(value, depth, [MAX_ITEMS])
+    except _TooManyError:  # what to keep of it only one who counts item by item can say
+        return _plain(value, depth, [MAX_ITEMS])
+
+
+class _TooManyError(Exception):
+    """A value has more than `MAX_ITEMS` items."""
+
+
+def _soon(value: Any, depth: int, left: list[int]) -> Any:
+    """What `_plain` gives, sooner for what nearly all data is made of.
+
+    Raises:
+        _TooManyError: there are more items than are left.
+    """
+    kind = type(value)
+    if depth >= MAX_DEPTH or kind not in _CONTAINERS:
+        return _soon_otherwise(value, depth, left)
+    left[0] -= len(value)
+    if left[0] < 0:
+        raise _TooManyError
+    depth += 1
+    if kind is dict:
+        return {
+            key if type(key) is str else str(key): item if type(item) in _EXACT else _soon(item, depth, left)
+            for key, item in value.items()
+        }
+    return [item if type(item) in _EXACT else _soon(item, depth, left) for item in value]
+
+
+def _soon_otherwise(value: Any, depth: int, left: list[int]) -> Any:
+    kind = type(value)
+    if depth < MAX_DEPTH and hasattr(kind, "__dataclass_fields__") and not issubclass(kind, _FIRST_OF_ALL):
+        items = ((name, getattr(value, name)) for name in _fields_of(kind))  # type: ignore[arg-type]  # types are hashable
+        return {name: item if type(item) in _EXACT else _soon(item, depth + 1, left) for name, item in items}
+    found = _plain(value, depth, left)
+    if left[0] < 0:
+        raise _TooManyError
+    return found
+
+
+@lru_cache(maxsize=256)
+def _fields_of(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def _plain(value: Any, depth: int, left: list[int]) -> Any:
@@ -41,6 +88,9 @@ def _plain(value: Any, depth: int, left: list[int]) -> Any:
 
 
 _EXACT = (type(None), str, bool, int)
+_CONTAINERS = (dict, list, tuple)
+_FIRST_OF_ALL = (str, int, float, bytes, bytearray, Mapping, type)
+"""What an object is before it is a dataclass."""
 
 
 def _unwrapped(value: Any) -> Any:
@@ -86,6 +136,10 @@ def canonical(value: Any) -> str:
     >>> canonical({"b": 1, "a": "é"})
     '{"a":"\\u00e9","b":1}'
     """
+    if value is None:
+        return "null"
+    if type(value) in _CONTAINERS and not value:  # most of what a case may hold it does not
+        return "{}" if type(value) is dict else "[]"
     return _encode(plain(value))
 
 
@@ -103,9 +157,7 @@ def fingerprint(*parts: Any) -> str:
 
 def fingerprint_of_texts(texts: Iterable[str]) -> str:
     """The fingerprint of parts whose canonical texts are known already."""
-    digest = hashlib.sha256(b"evalmark-1")
+    parts = [b"evalmark-1"]
     for text in texts:
-        data = text.encode("ascii")
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
-    return digest.hexdigest()[:32]
+        parts += (len(text).to_bytes(8, "big"), text.encode("ascii"))
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:32]
