@@ -56,3 +56,11 @@ def test_an_endpoint_that_is_closed_is_closed_for_its_own_models(first, second, 
 def test_a_run_that_sends_nothing_needs_neither_key_nor_price(replay, faults):
     models = Models(settings=Settings(replay=replay, max_cost=1.0), environ={})
     assert len(Door(models, None).faults([Named("openai/a-model-without-a-price")])) == faults
+
+
+def test_two_names_of_one_endpoint_keep_their_own():
+    row = {"provider": "openai", "model": "m"}
+    table = {"low": {**row, "input": 1, "output": 1}, "high": {**row, "input": 100, "output": 100}}
+    models = Models(settings=Settings(models=table), environ=ENVIRON)
+    door = Door(models, None)
+    assert [door(models.chat(name)).name for name in table] == ["low", "high"]

@@ -147,13 +147,14 @@ class Door:
         self._prices = calls.Prices(calls.read_prices(models.settings.models))
         self.meter = calls.Meter(models.budget, earlier, self._prices)
         self._throttles: dict[str, Throttle] = {}
-        self._made: dict[str, ChatModel] = {}
+        self._made: dict[tuple[str, str], ChatModel] = {}
 
     def __call__(self, model: ChatModel) -> ChatModel:
         """The model as a run asks it; the same for the same model."""
         if isinstance(model, Configured):
             return replace(model, model=self(model.model))
-        if model.identity not in self._made:
+        known = (model.identity, model.name)  # one endpoint may stand in the table under two names, with two prices
+        if known not in self._made:
             conditions = calls.Conditions(
                 meter=self.meter,
                 throttle=self._throttle(model),
@@ -162,8 +163,8 @@ class Door:
                 replay=self._models.settings.replay,
                 patience=self._models.patience,
             )
-            self._made[model.identity] = calls.through(model, conditions)
-        return self._made[model.identity]
+            self._made[known] = calls.through(model, conditions)
+        return self._made[known]
 
     def _throttle(self, model: ChatModel) -> "Throttle":
         endpoint = self._models.endpoint(model)

@@ -182,7 +182,7 @@ class Plan:
         """Every chat model that may be asked, each once."""
         target = (self.target.model,) if isinstance(self.target, ModelTarget) and self.kept is None else ()
         found = (*target, *(asked.judge for asked in self.asked if asked.judge is not None))
-        return tuple({model.identity: model for model in found}.values())
+        return tuple({(model.identity, model.name): model for model in found}.values())
 
     @property
     def fingerprint(self) -> str:
