@@ -280,3 +280,16 @@ def test_a_file_name_does_not_act_on_the_terminal_of_who_validates(evalmark, wor
     said = evalmark("validate", "\x1b[2Jgone.json", "\x1b[2Jgone.yaml")
     assert said.code == 2
     assert "\x1b" not in said.text
+
+
+@pytest.mark.parametrize("words", [["list"], ["run", "suite.json"], ["cache", "list"]], ids=" ".join)
+def test_a_working_directory_that_is_gone_is_said(evalmark, world, monkeypatch, words):
+    gone = world / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    said = evalmark(*words)
+    assert (said.code, said.out) == (2, "")
+    assert said.err == (
+        "The working directory cannot be used (No such file or directory); change to one that exists.\n"
+    )

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evalmark import api
-from evalmark.errors import EvalmarkError
+from evalmark.errors import ConfigError, EvalmarkError
 
 from .cache import add as add_cache
 from .doctor import add as add_doctor
@@ -69,6 +69,7 @@ def main(words: list[str] | None = None) -> None:
     is_process = words is None
     words = in_full(sys.argv[1:] if words is None else words)
     try:
+        _stand_somewhere()
         with_variables(typer.main.get_command(app))(args=words, prog_name="evalmark", obj=words)
     except EvalmarkError as error:
         complain(f"{error}\n")
@@ -90,6 +91,15 @@ def _ready_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  open to the end
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _stand_somewhere() -> None:
+    """Raises ConfigError where the working directory has been deleted: no path could be read from there."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        said = error.strerror or "it is gone"
+        raise ConfigError(f"The working directory cannot be used ({said}); change to one that exists.") from None
 
 
 def _settle_streams() -> None:
