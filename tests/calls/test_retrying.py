@@ -99,6 +99,13 @@ def test_a_wait_is_never_shorter_than_the_endpoint_asks_for():
     assert model.times == [0.0, 1.5, 8.5]
 
 
+def test_the_word_of_an_endpoint_that_knows_when_to_come_back_counts_more_than_the_backoff():
+    model = Watched([*[limit(0.1)] * 20, "yes"])
+    found, ended = call(model)
+    assert len(found.attempts) == 20
+    assert ended <= 20 * 0.5
+
+
 def test_limits_do_not_use_up_the_retries_but_the_time():
     model = Watched(lambda request: limit(20.0))
     found, ended = call(model, Patience(retries=2, most_total=600.0), chance(0))

@@ -73,8 +73,13 @@ class Retrying:
         )
 
     def _wait(self, error: ModelCallError, failed: int) -> float:
-        """Seconds until the next attempt: any time up to the backoff, and no sooner than the endpoint asks for."""
-        return max(error.retry_after or 0.0, self._chance.uniform(0.0, self._patience.backoff(failed)))
+        """Seconds until the next attempt: any time up to the backoff, and no sooner than the endpoint asks for.
+
+        Where a limit was met and the endpoint says for how long, its word counts: the gate holds everybody until then,
+        and the backoff, which doubles, would leave calls waiting at an endpoint that has long been free.
+        """
+        knows = _met_a_limit(error) and error.retry_after is not None
+        return max(error.retry_after or 0.0, self._chance.uniform(0.0, self._patience.backoff(1 if knows else failed)))
 
 
 def _met_a_limit(error: ModelCallError) -> bool:
