@@ -150,6 +150,8 @@ def without(line: str, name: str) -> str:
 
 OTHER_TEXT = [{"role": "user", "content": "What is 1 squared, really?"}]
 TAMPERED = [
+    pytest.param(lambda line: changed(line, "reply", "cost", to=-5.0), "cost -5 dollars", id="a cost below nothing"),
+    pytest.param(lambda line: changed(line, "reply", "cost", to=1e308), "cost 1e\\+308 dollars", id="a cost that makes every sum infinite"),
     pytest.param(lambda line: changed(line, "request", "messages", to=OTHER_TEXT), "the key does not belong", id="what was asked"),
     pytest.param(lambda line: changed(line, "request", "settings", to={}), "the key does not belong", id="the settings"),
     pytest.param(lambda line: changed(line, "request", "schema", to={}), "the key does not belong", id="a schema that was not asked for"),

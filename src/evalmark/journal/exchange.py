@@ -20,6 +20,8 @@ from .rows import CallRow, encode_call
 
 FORMAT = "evalmark-calls"
 VERSION = 1
+_MOST_COST = 1_000_000
+"""US dollars; what says that it cost more would make every sum it is part of worthless."""
 PUBLIC_HEADERS = frozenset({"apim-request-id", "date", "request-id", "x-request-id"})
 """What a file may tell of a response's headers: enough to ask the provider about it."""
 
@@ -145,6 +147,9 @@ def _call(line: str, path: Path, number: int) -> tuple[str, CallRow]:
         row = encode_call(replace(call, reply=call.reply and _public(call.reply)))
     except (ValueError, TypeError) as fault:
         raise PlacedError(place, f"is no recorded call: {fault}.") from None
+    cost = None if call.reply is None else call.reply.cost
+    if cost is not None and not 0 <= cost <= _MOST_COST:
+        raise PlacedError(place, f"says that the call cost {cost:g} dollars; take the line out, or the cost out of it.")
     if not call.can_be_replayed:
         raise PlacedError(place, "holds no reply that may be replayed; only such calls are imported.")
     if call.request.key(call.identity, call.repeat, call.use) != call.key:
