@@ -408,3 +408,18 @@ def test_a_fault_of_the_second_suite_is_said_before_the_first_one_is_run(evalmar
     assert (refused.code, "clear needs a judge" in refused.err) == (2, True), refused.text
     assert (server.requests, asked()) == ([], [])
     assert evalmark("run", "judged.json", "judged.json").code == 0
+
+
+def test_a_rescore_takes_its_metrics_from_one_place(evalmark, server, suite):
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    refused = evalmark("rescore", "last", "--metric", "equals", "--suite", "test.json")
+    assert (refused.code, refused.err) == (2, "--metric and --suite both say what judges; leave one of them out.\n")
+
+
+def test_a_time_limit_does_not_count_what_calls_wait_at_the_gate(evalmark, server, suite):
+    def answer(said):
+        return Status(429, headers={"retry-after": "1"}) if said.number == 0 else judge(said)
+
+    server.answer = answer
+    assert evalmark("run", suite(SCALE), "--judge", "openai/m", "--timeout", "0.5").code == 0
+    assert {s.status for r in last()[1] for s in r.scores} == {"scored"}

@@ -33,12 +33,14 @@ def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedd
     """The plan that has new scorers judge what an earlier run kept.
 
     Raises:
-        ConfigError: there is nothing to judge by, a metric or the suite cannot be used, or a metric
+        ConfigError: there is nothing to judge by, or twice over, a metric or the suite cannot be used, or a metric
             judges conversations and the run has none.
     """
     run = wanted.run
     if not settings.judge:  # whoever judged before judges again, where nobody else is named
         settings = replace(settings, judge=tuple(dict.fromkeys(m.judge for m in run.metrics if m.judge)))
+    if wanted.metrics and wanted.suite is not None:
+        raise ConfigError("--metric and --suite both say what judges; leave one of them out.")
     if wanted.metrics:
         plan = _of_metrics(wanted, settings, load)
     else:
