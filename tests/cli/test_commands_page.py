@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 import pytest
 import typer.main
 
-from evalmark.cli.app import app
+from evalmark.cli.app import program
 from evalmark.cli.words import in_full
 from evalmark.settings import Settings
 from evalmark.store import open_store
@@ -33,7 +33,7 @@ def verbs(command, name: str = "") -> Iterator[tuple[str, set[str]]]:
         yield name, {flag for flag in flags if flag.startswith("-")} - HELP
 
 
-VERBS = dict(verbs(typer.main.get_command(app)))
+VERBS = dict(verbs(typer.main.get_command(program())))
 
 
 def sections() -> dict[str, str]:

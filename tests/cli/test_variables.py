@@ -6,7 +6,7 @@ import os
 import pytest
 import typer.main
 
-from evalmark.cli.app import app
+from evalmark.cli.app import program
 from evalmark.cli.flags import SETTINGS, with_variables
 
 ENDING = {"help", "wants_version"}
@@ -20,7 +20,7 @@ def flags(command):
 
 
 def test_every_flag_has_one_named_after_it():
-    found = {(f.name, f.envvar) for f in flags(with_variables(typer.main.get_command(app)))}
+    found = {(f.name, f.envvar) for f in flags(with_variables(typer.main.get_command(program())))}
     assert {"repeat", "fail_on_flags", "output", "jobs"} <= {name for name, _ in found}
     for name, variable in found:
         assert variable == (None if name in SETTINGS | ENDING else f"EVALMARK_{name.upper()}")

@@ -9,17 +9,9 @@ from typing import Annotated
 import typer
 
 from evalmark import api
-from evalmark.errors import ConfigError, EvalmarkError
+from evalmark.errors import ConfigError, EvalmarkError, need
 
-from .cache import add as add_cache
-from .doctor import add as add_doctor
 from .flags import with_variables
-from .models import add as add_models
-from .plan import add as add_plan
-from .rag import add as add_rag
-from .rescore import add as add_rescore
-from .run import add as add_run
-from .runs import add as add_runs
 from .terminal import complain, is_open, say_line, silence
 from .words import in_full
 
@@ -28,14 +20,33 @@ PURPOSE = "Is it better, worse, or the same? Evaluations for teams that build on
 LONGEST_FAREWELL = 5.0
 """Seconds that threads of a target get to end, once everything else is done."""
 
-app = typer.Typer(
-    name="evalmark",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+VERBS = {
+    "run": "run",
+    "plan": "plan",
+    "rescore": "rescore",
+    "rag": "rag",
+    **dict.fromkeys(("list", "show", "report", "validate"), "runs"),
+    "cache": "cache",
+    "models": "models",
+    "doctor": "doctor",
+}
+"""In which file each verb stands, in the order of the help."""
+
+
+def program(verb: str = "") -> typer.Typer:
+    """The command line with the file of one verb; with all of them where it is no verb, or a flag that says what there is."""
+    app = typer.Typer(
+        name="evalmark",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    app.callback(help=PURPOSE)(_before_any_verb)
+    for home in dict.fromkeys((VERBS[verb],) if verb in VERBS else VERBS.values()):
+        need(f"evalmark.cli.{home}").add(app)
+    return app
 
 
 def _tell_version(wanted: bool) -> None:
@@ -44,23 +55,12 @@ def _tell_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help=PURPOSE)
 def _before_any_verb(
     wants_version: Annotated[
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """What stands before a verb."""
-
-
-add_run(app)
-add_plan(app)
-add_rescore(app)
-add_rag(app)
-add_runs(app)
-add_cache(app)
-add_models(app)
-add_doctor(app)
 
 
 def main(words: list[str] | None = None) -> None:
@@ -70,7 +70,8 @@ def main(words: list[str] | None = None) -> None:
     words = in_full(sys.argv[1:] if words is None else words)
     try:
         _stand_somewhere()
-        with_variables(typer.main.get_command(app))(args=words, prog_name="evalmark", obj=words)
+        command = typer.main.get_command(program(words[0] if words else ""))
+        with_variables(command)(args=words, prog_name="evalmark", obj=words)
     except EvalmarkError as error:
         complain(f"{error}\n")
         raise SystemExit(USAGE) from None

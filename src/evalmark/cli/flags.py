@@ -9,6 +9,8 @@ import typer
 
 from evalmark.settings import Settings, load
 
+from .reading import read_here
+
 MOST = 1_000_000_000
 """The largest whole number a flag takes."""
 
@@ -142,6 +144,7 @@ def with_variables(command: Any) -> Any:
     for verb in getattr(command, "commands", {}).values():
         with_variables(verb)
     for parameter in command.params:
+        read_here(parameter)
         if parameter.param_type_name == "option" and not parameter.is_eager and parameter.name not in SETTINGS:
             parameter.envvar = f"EVALMARK_{parameter.name.upper()}"
             parameter.show_envvar = False  # the page on commands says it once for all
