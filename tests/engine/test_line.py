@@ -10,6 +10,7 @@ import pytest
 from evalmark.engine import Answered, Conversation, Limits, Outcome, Said, Work, run_trials
 from evalmark.errors import RunStoppedError, StoreFullError
 from evalmark.roles import current_uses
+from evalmark.testing.leaping import run_leaping
 from evalmark.testing.sinks import MemorySink
 from evalmark.values import Case, Output, Result, Score, Trial
 
@@ -395,3 +396,19 @@ def test_outputs_of_another_run_are_judged_anew_and_the_target_is_not_asked(conv
     asyncio.run(run_trials(work))
     found = sorted((r.trial.position, r.output.value, r.scores[0].raw) for r in sink.results)
     assert found == [(0, "kept 0", 0), (1, "kept 1", 2 if conversation else 0)]
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(0.0, "scored"), (60.0, "error")])
+def test_a_time_limit_counts_the_work_and_not_the_waiting(seconds, status):
+    class Waits(Shouts):
+        async def __call__(self, case, output):
+            for _ in range(2):
+                with current_uses().waiting():
+                    await asyncio.sleep(3600)
+            await asyncio.sleep(seconds)
+            return [Score(name="waits", value=1.0, passed=True)]
+
+    sink = MemorySink()
+    work = Work(trials=trials(1), target=UPPER, scorers=[Waits()], sink=sink)
+    run_leaping(run_trials(work, Limits(timeout=30)))
+    assert [s.status for r in sink.results for s in r.scores] == [status]

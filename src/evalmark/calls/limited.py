@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from evalmark.errors import ModelCallError
-from evalmark.roles import ChatModel
+from evalmark.roles import ChatModel, current_uses
 from evalmark.values import Reply, Request
 
 from .keyed import plain
@@ -43,7 +43,8 @@ class Limited:
     async def _depart(self, request: Request) -> Place:
         """The place of a request that may go out now."""
         size = expected_size(request)
-        place = await self._throttle.enter(size)
+        with current_uses().waiting():
+            place = await self._throttle.enter(size)
         if self._before is not None:
             try:
                 await self._before(request)
@@ -52,5 +53,6 @@ class Limited:
                 raise
         while self._throttle.pause_left() or self._throttle.closed:  # another call met a limit since
             self._throttle.leave(place)
-            place = await self._throttle.enter(size, first=True)
+            with current_uses().waiting():
+                place = await self._throttle.enter(size, first=True)
         return place

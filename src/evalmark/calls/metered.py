@@ -1,7 +1,7 @@
 """A model whose calls count against the budget of the run."""
 
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.roles import ChatModel
+from evalmark.roles import ChatModel, current_uses
 from evalmark.values import Reply, Request
 
 from .meter import Meter
@@ -21,7 +21,8 @@ class Metered:
             RunStoppedError: the budget is reached; nothing was sent.
         """
         guess = self._meter.guess(self, request)
-        await self._meter.admit(guess)
+        with current_uses().waiting():
+            await self._meter.admit(guess)
         try:
             reply = await self._model(request)
         except ModelCallError as error:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.roles import ChatModel
+from evalmark.roles import ChatModel, current_uses
 from evalmark.values import Attempt, Reply, Request, count
 
 from .patience import PATIENT, Patience
@@ -51,7 +51,8 @@ class Retrying:
             seconds = clock() - started
             if self._is_over(error, failed, faults, seconds):
                 raise _final(error, attempts, failed, seconds, self._patience) from None
-            await asyncio.sleep(self._wait(error, failed))
+            with current_uses().waiting():
+                await asyncio.sleep(self._wait(error, failed))
             try:
                 reply = await self._model(request)
             except ModelCallError as later:

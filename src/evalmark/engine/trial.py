@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar, cast
 
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.roles import Scorer, Target
+from evalmark.roles import Scorer, Target, current_uses
 from evalmark.values import Case, Output, Score
 
 T = TypeVar("T")
@@ -20,7 +20,8 @@ LONGEST_REASON = 2_000
 async def answer(target: Target, case: Case, within: float | None = None) -> Output:
     """What the target gives for a case; whatever it raises becomes an Output with an error.
 
-    `within` is in seconds; None waits as long as it takes.
+    `within` is in seconds; None waits as long as it takes. What the target's model calls wait for
+    their turn does not count.
 
     Raises:
         RunStoppedError: the target could make no further call in this run.
@@ -97,8 +98,7 @@ async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
         return await work
     task = asyncio.create_task(_settled(work))
     try:
-        done, _ = await asyncio.wait({task}, timeout=seconds)
-        if not done:
+        if not await _is_done(task, seconds):
             raise TimeLimitError(f"{seconds:g} s")
     finally:
         if not task.done():
@@ -107,6 +107,18 @@ async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
     if error is not None:
         raise error
     return cast(T, found)
+
+
+async def _is_done(task: asyncio.Task[Any], seconds: float) -> bool:
+    """Whether the task is done in time; what its model calls wait for their turn does not count."""
+    clock, uses = asyncio.get_running_loop().time, current_uses()
+    started, before, left = clock(), uses.waited(), seconds
+    while left > 0:
+        done, _ = await asyncio.wait({task}, timeout=left)
+        if done:
+            return True
+        left = seconds + (uses.waited() - before) - (clock() - started)
+    return False
 
 
 async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:

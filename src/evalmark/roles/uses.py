@@ -1,5 +1,6 @@
-"""Which call of its trial a request is: what keeps a repeat from collapsing into its twin."""
+"""What a trial knows of its calls: which one a request is, and how long they had to wait for their turn."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,18 +8,39 @@ from contextvars import ContextVar
 
 
 class Uses:
-    """Counts, within one trial, how often each request has been made."""
+    """Counts, within one trial, how often each request has been made and how long calls waited before they went out."""
 
     def __init__(self, repeat: int = 0) -> None:
         self.repeat = repeat
         """Which repeat of its case the trial is, from 0."""
         self._made: Counter[str] = Counter()
+        self._waited = 0.0
+        self._waiting = 0
+        self._since = 0.0
 
     def next(self, request: str) -> int:
         """How often the same request was made to the same model before, from 0."""
         before = self._made[request]
         self._made[request] += 1
         return before
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """A call waits for its turn: at the gate of its endpoint, for its budget, or before it is sent again."""
+        clock = asyncio.get_running_loop().time
+        if not self._waiting:
+            self._since = clock()
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._waited += clock() - self._since
+
+    def waited(self) -> float:
+        """Seconds in which at least one call of the trial waited for its turn, up to now."""
+        return self._waited + (asyncio.get_running_loop().time() - self._since if self._waiting else 0.0)
 
 
 # Calls are made deep inside targets and scorers that know nothing of trials, each in a task of its own.
