@@ -117,7 +117,7 @@ def _read(name: str, given: Any, place: str, faults: list[str]) -> Any:
     """The value in its field's type, or None and a fault."""
     try:
         return _READERS[name](given)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, OverflowError, TypeError, ValueError):
         faults.append(f"{place}: {given!r} is not {_EXPECTED.get(name, 'a text')}")
         return None
 
@@ -151,7 +151,7 @@ def _replay(given: Any) -> str:
 
 def _names(given: Any) -> tuple[str, ...]:
     several = given.split(",") if isinstance(given, str) else given
-    names = tuple(name.strip() for name in several)
+    names = tuple(_text(name).strip() for name in several)
     if not all(names):
         raise ValueError
     return names
