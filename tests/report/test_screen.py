@@ -8,8 +8,9 @@ from rich.cells import cell_len
 
 from evalmark.report import WRITERS, Look, one_case, run_list, terminal
 from evalmark.stats import GateVerdict, summarise
-from evalmark.values import DatasetInfo, Gate, Run
+from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial
 
+from . import judged
 from .example import RESULTS, RUN
 from .test_page import everywhere
 
@@ -27,6 +28,57 @@ def test_no_line_is_wider_than_the_terminal(run, width):
     looks = Look(width=width, store="s.db"), Look(width=width, unicode=False)
     text = "".join(terminal(run, look) for look in looks) + "".join(one_case(r, Look(width=width)) for r in run.results)
     assert max(map(cell_len, text.splitlines())) <= width
+
+
+MIXED = (
+    Metric(name="m", threshold=0.5),
+    Metric(name="length", unit="characters"),
+    Metric(name="scale", unit="1..5", threshold=0.5),
+    Metric(name="b"),
+)
+
+
+def with_metrics(*metrics: Metric) -> Run:
+    """Six trials with these metrics, each of which may pass."""
+    raws = {"": lambda v: v, "characters": lambda v: 100 * v, "1..5": lambda v: 1 + 4 * v}
+
+    def scores(v: float) -> list[Score]:
+        return [
+            Score(
+                name=metric.name,
+                raw=raws[metric.unit](v),
+                value=None if metric.unit == "characters" else v,
+                passed=v > 0.5,
+            )
+            for metric in metrics
+        ]
+
+    trials = [Trial(case=Case(id=f"c{n}"), dataset="d", position=n) for n in range(6)]
+    found = zip(trials, (0.1, 0.2, 0.55, 0.9, 0.95, 1.0), strict=True)
+    results = [Result(trial=trial, output=Output(value=""), scores=tuple(scores(v))) for trial, v in found]
+    return replace(EMPTY, results=tuple(results), metrics=metrics)
+
+
+@pytest.mark.parametrize(
+    ("run", "least"),
+    [
+        pytest.param(RUN, 78, id="the run of the golden files"),
+        pytest.param(judged.RUN, 106, id="the judged run of the golden files"),
+        pytest.param(with_metrics(MIXED[0]), 65, id="one metric with a short name, a mean and a threshold"),
+        pytest.param(with_metrics(*MIXED), 80, id="metrics in four units"),
+    ],
+)
+def test_the_spread_is_shown_whole_or_not_at_all_in_every_width(run, least):
+    shown = set()
+    for width in range(60, 161):
+        lines = terminal(run, Look(width=width)).splitlines()
+        tops = [line for line in lines if line.lstrip().startswith("metric  ")]
+        for top in tops:
+            row = lines[lines.index(top) + 1]
+            assert ("low" in top) == ("low   high" in top)
+            assert "low" not in top or len(row) == len(top), (width, top, row)
+        shown |= {width} if any("low" in top for top in tops) else set()
+    assert shown >= set(range(least, 161))
 
 
 @pytest.mark.parametrize("color", [True, False])

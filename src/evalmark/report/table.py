@@ -107,7 +107,8 @@ def _width(rows: Sequence[Mapping[str, Text]], gap: int) -> int:
 
 def _widest(rows: Sequence[Mapping[str, Text]], heading: str) -> int:
     lines = (line for row in rows for line in row[heading].plain.split("\n"))
-    return max(cell_len(heading.strip()), *map(cell_len, lines))
+    least = _SHORTEST if heading == "metric" else cell_len(heading.strip())
+    return max(least, *map(cell_len, lines))
 
 
 def _table(rows: Sequence[Mapping[str, Text]], gap: int) -> Table:
