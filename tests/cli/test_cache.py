@@ -152,6 +152,12 @@ def test_an_export_takes_the_place_of_recordings_alone(evalmark, recorded, there
     assert left() == 4
 
 
+def test_the_name_of_a_file_does_not_act_on_the_terminal(evalmark, recorded):
+    for verb in ("export", "import"):
+        said = evalmark("cache", verb, "\x1b[2J.jsonl")
+        assert (said.code, "\x1b" in said.text) == (0, False)
+
+
 def test_an_export_takes_the_place_of_an_older_one(evalmark, recorded):
     for file in ("new.jsonl", "empty.jsonl", "new.jsonl"):
         (recorded / "empty.jsonl").touch()

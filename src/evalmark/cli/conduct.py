@@ -15,7 +15,7 @@ from evalmark.errors import ConfigError
 from evalmark.values import count
 
 from .progress import Progress
-from .terminal import complain, look, say
+from .terminal import complain, look, say, say_line
 from .words import NEWEST
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
             if not show.quiet:
                 say(text)
     if show.reports and not show.quiet:
-        say(f"  {'Report' if len(show.reports) == 1 else 'Reports'} in {', '.join(map(str, show.reports))}\n")
+        say_line(f"  {'Report' if len(show.reports) == 1 else 'Reports'} in {', '.join(map(str, show.reports))}")
     if run.status == "interrupted":
         complain(f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
         return INTERRUPTED

@@ -117,5 +117,5 @@ def validate(
     for path in files:
         faults = api.validate(path, settings)
         faulty += bool(faults)
-        say_line(report.clean("\n".join(faults) if faults else f"{path}: no fault found"))
+        say_line("\n".join(faults) if faults else f"{path}: no fault found")
     raise typer.Exit(2 if faulty else 0)

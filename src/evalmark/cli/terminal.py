@@ -31,8 +31,8 @@ def say(text: str) -> None:
 
 
 def say_line(text: str) -> None:
-    """`say`, with a line end."""
-    say(f"{text}\n")
+    """`say`, with a line end; nothing in the text, such as the name of a file, acts on the terminal."""
+    say(f"{report.clean(text)}\n")
 
 
 def complain(text: str) -> None:
