@@ -100,6 +100,15 @@ def test_what_earlier_passes_spent_without_a_price_counts_as_the_average():
     assert len(model.asked) == 0
 
 
+def test_tokens_that_nobody_reported_are_said_to_be_an_estimate():
+    replies = [Reply(text="yes", usage=Usage(input_tokens=90, output_tokens=10)), Reply(text="yes")]
+    found, _ = spend(Watched(replies, **OPENAI), Budget(max_tokens=150), 3)
+    said = str(found[-1])
+    estimate = int(said.partition(" of it an estimate")[0].rpartition(", ")[2].replace(",", ""))
+    assert f"2 calls came to {estimate + 100:,}, {estimate:,} of it an estimate. Go on" in said
+    assert estimate >= 1_000  # what a reply is taken to be, where nothing is known
+
+
 @pytest.mark.parametrize("usage", [Usage(), Usage(input_tokens=-5, output_tokens=10**12)], ids=["missing", "absurd"])
 def test_a_call_whose_usage_is_not_known_counts_as_a_cautious_guess(usage):
     model = Watched(lambda request: Reply(text="yes", usage=usage), **OPENAI)

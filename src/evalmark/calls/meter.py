@@ -108,6 +108,8 @@ class Meter:
         self._cost = sum(map(_likely_cost, earlier))
         self._guessed = 0.0
         """Dollars of `_cost` that nobody has confirmed."""
+        self._guessed_tokens = 0
+        """Those of `_tokens`."""
         self._under_way = 0
         self._held_tokens = 0
         self._held_cost = 0.0
@@ -155,8 +157,10 @@ class Meter:
         _see(tally, reply)
         used = reply.usage
         known = used.input_tokens is not None and used.output_tokens is not None
-        tokens = (used.input_tokens or 0) + (used.output_tokens or 0)
-        self._spend(guess, max(tokens, 0 if known else guess.tokens), reply.cost)
+        tokens = max(0, (used.input_tokens or 0) + (used.output_tokens or 0))
+        unsaid = 0 if known else max(0, guess.tokens - tokens)
+        self._guessed_tokens += unsaid
+        self._spend(guess, tokens + unsaid, reply.cost)
         self._spend_attempts(guess, reply.attempts)
         self.release(guess)
 
@@ -169,6 +173,7 @@ class Meter:
 
     def broken_off(self, guess: Guess) -> None:
         """A call was cancelled while it was under way: it may have been paid for."""
+        self._guessed_tokens += guess.tokens
         self._spend(guess, guess.tokens, None)
         self.release(guess)
 
@@ -209,6 +214,7 @@ class Meter:
         for attempt in attempts:
             if attempt.seconds >= WORKED if attempt.status is None else 200 <= attempt.status < 300:
                 self._tokens += guess.tokens
+                self._guessed_tokens += guess.tokens
                 self._cost += guess.cost
                 self._guessed += guess.cost
 
@@ -232,9 +238,10 @@ class Meter:
         if budget.max_calls is not None and calls >= budget.max_calls:
             return f"The budget of {count(budget.max_calls, 'call')} is reached. Go on with a larger --max-calls."
         if budget.max_tokens is not None and tokens >= budget.max_tokens:
+            guessed = f", {self._guessed_tokens:,} of it an estimate" if self._guessed_tokens else ""
             return (
                 f"The budget of {count(budget.max_tokens, 'token')} is reached: {count(calls, 'call')} came to "
-                f"{tokens:,}. Go on with a larger --max-tokens."
+                f"{tokens:,}{guessed}. Go on with a larger --max-tokens."
             )
         if budget.max_cost is not None and cost >= budget.max_cost:
             guessed = f", {dollars(self._guessed)} of it an estimate" if self._guessed else ""
