@@ -252,9 +252,9 @@ def test_strict_sends_nothing_and_says_what_is_missing_and_how_to_record_it():
         texts(strict, ask("What is the capital of\n  " + "France " * 40))
     key = ask("What is the capital of\n  " + "France " * 40).key(model.identity)
     assert str(caught.value) == (
-        "openai/gpt-4o-mini: 'What is the capital of France France France France France Fr…' is not recorded: the "
-        f"journal has no reply to it under the key {key} for {model.identity}, and strict replay sends nothing. Run once "
-        "with --replay auto at the same address, and commit what `evalmark cache export` writes."
+        f"openai/gpt-4o-mini: not recorded at {model.identity}: 'What is the capital of France France France France France "
+        f"Fr…'. The journal has no reply to it under the key {key}, and strict replay sends nothing. Run once with "
+        "--replay auto at the same address, and commit what `evalmark cache export` writes."
     )
     assert (model.asked, journal.calls, journal.sent) == ([], [], [])
 

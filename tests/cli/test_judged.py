@@ -423,3 +423,46 @@ def test_a_time_limit_does_not_count_what_calls_wait_at_the_gate(evalmark, serve
     server.answer = answer
     assert evalmark("run", suite(SCALE), "--judge", "openai/m", "--timeout", "0.5").code == 0
     assert {s.status for r in last()[1] for s in r.scores} == {"scored"}
+
+
+def test_errors_are_looked_for_in_the_newest_run_that_has_some(evalmark, server, suite):
+    server.answer = lambda said: Status(400, body='{"error": {"message": "no"}}')
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    broken = last()[0].id
+    server.answer = judge
+    evalmark("run", "test.json", "--judge", "openai/m")
+    assert evalmark("run", "test.json", "--judge", "openai/m", "--retry-errors").code == 0
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        assert {r.verdict for r in store.run(broken).results} == {"ungated"}
+        before = len(store.runs())
+    nothing = evalmark("run", "test.json", "--judge", "openai/m", "--retry-errors")
+    assert (nothing.code, "no run of this suite" in nothing.err) == (2, True)
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        assert len(store.runs()) == before
+
+
+def test_what_came_from_the_journal_is_counted_over_all_passes(evalmark, server, suite):
+    evalmark("run", suite(SCALE), "--judge", "openai/m", "--store", "s.db", "--max-calls", "2", "-j", "1")
+    evalmark("run", "test.json", "--judge", "openai/m", "--store", "s.db")
+    server.answer = lambda said: Status(400, body="{}")
+    evalmark("cache", "clear", "--all", "--store", "s.db")
+    evalmark("run", "test.json", "--judge", "openai/n", "--store", "s.db")
+    server.answer = judge
+    evalmark("run", "test.json", "--judge", "openai/n", "--store", "s.db", "--retry-errors")
+    with open_store("s.db", read_only=True) as store:
+        newest, _, oldest = [store.run(run.id) for run in store.runs()]
+    assert [(s.calls, s.failed, s.replayed) for s in newest.spending] == [(CASES, CASES, 0)]
+    assert [(s.calls, s.replayed) for s in oldest.spending] == [(2, 0)]
+
+
+def test_a_conversation_with_gaps_says_so(evalmark, server, suite):
+    done = evalmark("run", suite(FLOW), "--judge", "openai/m", "--filter", "input=x[135]")
+    assert "later turns were asked without them" in " ".join(done.out.split())
+
+
+def test_a_target_that_forgets_to_return_is_not_judged(evalmark, server, suite):
+    suite(SCALE, target="bot2:answer")
+    Path("bot2.py").write_text("def answer(text):\n    text.upper()\n", encoding="utf-8")
+    done = evalmark("run", "test.json", "--judge", "openai/m")
+    assert (done.code, server.requests) == (3, [])
+    assert "is a `return` missing?" in done.out

@@ -29,6 +29,8 @@ OWN_FILES = 32
 """Open files left to evalmark itself: the store, the model, the reports."""
 STOPPED = "Stopped: "
 """How the note begins that says why no further call could be made; a run that goes on drops it."""
+GAPS = "Turns of a conversation that the conditions leave out were not asked, so later turns were asked without them."
+UNMATCHED = "No case fits the conditions that were given."
 FILES_EACH = 2
 """Open files left to every trial: a connection, and one more."""
 
@@ -97,9 +99,12 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
 
 
 def _unmatched(reading: Reading) -> tuple[str, ...]:
-    """What to say of conditions that no case fits."""
-    left_out = reading.conduct.only is not None and not reading.rows.total()
-    return ("No case fits the conditions that were given.",) if left_out else ()
+    """What to say of conditions that no case fits, or that leave out turns of a conversation."""
+    if reading.conduct.only is None:
+        return ()
+    if not reading.rows.total():
+        return (UNMATCHED,)
+    return (GAPS,) if "conversation" in reading.plan.modes and reading.plan.kept is None else ()
 
 
 def check_usable(plan: Plan, settings: Settings) -> Checked:
@@ -125,9 +130,13 @@ def _sent_again(ledger: Ledger, run: Run, conduct: Conduct) -> tuple[str, ...]:
 
 
 def _spent(door: Door, ledger: Ledger, run: Run) -> tuple[Spending, ...]:
-    """What the model calls came to; which of them were sent a second time only the ledger knows."""
+    """What the model calls came to in all passes; which of them were sent a second time only the ledger knows."""
     repeated = {spent.model: spent.repeated for spent in ledger.spending(run.id)}
-    return tuple(replace(spent, repeated=repeated.get(spent.model, 0)) for spent in door.meter.spending())
+    before = {spent.model: spent.replayed for spent in run.spending}
+    return tuple(
+        replace(spent, repeated=repeated.get(spent.model, 0), replayed=spent.replayed + before.get(spent.model, 0))
+        for spent in door.meter.spending()
+    )
 
 
 def _recorded(conduct: Conduct, run: Run) -> Recorded:
@@ -171,7 +180,7 @@ def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
             )
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
-        notes = tuple(note for note in taken.notes if not note.startswith(STOPPED))
+        notes = tuple(note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED)))
         return replace(taken, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan), notes=notes)
     run = Run(
         id=new_run_id(),

@@ -15,7 +15,7 @@ from evalmark.values import Case, DatasetInfo, Gate, Result, Run
 
 from .conduct import Conduct, execute
 from .door import now
-from .judging import Judge, judge_named, judged
+from .judging import Judge, asked_for, judge_named, judged
 from .ledger import Memory, with_results
 from .models import Models
 from .plan import Asked, Plan, Source, ask, embedder_for, file_source
@@ -107,8 +107,10 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
     judge = options.get("judge")
     judges = _judges(settings.judge if judge is None else judge)
     asked: list[Asked] = []
-    for wanted in scorers:
-        one = ask(wanted, "scorers", (here,))
+    for wanted in _several(scorers):
+        one = (
+            asked_for(wanted, "scorers", (here,)).asked if isinstance(wanted, str) else ask(wanted, "scorers", (here,))
+        )
         asked += judged(one, judges if one.needs_judge else (), models)
     source = _source(data)
     target: Target = Given() if task is None else as_target(task, folders=(here,))
@@ -122,6 +124,12 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
         repeat=options.get("repeat", 1),
         gate=options.get("gate"),
     )
+
+
+def _several(scorers: Sequence[Wanted]) -> Sequence[Wanted]:
+    if isinstance(scorers, (str, Mapping)) or callable(scorers):
+        raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")
+    return scorers
 
 
 def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:

@@ -188,6 +188,8 @@ class _Seeing:
             yield f"The answers are those of {where}; where the target answers otherwise now, judges are asked anew."
         if self.guessed:
             yield f"Not known yet: {count(self.guessed, 'answer')}; judges of these are counted as asked anew."
+        if self.conduct.settings.replay == "strict":
+            yield "With --replay strict nothing is sent: the calls to send would be errors."
 
     def _weighing(self, model: ChatModel, questions: int = 1) -> ChatModel:
         inner = model.model if isinstance(model, Configured) else model

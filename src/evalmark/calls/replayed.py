@@ -100,9 +100,9 @@ class Replayed:
         has_first = first != request.kept_as and await self._find(first)
         asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
         return (
-            f"{self.name}: {_first_words(request)!r} is not recorded: the journal has no reply {asked} under the key "
-            f"{request.kept_as} for {self.identity}, and strict replay sends nothing. Run once with --replay auto at "
-            "the same address, and commit what `evalmark cache export` writes."
+            f"{self.name}: not recorded at {self.identity}: {_first_words(request)!r}. The journal has no reply {asked} "
+            f"under the key {request.kept_as}, and strict replay sends nothing. Run once with --replay auto at the same "
+            "address, and commit what `evalmark cache export` writes."
         )
 
 

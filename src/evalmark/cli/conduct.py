@@ -144,13 +144,15 @@ def _resumed(plan: "api.Plan", ledger: "store.Store", show: Show) -> str | None:
         return None
     if show.resume != NEWEST:
         found: Run | None = ledger.run(show.resume)
-    elif show.retry_errors:
-        found = next((run for run in ledger.runs() if (run.plan, run.suite) == (plan.fingerprint, plan.suite)), None)
     else:
-        found = ledger.unfinished(plan.fingerprint, plan.suite)
+        found = ledger.unfinished(plan.fingerprint, plan.suite, retry_errors=show.retry_errors)
+    if found is None and show.retry_errors:
+        raise ConfigError(
+            "--retry-errors: no run of this suite with the same target and scorers has errors or is unfinished. "
+            "Leave the flag out to start a new one."
+        )
     if found is None:
-        kind = "run" if show.retry_errors else "unfinished run"
-        complain(f"No {kind} of this suite with the same target and scorers; starting a new one.\n")
+        complain("No unfinished run of this suite with the same target and scorers; starting a new one.\n")
         return None
     complain(f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n")
     return found.id

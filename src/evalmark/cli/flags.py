@@ -13,6 +13,8 @@ from .reading import read_here
 
 MOST = 1_000_000_000
 """The largest whole number a flag takes."""
+MOST_REPEATS = 10_000
+"""As in suites."""
 
 Store = Annotated[
     str | None, typer.Option("--store", metavar="FILE", help="Where runs are kept [.evalmark/evalmark.db].")
@@ -53,7 +55,9 @@ Embeddings = Annotated[
     str | None,
     typer.Option("--embeddings", metavar="NAME", help="Embedding model: a name, a folder or module:attribute."),
 ]
-Repeat = Annotated[int | None, typer.Option("--repeat", min=1, max=MOST, help="How often each case is answered [1].")]
+Repeat = Annotated[
+    int | None, typer.Option("--repeat", min=1, max=MOST_REPEATS, help="How often each case is answered [1].")
+]
 Resume = Annotated[
     str | None,
     typer.Option(

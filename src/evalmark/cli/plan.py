@@ -34,12 +34,16 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     limit: flags.Limit = None,
     filter: flags.Filter = None,  # noqa: A002  the flag's name
     replay: flags.Replay = None,
+    jobs: flags.Jobs = None,
+    max_cost: flags.MaxCost = None,
+    max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
     store: flags.Store = None,
 ) -> None:
     """Say what `run` would do: trials, calls by model, what is recorded of them, tokens and money.
 
-    Nothing is sent and no target is called. Judges are counted over the answers of the newest run of
-    the suite with the same target, where there is one.
+    Nothing is sent and no target is called; -j and the budgets of `run` may stand here and change
+    nothing. Judges are counted over the answers of the newest runs of the suite with the same target.
     """
     settings = flags.settings(**flags.given(context))
     overrides = api.Overrides(target=target, repeat=repeat, judges=tuple(judge or ()))

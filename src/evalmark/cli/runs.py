@@ -1,5 +1,6 @@
 """`evalmark list`, `show`, `report`, `validate`: what is kept, and what is wrong with a file."""
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ from .terminal import look, say, say_line
 
 if TYPE_CHECKING:
     from evalmark.values import Result
+    from evalmark.values import Run as Kept
 
 NOT_PASSED = ("fail", "error", "unscored")
 
@@ -53,7 +55,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     """Show a run: its table and its worst cases, or with --failed, --case or --calls the cases themselves."""
     settings = flags.settings(store=store)
     with kept.open_store(settings.store, read_only=True) as ledger:
-        found = ledger.run(run)
+        found = _with_spending(ledger.run(run), ledger)
         if not (failed or calls) and case is None:
             summary = stats.summarise(found)
             verdict = stats.judge(summary, found.gate)
@@ -91,6 +93,11 @@ def _calls_of(result: "Result") -> list[str]:
     return list(dict.fromkeys(key for keys in lists for key in keys if isinstance(key, str)))
 
 
+def _with_spending(run: "Kept", ledger: "kept.Store") -> "Kept":
+    """A run that was killed has no figures of its calls in its header; the journal has."""
+    return run if run.spending else replace(run, spending=ledger.spending(run.id))
+
+
 def write_report(
     run: Run = "last",
     output: flags.Reports = None,
@@ -98,7 +105,7 @@ def write_report(
 ) -> None:
     """Write reports of a run that is kept; the ending of each file says which report."""
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
-        found = ledger.run(run)
+        found = _with_spending(ledger.run(run), ledger)
         if not output:
             raise ConfigError("name at least one file with -o, for example -o report.html.")
         refuse_over([found.suite, *(info.path for info in found.datasets)], output)

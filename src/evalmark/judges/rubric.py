@@ -19,6 +19,8 @@ from .template import frame, one_line, packaged
 from .verdict import read_verdict
 from .weighting import TOP
 
+NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rubric:
@@ -83,6 +85,8 @@ class Rubric:
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """What the judge says of an output; `unscored` without the expected answer that the metric needs."""
         metric = self.metric
+        if output.value is None and not output.tool_calls:
+            return unscored(metric.name, NO_ANSWER, metric.direction)
         if metric.needs_example_output and not case.liked:
             return unscored(metric.name, NO_EXPECTED, metric.direction)
         question = self.question(case, output)

@@ -11,6 +11,7 @@ from typing import Any
 from evalmark.values import fingerprint
 
 from .protocols import ChatModel
+from .surroundings import surroundings
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 DEEPEST = 4
@@ -22,7 +23,8 @@ def described(thing: Any, depth: int = 0) -> Any:
 
     Functions count by name, source code and what they close over; objects by their own
     `fingerprint`, chat models by their `identity`, others by class, source code and what they hold.
-    What the code calls is not looked at.
+    Of its module, the constants that the code names count too, and the functions and classes it names;
+    what it calls in other modules is not looked at.
 
     >>> described(len)
     ['function', 'builtins:len', None, [[], [None, None]]]
@@ -48,7 +50,9 @@ def described(thing: Any, depth: int = 0) -> Any:
 def _function(thing: Any, depth: int) -> Any:
     cells = [cell.cell_contents for cell in getattr(thing, "__closure__", None) or () if _is_filled(cell)]
     defaults = [getattr(thing, "__defaults__", None), getattr(thing, "__kwdefaults__", None)]
-    return ["function", _name(thing), _source(thing), described([cells, defaults], depth + 1)]
+    found = ["function", _name(thing), _source(thing), described([cells, defaults], depth + 1)]
+    named = surroundings(thing)
+    return [*found, named] if named else found
 
 
 def _object(thing: Any, depth: int) -> Any:
@@ -64,7 +68,9 @@ def _object(thing: Any, depth: int) -> Any:
         held = getattr(thing, "__dict__", {})
     else:  # its own text says what matters: a logger or a model would lead to half the program
         held = _written(thing)
-    return ["object", _name(kind), _source(kind), described(held, depth)]
+    found = ["object", _name(kind), _source(kind), described(held, depth)]
+    named = surroundings(kind)
+    return [*found, named] if named else found
 
 
 def _written(thing: Any) -> str:

@@ -161,7 +161,7 @@ class Spending:
     calls: int = 0
     """Requests that were answered and paid for, in all passes of the run."""
     replayed: int = 0
-    """Requests answered from the journal, in the last pass."""
+    """Requests answered from the journal, in all passes of the run that came to their end."""
     failed: int = 0
     """Requests that ended in an error after all attempts."""
     repeated: int = 0
