@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from evalmark import judges as by_file
 from evalmark.errors import ConfigError
-from evalmark.judges import Rubric, read_metric
 from evalmark.roles import ChatModel
 
 from .models import Configured, Models
@@ -46,9 +46,9 @@ def from_file(path: Path, settings: Mapping[str, Any], place: str) -> FromFile:
     if unknown:
         knows = ", ".join(FILE_SETTINGS)
         raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {knows}.")
-    metric = read_metric(path)
+    metric = by_file.read_metric(path)
     name = str(settings.get("name") or metric.name)
-    rubric = Rubric(metric=replace(metric, name=name), repeat=settings.get("repeat"))
+    rubric = by_file.Rubric(metric=replace(metric, name=name), repeat=settings.get("repeat"))
     asked = Asked(scorer=rubric, threshold=settings.get("threshold"), file=path)
     return FromFile(asked=asked, judge=metric.judge, notes=metric.notes)
 

@@ -147,8 +147,8 @@ def with_variables(command: Any) -> Any:
     """
     for verb in getattr(command, "commands", {}).values():
         with_variables(verb)
+    read_here(command)
     for parameter in command.params:
-        read_here(parameter)
         if parameter.param_type_name == "option" and not parameter.is_eager and parameter.name not in SETTINGS:
             parameter.envvar = f"EVALMARK_{parameter.name.upper()}"
             parameter.show_envvar = False  # the page on commands says it once for all

@@ -12,22 +12,38 @@ _DIGITS = 9
 """Of a number that every flag can hold, so that nothing has to be said of its size."""
 
 
-def read_here(parameter: Any) -> None:
-    """Have a parameter of a verb read plain words itself; all others, and whatever is wrong, it leaves to typer."""
-    descriptor = getattr(parameter, "type_descriptor", None)  # older versions of typer build nothing
-    if descriptor is None or parameter.callback is not None:
+def read_here(command: Any) -> None:
+    """Have the flags of a verb read plain words themselves; all others, and whatever is wrong, they leave to typer."""
+    for parameter in command.params:
+        _read_by(parameter)
+    found = command.get_help_option
+
+    def help_option(context: Any) -> Any:
+        option = found(context)
+        if option is not None and "process_value" not in vars(option):  # the same one is given each time
+            _read_by(option)
+        return option
+
+    command.get_help_option = help_option
+
+
+def _read_by(parameter: Any) -> None:
+    descriptor = getattr(parameter, "type_descriptor", None)
+    if descriptor is None:  # older versions of typer build nothing
         return
     several = parameter.nargs != 1 or bool(getattr(parameter, "multiple", False))
     read = _reader(descriptor)
-    leave = parameter.process_value
+    leave, hear = parameter.process_value, parameter.callback
 
     def process(context: Any, value: Any) -> Any:
         if value is None and not parameter.required:
-            return () if several else None
-        found = [] if read is None else _read(value if several else (value,), read)
-        if not found:
-            return leave(context, value)
-        return found if several else found[0]
+            found: Any = () if several else None
+        else:
+            words = [] if read is None else _read(value if several else (value,), read)
+            if not words:
+                return leave(context, value)
+            found = words if several else words[0]
+        return found if hear is None else hear(context, parameter, found)
 
     parameter.process_value = process
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalmark import documents
+
 from .faults import PlacedError
 from .json_walk import walk
 from .strict_json import parse_json
-from .strict_yaml import parse_yaml
 from .text import read_text
 
 DataPath = tuple[str | int, ...]
@@ -54,7 +55,7 @@ def document_of(text: str, path: Path, is_text: Callable[[str], bool] = lambda k
         return Document(path=path, data=parse_json(text, place), lines=_json_lines(text))
     notes: list[str] = []
     lines: dict[DataPath, int] = {}
-    data = parse_yaml(text, place, is_text=is_text, notes=notes.append, lines=lines)
+    data = documents.parse_yaml(text, place, is_text=is_text, notes=notes.append, lines=lines)
     return Document(path=path, data=data, lines=lines, notes=tuple(notes))
 
 

@@ -1,22 +1,16 @@
 """Chat models by their names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from evalmark.errors import need
 from evalmark.roles import ChatModel
 
-from .anthropic import AnthropicChat
-from .bridge import BridgedChat
-from .gemini import GeminiChat
 from .http import Http
-from .names import BRIDGE, Endpoint, find_endpoint
-from .openai import OpenAIChat
+from .names import BRIDGE, find_endpoint
 
-_OWN: Mapping[str, Callable[[Endpoint, Http, float], ChatModel]] = {
-    "anthropic": AnthropicChat,
-    "gemini": GeminiChat,
-}
-"""Providers with a form of their own; all others speak as OpenAI does."""
+_OWN = {"anthropic": "AnthropicChat", "gemini": "GeminiChat"}
+"""Providers with a form of their own, each in a file that is loaded for it alone; all others speak as OpenAI does."""
 
 
 def open_chat(
@@ -31,5 +25,8 @@ def open_chat(
     """
     endpoint = find_endpoint(name, environ, table)
     if endpoint.provider == BRIDGE:
-        return BridgedChat(endpoint, http, within, environ=environ)
-    return _OWN.get(endpoint.provider, OpenAIChat)(endpoint, http, within)
+        bridged: ChatModel = need("evalmark.providers.bridge").BridgedChat(endpoint, http, within, environ=environ)
+        return bridged
+    home = endpoint.provider if endpoint.provider in _OWN else "openai"
+    own: ChatModel = getattr(need(f"evalmark.providers.{home}"), _OWN.get(home, "OpenAIChat"))(endpoint, http, within)
+    return own

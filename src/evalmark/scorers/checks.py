@@ -4,13 +4,14 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import regex
-
-from evalmark.errors import ConfigError
+from evalmark.errors import ConfigError, need
 from evalmark.scoring import NO_EXPECTED, both, checked, shown, text_of, unscored
 from evalmark.values import Case, Output, Score, canonical, count, plain
+
+if TYPE_CHECKING:
+    import regex
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,7 @@ class Regex:
             raise ConfigError(f"regex: `seconds` is {self.seconds!r}; it has to be a number above 0.")
         try:
             self._compiled()
-        except regex.error as error:
+        except need("regex").error as error:
             raise ConfigError(f"regex: the pattern {self.pattern!r} cannot be read: {error}.") from error
 
     def __call__(self, case: Case, output: Output) -> Score:
@@ -166,7 +167,9 @@ class Regex:
         return checked(self.name, True, f"the answer {shown(output.value)} matches {self.pattern!r}{where}")
 
     def _compiled(self) -> "regex.Pattern[str]":
-        return regex.compile(self.pattern, regex.IGNORECASE if self.ignore_case else 0)
+        module = need("regex")
+        compiled: regex.Pattern[str] = module.compile(self.pattern, module.IGNORECASE if self.ignore_case else 0)
+        return compiled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,12 @@
 import difflib
 import functools
 import inspect
-import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic.errors import PydanticUserError
-
-from evalmark.errors import ConfigError
+from evalmark.errors import ConfigError, need
 from evalmark.roles import is_named_object, load_object
 
 from .bound import MODELS, OFFERS
@@ -96,11 +92,12 @@ def _checked(found: Any, settings: Mapping[str, Any], what: str, folders: Sequen
     if inspect.isclass(found):
         needed = [n for n in allowed if parameters[n].default is inspect.Parameter.empty and n not in settings]
         faults += [f"{what}: the setting {name!r} is missing." for name in needed]
-    hints = _hints(found)
+    hints = _hints(found) if settings else {}
     read = {}
     for key, value in settings.items():
         if key in allowed:
-            read[key], fault = _read(value, hints.get(key, Any), folders)
+            typed = need("evalmark.scoring.typed")  # most scorers have no settings, and need no pydantic
+            read[key], fault = typed.read(value, hints.get(key, Any), folders)
             faults += [f"{what}: the setting {key!r} is {shown(value)}: {fault}."] if fault else []
     if faults:
         raise ConfigError.of(faults)
@@ -122,28 +119,6 @@ def _hints(found: Any) -> Mapping[str, Any]:
         return get_type_hints(source)
     except (NameError, TypeError):  # a foreign annotation that cannot be read
         return {}
-
-
-def _read(value: Any, hint: Any, folders: Sequence[Path]) -> tuple[Any, str]:
-    """The value in the hinted type, or what is wrong with it."""
-    try:
-        adapter = TypeAdapter(hint)
-    except PydanticUserError:  # a type of the user's own: nothing to check
-        return value, ""
-    try:
-        return adapter.validate_python(value, strict=True), ""
-    except ValidationError as error:
-        problem = error.errors()[0]["msg"]
-    try:
-        read = adapter.validate_json(json.dumps(value), strict=True)
-    except (ValidationError, TypeError, ValueError):
-        return value, problem[:1].lower() + problem[1:]
-    return (_placed(read, folders) if isinstance(read, Path) else read), ""
-
-
-def _placed(path: Path, folders: Sequence[Path]) -> Path:
-    """A path beside the file that names it, if it lies there."""
-    return next((folder / path for folder in folders if (folder / path).exists()), path)
 
 
 def _made(found: Any, settings: Mapping[str, Any], spec: str, before: str) -> Callable[..., Any]:
