@@ -152,6 +152,16 @@ def test_an_export_takes_the_place_of_recordings_alone(evalmark, recorded, there
     assert left() == 4
 
 
+def test_an_export_of_nothing_does_not_take_the_place_of_recordings(evalmark, recorded):
+    assert evalmark("cache", "export", "new.jsonl", "--model", "a/slip").out == "new.jsonl: 0 calls\n"
+    evalmark("cache", "export", "kept.jsonl")
+    before = (recorded / "kept.jsonl").read_bytes()
+    refused = evalmark("cache", "export", "kept.jsonl", "--model", "a/slip")
+    assert (refused.code, "no recorded call fits" in refused.err) == (2, True), refused.text
+    assert (recorded / "kept.jsonl").read_bytes() == before
+    assert sorted(file.name for file in recorded.iterdir()) == [".evalmark", "kept.jsonl", "new.jsonl"]
+
+
 def test_the_name_of_a_file_does_not_act_on_the_terminal(evalmark, recorded):
     for verb in ("export", "import"):
         said = evalmark("cache", verb, "\x1b[2J.jsonl")

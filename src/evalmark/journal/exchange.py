@@ -65,6 +65,8 @@ def write_calls(path: Path, calls: Iterable[Call]) -> int:
                 count = sum(stream.write(line) > 0 for line in _lines(calls))
                 stream.flush()
                 os.fsync(stream.fileno())
+            if count == 1 and path.exists():
+                raise StoreError(f"{path}: no recorded call fits what was asked for, so the file stays as it is.")
             draft.replace(path)
         finally:
             with contextlib.suppress(OSError):  # it is gone when all went well
