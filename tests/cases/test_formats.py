@@ -137,6 +137,21 @@ def test_example_outputs_as_a_text_is_taken_with_a_note(world):
     assert "config.example_outputs is the text 'true'; it is read as true." in notes[0]
 
 
+def test_another_key_of_config_is_told_of(world):
+    notes = []
+    path = put(world, "x.json", json.dumps(TIAMAT | {"config": {"shuffle": 1, "example_outputs": True}}))
+    [case] = read(path, notes)
+    assert case.expected == "o"
+    assert notes == [f"{path}: config.shuffle is not read; the one key that `config` knows is example_outputs."]
+
+
+@pytest.mark.parametrize("key", ["example_output", "exampleOutputs", "Example_Outputs", "examples_outputs"])
+@pytest.mark.parametrize("name", ["x.json", "x.yaml"])
+def test_a_misspelled_promise_is_refused(world, name, key):
+    with pytest.raises(DataError, match=rf"{name}:1: `config` has a key '{key}'; did you mean `example_outputs`\?$"):
+        read(put(world, name, json.dumps(TIAMAT | {"config": {key: True}})))
+
+
 @pytest.mark.parametrize(
     ("promise", "row", "said"),
     [
@@ -159,6 +174,7 @@ def test_a_row_that_breaks_the_promise_of_config_is_a_fault_of_its_own(world, pr
         pytest.param('{"config": {"example_outputs": 7}, "data": []}', "config.example_outputs is 7; write true or false", id="a number"),
         pytest.param('{"config": [], "data": []}', "`config` is not a mapping", id="config is a list"),
         pytest.param('{"a": 1,\n "b": 2}', "an object with a, b; a list of cases was expected, or an object with `data`", id="no list"),
+        pytest.param('{"name": "n", "rows": [{"input": "a"}]}', "an object with name, rows; a list of cases was expected, or an object with `data`; if the rows are those of `rows`, call it `data`.", id="the list has another name"),
         pytest.param('{"a": NaN,\n "data": []}', ":1:7: NaN at $", id="NaN beside the rows"),
         pytest.param('{"data": [],\n "data": []}', ":2:2: the key 'data' stands here a second time", id="two lists"),
         pytest.param('"text"', "a list of cases was expected", id="a text"),

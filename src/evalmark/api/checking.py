@@ -14,6 +14,11 @@ from .plan import Asked, Plan, Source
 CHECKED_ROWS = 1_000
 """Rows of each dataset that are read and checked before the first trial."""
 
+_SAY_EXAMPLES = (
+    "what they bring is read as answers that were given before; give them an `expected_output`, or, where their `output` "
+    'is just that, add "config": {"example_outputs": true} beside `data`, so that it is read as the expected answer'
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
@@ -119,9 +124,11 @@ class _Rows:
                     "Name one with --target or `target:` in the suite, or fill in `answer`."
                 )
         if self.cases and not self.have_examples:
+            is_given = self.missing < self.cases  # an `output` without `config` is an answer that was given before
+            advice = _SAY_EXAMPLES if is_given else "give its rows an `output`"
             told += [
                 f"{self.where}: the metric {asked.bound(plan.embedder).name!r} needs example outputs, "
-                "and no row of this dataset brings one; give its rows an `output`, or leave the pair out."
+                f"and no row of this dataset brings one; {advice}, or leave the pair out."
                 for asked in plan.asked
                 if _needs_examples(asked)
             ]

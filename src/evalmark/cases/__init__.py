@@ -6,7 +6,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .faults import Faults
-    from .fields import SYNONYMS, named_columns
+    from .fields import SYNONYMS, can_ask, named_columns
     from .filtering import CaseFilter, parse_filter
     from .header import Header, read_header
     from .options import BadRow, ReadOptions
@@ -21,6 +21,7 @@ __all__ = [
     "Header",
     "ReadOptions",
     "as_cases",
+    "can_ask",
     "check_cases",
     "named_columns",
     "parse_filter",
@@ -39,6 +40,7 @@ __getattr__ = deferred(
         "ReadOptions": "options",
         "SYNONYMS": "fields",
         "as_cases": "read",
+        "can_ask": "fields",
         "check_cases": "read",
         "named_columns": "fields",
         "parse_filter": "filtering",

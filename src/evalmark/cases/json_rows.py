@@ -6,7 +6,7 @@ from typing import Any
 from evalmark.documents import MAX_ROW, JsonStream, PlacedError, first_letter, numbered_lines, parse_json, text_chunks
 
 from .rows import Reading, Row
-from .wrapper import LIST_KEYS, check_row, open_wrapper
+from .wrapper import LIST_KEYS, check_row, looks_wrapped, no_rows, open_wrapper
 
 
 def json_rows(reading: Reading) -> Iterator[Row]:
@@ -70,7 +70,7 @@ def _is_lines(reading: Reading) -> bool:
     for number, line in numbered_lines(text_chunks(reading.path, reading.options.encoding)):
         if line.strip():
             first = _parsed(line, reading.name, number) if len(line) <= MAX_ROW else None
-            return isinstance(first, dict) and not any(isinstance(first.get(key), list) for key in LIST_KEYS)
+            return isinstance(first, dict) and not looks_wrapped(first, reading.options)
     return False
 
 
@@ -104,7 +104,4 @@ def _read_header(reading: Reading) -> None:
                 raise value
             reading.header[key] = value
     if not found:
-        keys = ", ".join(reading.header) or "no keys at all"
-        raise PlacedError(
-            f"{reading.name}:1", f"an object with {keys}; a list of cases was expected, or an object with `data`."
-        )
+        raise no_rows(reading, reading.header)

@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
-from evalmark.documents import DataPath, PlacedError, parse_yaml, read_text, text_chunks, yaml_items
+from evalmark import documents
+from evalmark.documents import DataPath, PlacedError, read_text, text_chunks
 
 from .fields import typed_as_text
 from .rows import Reading, Row
-from .wrapper import LIST_KEYS, check_row, open_wrapper
+from .wrapper import LIST_KEYS, check_row, no_rows, open_wrapper
 
 
 def yaml_rows(reading: Reading) -> Iterator[Row]:
     """The rows of a YAML list, one by one; an object with a list is read whole."""
     is_text = typed_as_text(reading.options)
     chunks = text_chunks(reading.path, reading.options.encoding)
-    for item in yaml_items(chunks, reading.name, is_text=is_text, notes=reading.notes):
+    for item in documents.yaml_items(chunks, reading.name, is_text=is_text, notes=reading.notes):
         if not item.in_list:
             break
         yield Row(item.line, 0, item.value)
@@ -28,7 +29,7 @@ def yaml_rows(reading: Reading) -> Iterator[Row]:
 def yaml_header(reading: Reading) -> None:
     """What a YAML file says beside its rows, into `reading.header`."""
     chunks = text_chunks(reading.path, reading.options.encoding)
-    first = next(yaml_items(chunks, reading.name, is_text=typed_as_text(reading.options)), None)
+    first = next(documents.yaml_items(chunks, reading.name, is_text=typed_as_text(reading.options)), None)
     if first is not None and not first.in_list and isinstance(first.value, dict):
         reading.header |= {name: value for name, value in first.value.items() if name not in LIST_KEYS}
 
@@ -36,13 +37,10 @@ def yaml_header(reading: Reading) -> None:
 def _wrapped(reading: Reading) -> Iterator[Row]:
     lines: dict[DataPath, int] = {}
     text = read_text(reading.path, reading.options.encoding)
-    data: dict[str, Any] = parse_yaml(text, reading.name, is_text=typed_as_text(reading.options), lines=lines)
+    data: dict[str, Any] = documents.parse_yaml(text, reading.name, is_text=typed_as_text(reading.options), lines=lines)
     key = next((key for key in LIST_KEYS if isinstance(data.get(key), list)), None)
     if key is None:
-        keys = ", ".join(data) or "no keys at all"
-        raise PlacedError(
-            f"{reading.name}:1", f"an object with {keys}; a list of cases was expected, or an object with `data`."
-        )
+        raise no_rows(reading, data)
     reading.header |= {name: value for name, value in data.items() if name != key}
     open_wrapper(reading)
     for number, value in enumerate(data[key]):
