@@ -1,9 +1,12 @@
 """Everything that can be wrong with a file, read to its end."""
 
+from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Literal
 
-from evalmark.cases import check_cases
-from evalmark.documents import has_key
+from evalmark.cases import ReadOptions, can_ask, check_cases
+from evalmark.documents import top_keys
 from evalmark.errors import ConfigError
 from evalmark.judges import read_metric
 from evalmark.models import known_model, load_embedder
@@ -22,19 +25,38 @@ def validate(path: Path, settings: Settings) -> list[str]:
     A suite may still get its target and its judge from the command line of a run.
     """
     try:
-        if _is(path, "metric_description"):
+        kind = _kind(path)
+        if kind == "metric":
             read_metric(path)
             return []
-        if not _is(path, "datasets"):
+        if kind == "cases":
             return check_cases(path)
         return list(check(plan_suite(path, settings, load=_unfetched), most=None, final=False).faults)
     except ConfigError as fault:
         return str(fault).splitlines()
 
 
-def _is(path: Path, key: str) -> bool:
-    """A mapping with `datasets` is a suite, one with `metric_description` a metric; anything else is read as cases."""
-    return path.suffix in SUITE_ENDINGS and has_key(path, key)
+def _kind(path: Path) -> Literal["suite", "metric", "cases"]:
+    """What a file is by the keys at its top, so that one misspelled key is named by the reader of that kind."""
+    keys = set(top_keys(path)) if path.suffix in SUITE_ENDINGS else set()
+    if "metric_description" in keys:
+        return "metric"
+    if "datasets" in keys:
+        return "suite"
+    if not keys or can_ask(keys, ReadOptions()):
+        return "cases"
+    if "metrics" in keys:
+        return "suite"
+    if keys & {"data", "cases"}:
+        return "cases"
+    if "score" in keys or any(map(_nearly("metric_description"), keys)):
+        return "metric"
+    return "suite" if any(_nearly(name)(key) for name in ("datasets", "metrics") for key in keys) else "cases"
+
+
+def _nearly(name: str) -> Callable[[str], bool]:
+    """Tells keys that were surely meant as this one."""
+    return lambda key: bool(get_close_matches(key.lower(), [name], n=1, cutoff=0.8))
 
 
 def _unfetched(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:

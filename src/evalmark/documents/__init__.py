@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
     from .text import MAX_ROW, first_letter, known_encoding, numbered_lines, read_text, text_chunks
-    from .top import has_key
+    from .top import top_keys
 
 __all__ = [
     "MAX_ROW",
@@ -27,7 +27,6 @@ __all__ = [
     "dataset_name",
     "document_of",
     "first_letter",
-    "has_key",
     "known_encoding",
     "load_document",
     "numbered_lines",
@@ -37,6 +36,7 @@ __all__ = [
     "regular_file",
     "secrets_in",
     "text_chunks",
+    "top_keys",
     "yaml_items",
 ]
 
@@ -54,7 +54,6 @@ __getattr__ = deferred(
         "dataset_name": "files",
         "document_of": "document",
         "first_letter": "text",
-        "has_key": "top",
         "known_encoding": "text",
         "load_document": "document",
         "numbered_lines": "text",
@@ -64,6 +63,7 @@ __getattr__ = deferred(
         "regular_file": "files",
         "secrets_in": "secrets",
         "text_chunks": "text",
+        "top_keys": "top",
         "yaml_items": "strict_yaml",
     },
 )

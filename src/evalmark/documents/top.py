@@ -1,5 +1,7 @@
 """A look at the top of a file, without reading its rows."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from yaml.events import CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
@@ -11,40 +13,35 @@ from .text import text_chunks
 from .yaml_build import document_events
 
 
-def has_key(path: Path, key: str) -> bool:
-    """Whether a JSON or YAML file is a mapping with this key at its top.
+def top_keys(path: Path) -> Iterator[str]:
+    """The keys at the top of a JSON or YAML file that is a mapping, in their order, as far as it can be read.
 
-    The answer is no for a list, for text that cannot be read that far, and for one JSON object a line:
-    what is wrong with a file is for its reader to say.
+    There are none in a list, and of several JSON objects, one a line, it gives those of the first: what is
+    wrong with a file is for its reader to say.
     """
-    try:
-        return _json_has(path, key) if path.suffix.lower() == ".json" else _yaml_has(path, key)
-    except PlacedError:
-        return False
+    with contextlib.suppress(PlacedError):
+        yield from _json_keys(path) if path.suffix.lower() == ".json" else _yaml_keys(path)
 
 
-def _json_has(path: Path, key: str) -> bool:
+def _json_keys(path: Path) -> Iterator[str]:
     stream = JsonStream(text_chunks(path), str(path))
-    for found in stream.members():
-        if found == key:
-            return True
+    for key in stream.members():
+        yield key
         if stream.peek() == "[":
             for _ in stream.items():
                 pass
         else:
             stream.value()
-    return False
 
 
-def _yaml_has(path: Path, key: str) -> bool:
+def _yaml_keys(path: Path) -> Iterator[str]:
     place = str(path)
     events = document_events(TextStream(text_chunks(path), place), place)
     if not isinstance(next(events, None), MappingStartEvent):
-        return False
+        return
     depth, is_key = 0, True
     for event in events:
-        if depth == 0 and is_key and isinstance(event, ScalarEvent) and event.value == key:
-            return True
+        if depth == 0 and is_key and isinstance(event, ScalarEvent):
+            yield event.value
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
         is_key = is_key != (depth == 0)
-    return False
