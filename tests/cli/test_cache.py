@@ -3,11 +3,13 @@
 import asyncio
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from evalmark.store import open_store
+from evalmark.values import Output, Score
 from tests.journal.calls import MODEL, call, failed, key
 from tests.store import sample
 
@@ -37,6 +39,15 @@ def test_an_empty_store_says_so(evalmark, world):
     open_store(STORE).close()
     assert evalmark("cache", "list").out.strip() == "No calls are recorded."
     assert evalmark("cache", "list", "--calls").out.strip() == "No calls are recorded."
+
+
+def test_a_list_that_nothing_matches_says_so(evalmark, recorded):
+    assert evalmark("cache", "list", "--match", "zzz").out.strip() == "None of 4 recorded calls matches."
+
+
+def test_a_clear_in_an_empty_store_says_so(evalmark, world):
+    open_store(STORE).close()
+    assert evalmark("cache", "clear", "--all").out == "No calls are recorded, so none is forgotten.\n"
 
 
 @pytest.mark.parametrize("verb", [["list"], ["clear", "--all"], ["export", "out.jsonl"]])
@@ -100,7 +111,9 @@ def test_what_is_cleared_is_counted(evalmark, world, words, forgotten):
         call(4, model="other/model", identity="other", created=hour_ago),
     )
     said = evalmark("cache", "clear", *words)
-    assert (said.code, said.out) == (0, f"Forgot {forgotten} call{'' if forgotten == 1 else 's'}.\n")
+    told = f"Forgot {forgotten} call{'' if forgotten == 1 else 's'}."
+    told = told if forgotten else "None of 4 recorded calls matches, so none is forgotten."
+    assert (said.code, said.out) == (0, f"{told}\n")
     assert left() == 4 - forgotten
 
 
@@ -153,13 +166,14 @@ def test_an_export_takes_the_place_of_recordings_alone(evalmark, recorded, there
 
 
 def test_an_export_of_nothing_does_not_take_the_place_of_recordings(evalmark, recorded):
-    assert evalmark("cache", "export", "new.jsonl", "--model", "a/slip").out == "new.jsonl: 0 calls\n"
+    refused = evalmark("cache", "export", "new.jsonl", "--model", "a/slip")
+    assert (refused.code, "no recorded call fits" in refused.err) == (2, True), refused.text
     evalmark("cache", "export", "kept.jsonl")
     before = (recorded / "kept.jsonl").read_bytes()
     refused = evalmark("cache", "export", "kept.jsonl", "--model", "a/slip")
     assert (refused.code, "no recorded call fits" in refused.err) == (2, True), refused.text
     assert (recorded / "kept.jsonl").read_bytes() == before
-    assert sorted(file.name for file in recorded.iterdir()) == [".evalmark", "kept.jsonl", "new.jsonl"]
+    assert sorted(file.name for file in recorded.iterdir()) == [".evalmark", "kept.jsonl"]
 
 
 def test_the_name_of_a_file_does_not_act_on_the_terminal(evalmark, recorded):
@@ -183,6 +197,22 @@ def test_the_calls_of_a_run_are_exported(evalmark, recorded):
     assert evalmark("cache", "export", "out.jsonl", "--run", "last").out == "out.jsonl: 1 call\n"
     said = evalmark("cache", "export", "out.jsonl", "--run", "last~7")
     assert (said.code, "no run 'last~7'" in said.err) == (2, True)
+
+
+def test_what_a_run_has_used_is_exported_with_what_it_has_paid_for(evalmark, recorded):
+    """Calls 1, 2 and 4 were paid for before, and 3 cannot be replayed."""
+    output = Output(value="", metadata={"calls": [key(1)]})
+    scores = (Score(name="m", detail={"calls": [key(2), key(3), "gone"]}), Score(name="n", detail={"calls": 7}))
+    with open_store(STORE) as store:
+        store.start(sample.run())
+        asyncio.run(store.journal(sample.run().id).keep(call(9)))
+        result = replace(sample.answered(sample.trials([sample.case(1)])[0]), output=output, scores=scores)
+        asyncio.run(store.sink(sample.run().id).write([result]))
+        store.finish(sample.run(status="complete"))
+    assert evalmark("cache", "export", "out.jsonl", "--run", "last").out == "out.jsonl: 3 calls\n"
+    keys = {json.loads(line)["key"] for line in (recorded / "out.jsonl").read_text().splitlines()[1:]}
+    assert keys == {key(1), key(2), key(9)}
+    assert evalmark("cache", "export", "one.jsonl", "--run", "last", "--model", "other/model").code == 2
 
 
 def test_a_line_that_was_changed_is_refused_with_its_place(evalmark, recorded):

@@ -466,3 +466,25 @@ def test_a_target_that_forgets_to_return_is_not_judged(evalmark, server, suite):
     done = evalmark("run", "test.json", "--judge", "openai/m")
     assert (done.code, server.requests) == (3, [])
     assert "is a `return` missing?" in done.out
+
+
+def test_turns_after_one_that_is_asked_anew_are_asked_anew_too(evalmark, server, suite):
+    Path("shaky.py").write_text(
+        "import os\n\ndef answer(text, history):\n"
+        "    if text == 'x2' and not os.path.exists('mended'):\n        raise OSError('down')\n"
+        "    return f'{text} after {len(history) // 2}'\n",
+        encoding="utf-8",
+    )
+    evalmark("run", suite(FLOW, target="shaky:answer"), "--judge", "openai/m")
+    assert [r.output.value for r in last()[1]][3] == "x3 after 2", "the turn that failed is not part of the history"
+    Path("mended").touch()
+    assert evalmark("run", "test.json", "--judge", "openai/m", "--retry-errors").code == 0
+    assert [r.output.value for r in last()[1]] == [f"x{n} after {n}" for n in range(CASES)]
+
+
+def test_what_was_sent_again_in_vain_is_counted(evalmark, server, suite):
+    server.answer = lambda said: Status(500, headers={"retry-after": "0"}, body="{}")
+    done = evalmark("run", suite(SCALE), "--judge", "openai/m", "-n", "2", "--retries", "1")
+    (spent,) = last()[0].spending
+    assert done.code == 3
+    assert spent.calls + spent.failed + spent.attempts == len(server.requests) == 4

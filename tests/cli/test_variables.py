@@ -15,7 +15,7 @@ OTHER_NAMES = {"mode": "embedding_mode", "model": "embeddings"}
 
 def flags(command):
     for verb in getattr(command, "commands", {}).values():
-        yield from flags(verb)
+        yield from () if verb.name == "clear" else flags(verb)
     yield from (parameter for parameter in command.params if parameter.param_type_name == "option")
 
 
@@ -25,6 +25,14 @@ def test_every_flag_has_one_named_after_it():
     for name, variable in found:
         assert variable == (None if name in SETTINGS | ENDING else f"EVALMARK_{name.upper()}")
     assert {OTHER_NAMES.get(name, name) for name in SETTINGS} <= SETTINGS
+
+
+def test_nothing_is_deleted_because_of_a_variable(evalmark, monkeypatch, suite):
+    monkeypatch.setenv("EVALMARK_ALL", "1")
+    monkeypatch.setenv("EVALMARK_FAILED", "1")
+    evalmark("run", suite)
+    refused = evalmark("cache", "clear")
+    assert (refused.code, "--all" in refused.err) == (2, True)
 
 
 @pytest.fixture

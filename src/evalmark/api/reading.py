@@ -74,15 +74,20 @@ def _singles(reading: Reading, source: Source) -> Iterator[Trial | Result]:
 
 
 def _turns(reading: Reading, source: Source, repeat: int) -> Iterator[Trial | Result | Said]:
-    """The rows of a dataset as one conversation, read when its turn comes."""
+    """The rows of a dataset as one conversation, read when its turn comes.
+
+    Once a turn is asked anew, those after it are too: what they were answered with before rests on another history.
+    """
+    anew = False
     for position, row, wanted in _rows(reading, source, "conversation"):
         if isinstance(row, BadRow) and repeat:
             continue
         trial = replace(_trial(reading, source, row, position, "conversation"), repeat=repeat)
-        if reading.recorded(trial):
+        if reading.recorded(trial) and not (anew and wanted):
             if (output := reading.recorded.output(trial)) is not None:
                 yield Said(case=trial.case, output=output)
         elif wanted:
+            anew = True
             yield _item(trial, row)
 
 

@@ -166,7 +166,9 @@ class Meter:
 
     def failed(self, model: str, guess: Guess, error: ModelCallError) -> None:
         """A call ended in an error after all attempts."""
-        self._of(model).failed += 1
+        tally = self._of(model)
+        tally.failed += 1
+        tally.attempts += max(0, len(error.attempts) - 1)
         self._calls += 1
         self._spend_attempts(guess, error.attempts)
         self.release(guess)

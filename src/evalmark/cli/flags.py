@@ -140,15 +140,20 @@ SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model", "filte
 """Flags whose variable is read by us: those of settings, and conditions."""
 
 
+DESTRUCTIVE = ("clear",)
+"""Verbs that delete."""
+
+
 def with_variables(command: Any) -> Any:
     """A command whose every flag has a variable: `EVALMARK_REPEAT=3` is as good as `--repeat 3`.
 
-    Those of settings are read with the settings. A flag that ends the program has none.
+    Those of settings are read with the settings. A flag that ends the program has none, and neither have those of
+    verbs that delete: a variable that was forgotten must not.
     """
     for verb in getattr(command, "commands", {}).values():
         with_variables(verb)
     read_here(command)
-    for parameter in command.params:
+    for parameter in command.params if command.name not in DESTRUCTIVE else ():
         if parameter.param_type_name == "option" and not parameter.is_eager and parameter.name not in SETTINGS:
             parameter.envvar = f"EVALMARK_{parameter.name.upper()}"
             parameter.show_envvar = False  # the page on commands says it once for all

@@ -167,7 +167,7 @@ class Spending:
     repeated: int = 0
     """Requests that were under way when the run broke off, and were sent again."""
     attempts: int = 0
-    """Attempts that failed before a reply came."""
+    """Requests that were sent again after one that failed."""
     input_tokens: int = 0
     output_tokens: int = 0
     unknown_usage: int = 0
