@@ -77,11 +77,9 @@ def test_what_is_imported_is_exported_as_it_was(file, empty, tmp_path):
     ("conditions", "found"),
     [
         pytest.param({"model": "other"}, [21], id="of one model"),
-        pytest.param({"model": "oth"}, [], id="half a name is no model"),
         pytest.param({"run": "second"}, [20], id="of one run"),
         pytest.param({"run": "last"}, [20], id="of the newest run"),
         pytest.param({"run": RUN, "model": MODEL}, [0, 1, 2, 3, 4, 5, 8], id="of one run and model"),
-        pytest.param({"run": RUN, "model": "other"}, [], id="of a run that asked another model"),
     ],
 )
 def test_some_of_the_calls_can_be_exported(recorded, tmp_path, conditions, found):
@@ -93,6 +91,22 @@ def test_some_of_the_calls_can_be_exported(recorded, tmp_path, conditions, found
     assert recorded.export_calls(tmp_path / "some.jsonl", **conditions) == len(found)
     rows = read_calls(tmp_path / "some.jsonl")
     assert sorted(row.key for row in rows) == sorted(key(number) for number in found)
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        pytest.param({"model": "oth"}, id="half a name is no model"),
+        pytest.param({"run": RUN, "model": "other"}, id="of a run that asked another model"),
+    ],
+)
+def test_an_export_that_finds_nothing_is_refused_and_writes_nothing(recorded, tmp_path, conditions):
+    keep(recorded, call(21, model="other"), run=None)
+    with pytest.raises(
+        StoreError, match=r"some\.jsonl: no recorded call fits what was asked for, so nothing is written"
+    ):
+        recorded.export_calls(tmp_path / "some.jsonl", **conditions)
+    assert not (tmp_path / "some.jsonl").exists()
 
 
 def test_the_run_to_export_has_to_be_there(recorded, tmp_path):

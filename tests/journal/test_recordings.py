@@ -1,5 +1,6 @@
 """Recordings for people: by model, call by call, and which of them are forgotten."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -69,6 +70,28 @@ def test_a_list_shows_what_was_asked_and_what_came_of_it(recorded):
     assert (shown[key(1)].input_tokens, shown[key(1)].output_tokens, shown[key(1)].cost) == (10, 1, 0.25)
     assert [shown[key(number)].replayable for number in (1, 3, 4)] == [True, False, False]
     assert (shown[key(3)].error, shown[key(3)].cost) == ("answered 500", None)
+
+
+def asked(number, question, answer, metric="Is it right?"):
+    """A call of a judge, whose prompt begins and ends alike for all."""
+    mark = f"{number:016x}"
+    fenced = f'<data-{mark} name="input">\n{question}\n</data-{mark}>\n\n<data-{mark} name="output">\n{answer}\n</data-{mark}>'
+    text = f"You judge by these words.\n{metric}\n\n{fenced}\n\nReply with JSON."
+    return replace(call(number), request=Request(messages=(Turn(role="user", content=text),)))
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        pytest.param([asked(n, f"What is {n} + {n}?", f"It is {2 * n}.") for n in (1, 2, 3)], [f"What is {n} + {n}? It is {2 * n}." for n in (3, 2, 1)], id="a judge's calls"),
+        pytest.param([asked(n, "What is 2 + 2?", f"It is {n}.") for n in (3, 4)], ["It is 4.", "It is 3."], id="answers to one question"),
+        pytest.param([asked(n, f"What is {n // 2}?", "It is.", f"Metric {n % 2}") for n in range(2, 8)], [f"What is {n}?" for n in (3, 3, 2, 2, 1, 1)], id="calls of two metrics"),
+        pytest.param([asked(1, "Why?", "So.")], ["You judge by these words. Is it right?"], id="one call"),
+    ],
+)  # fmt: skip
+def test_a_list_shows_the_words_that_tell_calls_apart(store, calls, words):
+    keep(store, *calls)
+    assert [recording.words[: len(told)] for recording, told in zip(store.calls(), words, strict=True)] == words
 
 
 @pytest.mark.parametrize(

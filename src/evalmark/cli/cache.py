@@ -42,7 +42,8 @@ def list_calls(
     """List what is recorded of each model, or with --calls or --match single calls."""
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if calls or match:
-            say(report.recorded_calls(ledger.calls(match, limit), look()))
+            found = ledger.calls(match, limit)
+            say(report.recorded_calls(found, look(), of=0 if found else _recorded(ledger)))
         else:
             say(report.recorded_models(ledger.recorded_models(), look()))
 
@@ -61,14 +62,18 @@ def clear(
     if all == bool(model or before or failed):
         raise ConfigError("say which calls to forget: --all, or some of --model, --older-than and --failed.")
     with _existing(store) as ledger:
+        there = _recorded(ledger)
         gone = ledger.clear_calls(model, before, failed_only=failed)
-    say_line(f"Forgot {count(gone, 'call')}.")
+    if gone or not there:
+        say_line(f"Forgot {count(gone, 'call')}." if gone else "No calls are recorded, so none is forgotten.")
+    else:
+        say_line(f"None of {count(there, 'recorded call')} matches, so none is forgotten.")
 
 
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, a call a line.")],
     run: Annotated[
-        str | None, typer.Option("--run", metavar="RUN", help="Only calls that this run has paid for.")
+        str | None, typer.Option("--run", metavar="RUN", help="Only calls that this run has used or paid for.")
     ] = None,
     model: Model = None,
     store: flags.Store = None,
@@ -87,6 +92,10 @@ def import_calls(
     with kept.open_store(flags.settings(store=store).store) as ledger:
         added, known = ledger.import_calls(file)
     say_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
+
+
+def _recorded(ledger: "kept.Store") -> int:
+    return sum(model.calls for model in ledger.recorded_models())
 
 
 def _existing(store: str | None) -> "kept.Store":

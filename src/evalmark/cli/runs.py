@@ -16,7 +16,6 @@ from .conduct import refuse_over
 from .terminal import look, say, say_line
 
 if TYPE_CHECKING:
-    from evalmark.values import Result
     from evalmark.values import Run as Kept
 
 NOT_PASSED = ("fail", "error", "unscored")
@@ -70,7 +69,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         for result in islice(wanted, limit):
             say(report.one_case(result, look(), run=found))
             shown += 1
-            for key in _calls_of(result) if calls else ():
+            for key in result.calls if calls else ():
                 call = ledger.call(key)
                 say(report.one_call(call, look()) if call else f"  The call {key} is no longer recorded.\n")
         if shown == 0:
@@ -84,13 +83,6 @@ def show(  # noqa: PLR0913  each is a flag of the command line
             say_line(
                 f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl"
             )
-
-
-def _calls_of(result: "Result") -> list[str]:
-    """The keys of the calls made for a result, the target's first."""
-    found = [holder.get("calls") for holder in (result.output.metadata, *(score.detail for score in result.scores))]
-    lists = [keys for keys in found if isinstance(keys, list | tuple)]  # a target may mean something else by `calls`
-    return list(dict.fromkeys(key for keys in lists for key in keys if isinstance(key, str)))
 
 
 def _with_spending(run: "Kept", ledger: "kept.Store") -> "Kept":

@@ -55,7 +55,8 @@ def write_calls(path: Path, calls: Iterable[Call]) -> int:
     """Write a file of calls by way of a neighbour that takes its place once it is on the disk; gives how many.
 
     Raises:
-        StoreError: it cannot be written, or something else than recordings stands there; an older file is as it was.
+        StoreError: there is no call, it cannot be written, or something else than recordings stands there; an older
+            file is as it was.
     """
     _refuse_other(path)
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
@@ -65,8 +66,8 @@ def write_calls(path: Path, calls: Iterable[Call]) -> int:
                 count = sum(stream.write(line) > 0 for line in _lines(calls))
                 stream.flush()
                 os.fsync(stream.fileno())
-            if count == 1 and path.exists():
-                raise StoreError(f"{path}: no recorded call fits what was asked for, so the file stays as it is.")
+            if count == 1:  # a team whose recordings are gone would pay for all of them again
+                raise StoreError(f"{path}: no recorded call fits what was asked for, so nothing is written there.")
             draft.replace(path)
         finally:
             with contextlib.suppress(OSError):  # it is gone when all went well

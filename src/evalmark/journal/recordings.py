@@ -1,9 +1,12 @@
 """What is recorded, for people: by model, call by call, and what of it is to be forgotten."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,10 @@ from .rows import COLUMNS, CallRow, decode_call
 
 _WORDS = 80
 """Characters of a request that a list shows."""
+_COMPARED = 1_000
+"""Calls whose words are held against each other."""
+_MARK = re.compile("[0-9a-f]{16,}")
+"""Marks that differ from call to call and tell a reader nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +60,7 @@ class Recording:
     cost: float | None
     """US dollars; None when it is not known."""
     words: str
-    """The first words of what was asked last."""
+    """Of the message that was sent last, the first words of those lines that the fewest of the listed calls share."""
     replayable: bool
     error: str | None = None
 
@@ -80,15 +87,30 @@ def listed(db: Connection, match: str = "", limit: int | None = None) -> list[Re
 
     With `match`, those whose model has this text in its name, whose key starts with it, or that asked for it.
     """
-    found: list[Recording] = []
-    for recording in _matching(db, match):
-        if limit is not None and len(found) >= limit:
-            break
-        found.append(recording)
-    return found
+    found = islice(_matching(db, match), limit)
+    first = list(islice(found, _COMPARED))
+    shared = Counter(line for _, text in first for line in {*map(_unmarked, _lines(text))})
+    return [replace(recording, words=_own_words(text, shared)) for recording, text in chain(first, found)]
 
 
-def _matching(db: Connection, match: str) -> Iterator[Recording]:
+def _own_words(text: str, shared: Mapping[str, int]) -> str:
+    """What tells a message from others: calls of one judge begin alike, and end alike."""
+    lines = _lines(text)
+    counts = [shared.get(_unmarked(line), 0) for line in lines]
+    own = [line for line, number in zip(lines, counts, strict=True) if number == min(counts)]
+    return " ".join(own)[:_WORDS]
+
+
+def _lines(text: str) -> list[str]:
+    return [plain for line in text.splitlines() if (plain := " ".join(line.split()))]
+
+
+def _unmarked(line: str) -> str:
+    return _MARK.sub("", line)
+
+
+def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
+    """Recordings without words, each with the message that was sent last."""
     wanted = sql_text(match)
     rows = db.execute(
         "select key, model, created, input_tokens, output_tokens, cost, request, ok, error from call "
@@ -107,12 +129,12 @@ def _matching(db: Connection, match: str) -> Iterator[Recording]:
             input_tokens=input_tokens,
             output_tokens=output_tokens,
             cost=cost,
-            words=" ".join(said[-1].split())[:_WORDS] if said else "",
+            words="",
             replayable=bool(ok),
             error=None if error is None else from_sql(error),
         )
         if match in recording.model or recording.key.startswith(match) or any(match in text for text in said):
-            yield recording
+            yield recording, said[-1] if said else ""
 
 
 def _said(request: str) -> list[str]:
@@ -135,17 +157,20 @@ def call_of(db: Connection, path: Path, key: str) -> Call | None:
     return None if row is None else _decoded(CallRow._make(row), path)
 
 
-def replayable(db: Connection, path: Path, run: int | None = None, model: str | None = None) -> Iterator[Call]:
-    """Every call whose reply may stand for the truth, by key; of a run: those that it has paid for.
+def replayable(
+    db: Connection, path: Path, run: int | None = None, model: str | None = None, used: Collection[str] = ()
+) -> Iterator[Call]:
+    """Every call whose reply may stand for the truth, by key; of a run: those that it has paid for or `used`.
 
     Raises:
         StoreError: one of them is damaged.
     """
     query = f"""
         select {COLUMNS} from call
-        where ok = 1 and (?1 is null or run = ?1) and (?2 is null or model = ?2) order by key
+        where ok = 1 and (?1 is null or run = ?1 or key in (select value from json_each(?3)))
+        and (?2 is null or model = ?2) order by key
     """  # noqa: S608  columns, not data
-    for row in db.execute(query, (run, None if model is None else sql_text(model))):
+    for row in db.execute(query, (run, None if model is None else sql_text(model), to_json(list(used)))):
         yield _decoded(CallRow._make(row), path)
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.journal import ModelCalls, Recording
+from evalmark.values import count
 
 from . import wording
 from .cleaning import one_line
@@ -48,10 +49,14 @@ def _of_model(model: ModelCalls, look: Look) -> dict[str, str]:
     return found | ({"newest": _when(model.newest)} if look.width >= _ROOMY else {})
 
 
-def recorded_calls(calls: Sequence[Recording], look: Look = DEFAULT) -> str:
-    """Recorded calls, one a line, in the order given; what a narrow terminal has no room for is left out."""
+def recorded_calls(calls: Sequence[Recording], look: Look = DEFAULT, *, of: int = 0) -> str:
+    """Recorded calls, one a line, in the order given; what a narrow terminal has no room for is left out.
+
+    Where there are none, it is told `of` how many that are recorded none was meant.
+    """
     rows = [_of_call(call, look) for call in calls]
-    return drawn([_table(rows, "asked", look) if rows else _NONE], look)
+    none = Text(f"None of {count(of, 'recorded call')} matches.") if of else _NONE
+    return drawn([_table(rows, "asked", look) if rows else none], look)
 
 
 def _of_call(call: Recording, look: Look) -> dict[str, str]:

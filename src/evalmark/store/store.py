@@ -39,7 +39,7 @@ from evalmark.values import Call, Run, Spending, count
 from . import vectors, writing
 from .health import Health, examine
 from .held import Held, RecordedTrials, RunSink
-from .results import all_runs, find_number, find_run, unfinished_run, writing_of
+from .results import StoredResults, all_runs, find_number, find_run, unfinished_run, writing_of
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -242,15 +242,17 @@ class Store:
         """Write recordings to a file that a team can share, one call a line; gives how many.
 
         Only replies that may be replayed, without headers and failed attempts; of a `run`, those
-        that it has paid for.
+        that it has paid for and those that its results name, which others may have paid for.
 
         Raises:
-            StoreError: the file cannot be written, and an older one is as it was; or a recording is damaged.
+            StoreError: no call is left, or the file cannot be written, and an older one is as it was; or a recording
+                or a result is damaged.
         """
 
         def export(db: Connection) -> int:
             number = None if run is None else find_number(db, self.path, run)
-            return exchange.write_calls(Path(path), recordings.replayable(db, self.path, number, model))
+            used = set() if number is None else {key for r in StoredResults(self.path, number) for key in r.calls}
+            return exchange.write_calls(Path(path), recordings.replayable(db, self.path, number, model, used))
 
         return self._read(export)
 

@@ -63,3 +63,12 @@ class Result:
         if any(s.status == "unscored" for s in self.scores):
             return "unscored"
         return "pass" if any(s.passed for s in self.scores) else "ungated"
+
+    @property
+    def calls(self) -> tuple[str, ...]:
+        """The keys of the model calls that the output and the scores name, the output's first."""
+        found = [holder.get("calls") for holder in (self.output.metadata, *(score.detail for score in self.scores))]
+        lists = [
+            keys for keys in found if isinstance(keys, list | tuple)
+        ]  # a target may mean something else by `calls`
+        return tuple(dict.fromkeys(key for keys in lists for key in keys if isinstance(key, str)))
