@@ -49,7 +49,7 @@ class Allowance:
     def hear(self, headers: Mapping[str, str], under_way: float, now: float) -> None:
         """Take in what a reply says; headers that say nothing change nothing."""
         for remaining, reset in self._names:
-            if _COUNT.fullmatch(left := headers.get(remaining, "")):
+            if (left := headers.get(remaining)) and _COUNT.fullmatch(left):
                 self._left = int(left) - under_way
                 self._said = (headers.get(reset, ""), headers.get("date", ""), now)
                 return

@@ -16,6 +16,11 @@ class Keyed(Request):
     repeat: int
     use: int
 
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """Those of the plain request, which has made them for the key."""
+        return self.plain.texts
+
 
 def keyed(request: Request, identity: str) -> Keyed:
     """The request with its key, which counts it as made in this trial; one that has a key already as it is."""

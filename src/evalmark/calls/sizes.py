@@ -17,7 +17,7 @@ def input_size(request: Request) -> int:
     >>> input_size(Request(messages=(Turn(role="user", content="What is the capital of France?"),)))
     23
     """
-    size = 0 if request.schema is None else len(canonical(request.schema))
+    size = 0 if request.schema is None else len(request.texts[1])
     for turn in request.messages:
         size += _bytes(turn.content if isinstance(turn.content, str) else canonical(turn.content))
     return size // BYTES_PER_TOKEN + PER_MESSAGE * len(request.messages)
@@ -33,6 +33,8 @@ def output_limit(request: Request) -> int | None:
     >>> output_limit(Request(messages=(), settings={"max_tokens": 100}))
     100
     """
+    if not request.settings:
+        return None
     given = [request.settings.get(name) for name in ("max_tokens", "max_completion_tokens", "max_output_tokens")]
     known = [limit for limit in given if type(limit) is int and limit > 0]
     return min(known) if known else None

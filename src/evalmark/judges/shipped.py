@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
@@ -13,7 +14,7 @@ from .reading import packaged_metric
 from .rubric import Rubric, check_repeat
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Factuality:
     """Whether the facts in the answer agree with the expected answer: one of five cases, worth 0.4, 0.6, 1, 0 and 1.
 
@@ -35,7 +36,7 @@ class Factuality:
     def __post_init__(self) -> None:
         check_repeat(self.name, self.repeat)
 
-    @property
+    @cached_property
     def rubric(self) -> Rubric:
         """The metric that the judge is asked by."""
         return Rubric(metric=replace(packaged_metric(self.name), settings=self.settings), repeat=self.repeat)
@@ -55,7 +56,7 @@ class Factuality:
         return await self.rubric(case, output, judge)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Criteria:
     """How far the answer meets criteria in free text: one of five grades, worth 1, 0.75, 0.5, 0.25 and 0.
 
@@ -81,7 +82,7 @@ class Criteria:
         check_criteria(self.name, self.criteria)
         check_repeat(self.name, self.repeat)
 
-    @property
+    @cached_property
     def rubric(self) -> Rubric:
         """The metric that the judge is asked by."""
         metric = packaged_metric(self.name)
@@ -103,7 +104,7 @@ class Criteria:
         return await self.rubric(case, output, judge)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ClosedQA:
     """Whether the answer to a question meets a criterion, yes or no.
 
@@ -126,7 +127,7 @@ class ClosedQA:
         check_criteria(self.name, self.criteria)
         check_repeat(self.name, self.repeat)
 
-    @property
+    @cached_property
     def rubric(self) -> Rubric:
         """The metric that the judge is asked by."""
         metric = packaged_metric(self.name)

@@ -87,7 +87,9 @@ class BoundScorer:
         if inspect.isawaitable(found):
             found = await found
         scores = tuple(self._judged(score) for score in as_scores(found, self.name, self.metric.direction))
-        return (replace(scores[0], name=self.name),) if self.renames and len(scores) == 1 else scores
+        if not self.renames or len(scores) != 1 or scores[0].name == self.name:
+            return scores
+        return (replace(scores[0], name=self.name),)
 
     async def _called(self, arguments: Mapping[str, Any]) -> Any:
         if _is_ours(self.scorer):
@@ -113,7 +115,8 @@ class BoundScorer:
             reason = f"{shown(score.raw)} is not on a scale from 0 to 1, so the threshold {threshold:g} says nothing"
             return replace(score, status="unscored", passed=None, reason=reason)
         barred = bool(getattr(self.scorer, "cannot_pass", _never)(score))
-        return replace(score, passed=not barred and meets(score.value, threshold, score.direction))
+        passed = not barred and meets(score.value, threshold, score.direction)
+        return score if score.passed is passed else replace(score, passed=passed)
 
 
 def as_scorer(

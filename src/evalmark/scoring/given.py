@@ -125,16 +125,27 @@ def _sound(score: Score) -> Score:
 
 
 def _check_fields(score: Score) -> None:
-    expected = {
-        "name": ("a text", isinstance(score.name, str) and bool(score.name)),
-        "status": (f"one of {', '.join(get_args(Status))}", score.status in get_args(Status)),
-        "direction": (f"one of {', '.join(get_args(Direction))}", score.direction in get_args(Direction)),
-        "passed": ("True, False or None", score.passed is None or isinstance(score.passed, bool)),
-        "reason": ("a text", isinstance(score.reason, str)),
-        "detail": ("a mapping", isinstance(score.detail, Mapping)),
-    }
-    for field, (allowed, fine) in expected.items():
-        if not fine:
-            raise TypeError(
-                f"the scorer returned a Score whose `{field}` is {shown(getattr(score, field))}, not {allowed}"
-            )
+    fine = (
+        ("name", isinstance(score.name, str) and score.name),
+        ("status", score.status in _STATES),
+        ("direction", score.direction in _DIRECTIONS),
+        ("passed", score.passed is None or isinstance(score.passed, bool)),
+        ("reason", isinstance(score.reason, str)),
+        ("detail", isinstance(score.detail, Mapping)),
+    )
+    for field, is_fine in fine:
+        if not is_fine:
+            found = shown(getattr(score, field))
+            raise TypeError(f"the scorer returned a Score whose `{field}` is {found}, not {_FIELDS[field]}")
+
+
+_STATES, _DIRECTIONS = get_args(Status), get_args(Direction)
+_FIELDS: Mapping[str, str] = {
+    "name": "a text",
+    "status": f"one of {', '.join(_STATES)}",
+    "direction": f"one of {', '.join(_DIRECTIONS)}",
+    "passed": "True, False or None",
+    "reason": "a text",
+    "detail": "a mapping",
+}
+"""What each may hold."""
