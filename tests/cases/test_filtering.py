@@ -106,6 +106,21 @@ def test_an_input_may_hold_several_texts(question, text, wanted):
     assert parse_filter([text])(Case(id="1", input=question), "d") is wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        pytest.param("53383426a9b2", "Peru", True, id="of a made id the input is looked at too"),
+        pytest.param("53383426a9b2-2", "Peru", True, id="and of its twin"),
+        pytest.param("53383426a9b2", "83426", True, id="a part of a made id"),
+        pytest.param("53383426a9b2", "id=*Peru*", False, id="the field id is the id alone"),
+        pytest.param("geo-1", "Peru", False, id="an id that somebody gave says enough"),
+        pytest.param("53383426A9B2", "Peru", False, id="capital letters are in no made id"),
+    ],
+)
+def test_a_word_is_a_part_of_the_id_or_of_the_input_where_nobody_gave_an_id(name, text, wanted):
+    assert parse_filter([text])(Case(id=name, input="Capital of Peru?"), "d") is wanted
+
+
 def test_without_conditions_every_case_is_wanted():
     assert parse_filter([])(CASE, "spring")
 

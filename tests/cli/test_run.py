@@ -1,6 +1,7 @@
 """`evalmark run` as a user types it: verdicts, exit codes, reports, and every kind of wrong call."""
 
 import json
+import re
 from importlib.metadata import version
 from pathlib import Path
 
@@ -192,6 +193,33 @@ def test_a_run_is_listed_and_shown(evalmark, suite):
     failed = evalmark("show", "last~1", "--failed")
     assert "equals" in failed.out
     assert "b" in evalmark("show", "last", "--case", "b").out
+
+
+def test_a_case_is_shown_by_the_start_of_its_id(evalmark, world):
+    rows = [{"id": name, "input": name, "answer": name, "expected": name} for name in ("north", "north-1", "south")]
+    (world / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (world / "suite.json").write_text('{"datasets": ["cases.jsonl"], "metrics": ["equals"]}', encoding="utf-8")
+    evalmark("run", "suite.json")
+    assert "✓ south" in evalmark("show", "--case", "so").out
+    whole = evalmark("show", "--case", "north").out
+    assert "✓ north\n" in whole
+    assert "north-1" not in whole
+    several = evalmark("show", "--case", "nor")
+    assert (several.code, "2 cases whose ids start with 'nor', such as 'north', 'north-1'" in several.err) == (2, True)
+    near = evalmark("show", "--case", "soth")
+    assert (near.code, "has no case 'soth'; did you mean 'south'" in near.err) == (2, True), near.text
+
+
+def test_cases_without_ids_are_known_by_their_words(evalmark, world):
+    rows = [{"input": f"What is the {name} of Peru?", "answer": "x", "expected": "y"} for name in ("capital", "flag")]
+    (world / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (world / "suite.json").write_text('{"datasets": ["cases.jsonl"], "metrics": ["equals"]}', encoding="utf-8")
+    said = evalmark("run", "suite.json", "--filter", "capital", "-o", "run.md")
+    assert "0 of 1 passed" in said.out, said.text
+    assert re.search(
+        r"<summary>[0-9a-f]{12} “What is the capital of Peru\?” \(fail\)",
+        (world / "run.md").read_text(encoding="utf-8"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,25 @@ def test_a_mean_is_shown_in_the_unit_of_its_metric(raws, unit, shown):
     assert (centre(found), behind(found), spread(found)) == shown
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        pytest.param("53383426a9b2", "53383426a9b2 “What is the capital of Peru, as…”: ", id="an id that was made"),
+        pytest.param("peru", "peru: ", id="an id that somebody gave"),
+    ],
+)
+def test_a_worst_verdict_names_a_case_that_has_no_name_by_its_words(name, told):
+    case = Case(id=name, input="What is the capital of Peru, asked twice?")
+    score = Score(name="m", raw=0.25, value=0.25)
+    found = Result(trial=Trial(case=case, dataset="d"), output=Output(value=""), scores=(score,))
+    made = replace(EMPTY, results=[found], metrics=(Metric(name="m", judge="j"),))
+    assert told + "0.250" in " ".join(terminal(made, Look(width=120)).split())
+    texts = {ending: "".join(WRITERS[ending](made)) for ending in (".md", ".html", ".json")}
+    assert told.split(":")[0] in texts[".md"].replace("\\", "")
+    assert told.split(":")[0] in texts[".html"]
+    assert "“" not in texts[".json"]
+
+
 def test_a_scale_never_prints_as_a_percentage():
     text = "".join(
         terminal(

@@ -11,6 +11,8 @@ from evalmark.values import Case
 
 KNOWN = "id, tag, dataset, input, metadata.KEY"
 METADATA = "metadata."
+_WORD = "id or input"
+"""What a word alone is looked for in: the id, or, where that was made of the row, the input as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +20,7 @@ class Condition:
     """One thing that has to be true of a case."""
 
     field: str
-    """`id`, `tag`, `dataset`, `input`, or `metadata.` and a key; a dot leads into a mapping."""
+    """`id`, `tag`, `dataset`, `input`, `id or input`, or `metadata.` and a key; a dot leads into a mapping."""
     pattern: str
     """With `*`, `?` and `[…]` as in names of files; capital and small letters differ."""
     negated: bool = False
@@ -28,7 +30,11 @@ class Condition:
         return any(fnmatchcase(text, self.pattern) for text in self._texts(case, dataset)) != self.negated
 
     def _texts(self, case: Case, dataset: str) -> Iterator[str]:
-        if self.field.startswith(METADATA):
+        if self.field == _WORD:
+            yield from _leaves(case.id)
+            if case.has_made_id:  # nobody knows such an id by heart
+                yield from _leaves(case.input)
+        elif self.field.startswith(METADATA):
             for found in _found(case.metadata, self.field.removeprefix(METADATA)):
                 yield from _leaves(found)
         else:
@@ -59,6 +65,8 @@ class CaseFilter:
 def parse_filter(texts: Sequence[str]) -> CaseFilter:
     """The filter that conditions make together: `FIELD=PATTERN`, `FIELD!=PATTERN`, or a part of the id alone.
 
+    Of a case whose id was made of the row, such a part is looked for in its input too.
+
     >>> wanted = parse_filter(["tag=geo", "id!=old-*"])
     >>> wanted(Case(id="new-1", tags=("geo",)), "cases"), wanted(Case(id="old-1", tags=("geo",)), "cases")
     (True, False)
@@ -83,7 +91,7 @@ def _condition(text: str) -> Condition:
     if not text.strip():
         raise ConfigError("there is nothing to choose by; write FIELD=PATTERN, or a part of the id.")
     if not sign:
-        return Condition(field="id", pattern=f"*{_plain(_composed(text))}*")
+        return Condition(field=_WORD, pattern=f"*{_plain(_composed(text))}*")
     negated = field.endswith("!")
     field = field.removesuffix("!").strip()
     if pattern.startswith("="):

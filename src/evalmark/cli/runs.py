@@ -1,6 +1,7 @@
 """`evalmark list`, `show`, `report`, `validate`: what is kept, and what is wrong with a file."""
 
 from dataclasses import replace
+from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,7 +44,9 @@ def list_runs(
 def show(  # noqa: PLR0913  each is a flag of the command line
     run: Run = "last",
     failed: Annotated[bool, typer.Option("--failed", help="Every case that did not pass, in full.")] = False,
-    case: Annotated[str | None, typer.Option("--case", metavar="ID", help="One case, in full.")] = None,
+    case: Annotated[
+        str | None, typer.Option("--case", metavar="ID", help="One case by its id or the start of it, in full.")
+    ] = None,
     calls: Annotated[
         bool, typer.Option("--calls", help="With each case, what models were asked for it, word for word.")
     ] = False,
@@ -60,10 +63,11 @@ def show(  # noqa: PLR0913  each is a flag of the command line
             verdict = stats.judge(summary, found.gate)
             say(report.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict))
             return
+        chosen = None if case is None else _case_id(found, case)
         wanted = (
             r
             for r in found.results
-            if (case is None or r.trial.case.id == case) and (not failed or r.verdict in NOT_PASSED)
+            if (chosen is None or r.trial.case.id == chosen) and (not failed or r.verdict in NOT_PASSED)
         )
         shown = 0
         for result in islice(wanted, limit):
@@ -73,16 +77,39 @@ def show(  # noqa: PLR0913  each is a flag of the command line
                 call = ledger.call(key)
                 say(report.one_call(call, look()) if call else f"  The call {key} is no longer recorded.\n")
         if shown == 0:
-            if case is not None:
-                raise ConfigError(
-                    f"{found.id} has no case {case!r}{' that did not pass' if failed else ''}; "
-                    f"all of them: evalmark report {found.id} -o cases.csv"
-                )
+            if chosen is not None:
+                raise ConfigError(f"{found.id} has no case {chosen!r} that did not pass; {_all_cases(found)}")
             say_line(f"No case of {found.id} failed.")
         elif shown == limit:
             say_line(
                 f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl"
             )
+
+
+def _case_id(run: "Kept", wanted: str) -> str:
+    """The id of a case, or the only one that starts so.
+
+    Raises:
+        ConfigError: there is no such case, or there are several.
+    """
+    ids = list(dict.fromkeys(result.trial.case.id for result in run.results))
+    if wanted in ids:
+        return wanted
+    starting = [name for name in ids if wanted and name.startswith(wanted)]
+    if len(starting) == 1:
+        return starting[0]
+    if starting:
+        raise ConfigError(
+            f"{run.id} has {len(starting):,} cases whose ids start with {wanted!r}, such as "
+            f"{', '.join(map(repr, starting[:3]))}; write more of the id."
+        )
+    close = get_close_matches(wanted, ids, n=3)
+    advice = f"did you mean {' or '.join(map(repr, close))}?" if close else _all_cases(run)
+    raise ConfigError(f"{run.id} has no case {wanted!r}; {advice}")
+
+
+def _all_cases(run: "Kept") -> str:
+    return f"all of them: evalmark report {run.id} -o cases.csv"
 
 
 def _with_spending(run: "Kept", ledger: "kept.Store") -> "Kept":

@@ -88,8 +88,9 @@ def _listed(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def _case(result: Result, metrics: Mapping[str, Metric], run: Run) -> Iterator[str]:
-    yield f"<details><summary>{_html(wording.name_of(result, run))} ({result.verdict})</summary>\n\n"
     case, output = result.trial.case, result.output
+    asked = wording.quoted(case.input) if case.has_made_id else ""
+    yield f"<details><summary>{_html(wording.name_of(result, run) + asked)} ({result.verdict})</summary>\n\n"
     rows = (("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error))
     for label, value in rows:
         if value is not None:

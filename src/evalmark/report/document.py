@@ -193,7 +193,7 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "order_decided": _share(metric.steadiness.order_decided),
         "weighting": dict(metric.steadiness.weighting),
         "unscored_by_kind": dict(metric.steadiness.unscored),
-        "worst": plain(metric.worst),
+        "worst": [{name: value for name, value in plain(row).items() if name != "asked"} for row in metric.worst],
     }
 
 

@@ -62,13 +62,14 @@ def _verdict(row: WorstRow, metric: MetricSummary) -> str:
 
 
 def row_name(row: WorstRow, part: Group) -> str:
-    """The case of a row, its turn in a conversation, and its repeat but for the first."""
+    """The case of a row, its turn in a conversation, and its repeat but for the first; words of one that has no name."""
     more = [
         f"turn {row.position + 1}" if part.mode == "conversation" else "",
         f"repeat {row.repeat + 1}" if row.repeat else "",
     ]
     said = ", ".join(filter(None, more))
-    return (one_line(row.case, 60) or f"case {row.position + 1}") + (f" ({said})" if said else "")
+    name = one_line(row.case, 60) or f"case {row.position + 1}"
+    return name + wording.quoted(row.asked) + (f" ({said})" if said else "")
 
 
 def agreement_lines(found: Agreement) -> Iterator[str]:

@@ -10,6 +10,8 @@ from .cleaning import clean, one_line
 
 DASH = "\u2013"
 GAP = DASH
+_FEW_WORDS = 32
+"""Characters of an input that stand beside an id."""
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.:-=+*#"
 
@@ -208,6 +210,16 @@ def name_of(result: Result, run: Run | None = None) -> str:
     ]
     said = ", ".join(part for part in more if part)
     return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({said})" if said else "")
+
+
+def quoted(asked: object) -> str:
+    r"""The first words of an input, as they stand behind an id that tells a reader nothing.
+
+    >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
+     “What is the capital of Peru, pl…”
+    """
+    words = one_line(asked, _FEW_WORDS)
+    return f" \u201c{words}\u201d" if words else ""
 
 
 def telling(result: Result) -> list[Score]:

@@ -53,6 +53,8 @@ class WorstRow:
     passed: bool | None
     reason: str
     """Its first 1,000 characters."""
+    asked: str = ""
+    """The beginning of the input, of a case whose id was made and tells a reader nothing; else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

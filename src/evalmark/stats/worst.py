@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass, field
 from operator import itemgetter
 
+from evalmark.scoring import text_of
 from evalmark.values import Result, Score, Trial
 
 from .summary import WorstRow
@@ -78,6 +79,7 @@ def _row(score: Score, trial: Trial) -> WorstRow:
         value=score.value if score.value is not None and math.isfinite(score.value) else None,
         passed=score.passed,
         reason=score.reason[:_LONGEST],
+        asked=text_of(trial.case.input)[: _LONGEST // 10] if trial.case.has_made_id else "",
     )
 
 

@@ -1,10 +1,13 @@
 """What goes in: a case, its examples, and what a target gave for it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .canonical import fingerprint
+
+_MADE_ID = re.compile(r"[0-9a-f]{12}(-[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,11 @@ class Case:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
     """`file:line` of the row; not part of the fingerprint."""
+
+    @property
+    def has_made_id(self) -> bool:
+        """Whether the id looks like one that was made of a row without: 12 hex digits, and a count for twins."""
+        return _MADE_ID.fullmatch(self.id) is not None
 
     @property
     def liked(self) -> tuple[Any, ...]:
