@@ -215,12 +215,13 @@ def test_a_line_that_was_changed_is_refused_with_its_place_and_nothing_is_import
         pytest.param(b"\n", "is no file of recorded calls", id="an empty line"),
         pytest.param(b'{"id": "1", "input": "x"}\n', "is no file of recorded calls", id="a dataset"),
         pytest.param(b"[1, 2]\n", "is no file of recorded calls", id="a list"),
-        pytest.param(b"id,input\n", "not valid JSON", id="CSV"),
+        pytest.param(b'{\n  "data": []\n}\n', "`evalmark cache export` writes them", id="an object over several lines"),
+        pytest.param(b"id,input\n", "is no file of recorded calls", id="CSV"),
         pytest.param(HEAD.replace("1", "2").encode(), "a newer evalmark wrote this file .version 2", id="a newer version"),
         pytest.param(HEAD.replace("1", "true").encode(), "is not that of version 1", id="no version"),
         pytest.param(HEAD.replace("}", ',"a":1}').encode(), "is not that of version 1", id="something more"),
         pytest.param(HEAD.encode() + b"\n\xe9\n", "is not UTF-8", id="another encoding"),
-        pytest.param(b"SQLite format 3\x00" * 40, "not valid JSON", id="a store"),
+        pytest.param(b"SQLite format 3\x00" * 40, "is no file of recorded calls", id="a store"),
     ],
 )  # fmt: skip
 def test_a_file_of_another_kind_is_named(tmp_path, empty, content, said):

@@ -188,6 +188,7 @@ def test_outside_of_runs_calls_are_kept_and_nothing_is_noted(store, path):
     assert store.spending(RUN) == ()
     with closing(apsw.Connection(str(path))) as db:
         assert db.execute("select count(*) from sent").get == 0
+    assert [*path.parent.glob("*-sent-*")] == []
 
 
 def test_a_store_for_reading_finds_calls_and_keeps_none(store, path):

@@ -152,3 +152,47 @@ def test_settling_waits_for_all_that_was_handed_in(desk):
         return seen
 
     assert asyncio.run(hand_over()) == ["a", "b", "c", "late"]
+
+
+# Waiting for others.
+
+
+@pytest.mark.parametrize("gathered", ["", "bc"], ids=["one group is on its way", "another one has gathered"])
+def test_one_who_catches_up_waits_for_what_was_handed_in_before_and_hands_nothing_in(desk, gathered):
+    async def follow() -> list[str]:
+        first = asyncio.create_task(desk.log.write("a"))
+        await asyncio.to_thread(desk.began.wait, 10)
+        others = [asyncio.create_task(desk.log.write(entry)) for entry in gathered]
+        await asyncio.sleep(0)
+        follower = asyncio.create_task(desk.log.caught_up())
+        await asyncio.sleep(0.01)
+        assert not follower.done()
+        desk.open.set()
+        await follower
+        seen = desk.saved()
+        await asyncio.gather(first, *others)
+        return seen
+
+    assert asyncio.run(follow()) == ["a", *gathered]
+    assert len(desk.groups) == 1 + bool(gathered)
+
+
+def test_one_who_catches_up_with_nothing_does_not_wait(desk):
+    asyncio.run(desk.log.caught_up())
+    assert desk.groups == []
+
+
+def test_one_who_catches_up_with_what_is_refused_hears_of_it():
+    desk = Desk(frozenset("a"))
+
+    async def follow() -> list:
+        first = asyncio.create_task(desk.log.write("a"))
+        await asyncio.to_thread(desk.began.wait, 10)
+        follower = asyncio.create_task(desk.log.caught_up())
+        await asyncio.sleep(0)
+        desk.open.set()
+        return await asyncio.gather(first, follower, return_exceptions=True)
+
+    assert [type(each) for each in asyncio.run(follow())] == [StoreFullError] * 2
+    asyncio.run(desk.log.caught_up())
+    desk.writer.shutdown()

@@ -72,8 +72,9 @@ VERSION_2 = [
     """,
     """
     create table sent (
-        run integer not null, key any not null, pass integer not null, primary key (run, key, pass)
-    ) strict, without rowid
+        run integer primary key, pass integer not null, known integer not null, under_way text not null,
+        lost text not null
+    ) strict
     """,
     """
     create table spent (
@@ -101,7 +102,7 @@ VERSION_2 = [
     '{"messages":[{"content":"What is 1 times 1?","role":"user"}],"settings":{"temperature":0},"logprobs":0}',
     null, 2845654863)
     """,
-    "insert into sent values (1, 'k3', 1)",
+    "insert into sent values (1, 1, 0, '[\"k3\"]', '{}')",
     "insert into spent values (1, 'openai/x', 1, 1, 0, 0, 9, 1, 0, 0.25, 0)",
     VERSION_1[9],
     "pragma user_version = 2",

@@ -1,6 +1,7 @@
 """What SQLite and the file system report, as one sentence for the person at the keyboard."""
 
 import contextlib
+import errno
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import apsw
 from evalmark.errors import StoreBusyError, StoreError, StoreFullError
 
 ELSEWHERE = "name another file with --store"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @contextlib.contextmanager
@@ -43,7 +45,13 @@ def explained(path: Path, *, needed: int = 0, what: str = "what was to be saved"
             f"{path}: the store failed ({type(error).__name__}: {error}); nothing saved is lost."
         ) from error
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.") from error
+        raise _by_the_system(error, path, needed, what) from error
+
+
+def _by_the_system(error: OSError, path: Path, needed: int, what: str) -> StoreError:
+    if error.errno in _NO_ROOM:
+        return StoreFullError(_full(path, needed, what))
+    return StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.")
 
 
 def _is_full(error: apsw.Error, path: Path, needed: int) -> bool:

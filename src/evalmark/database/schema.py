@@ -78,12 +78,13 @@ def s2_calls_and_modes(db: Connection) -> None:
             reply text,                                -- JSON
             checksum integer not null                  -- CRC-32
         ) strict;
-        create table sent (                            -- requests under way: those that no call was kept for
-            run integer not null,
-            key any not null,
-            pass integer not null,                     -- of the run; in an earlier one, nobody waits for the reply
-            primary key (run, key, pass)
-        ) strict, without rowid;
+        create table sent (                            -- requests that went out, and that no call was kept for
+            run integer primary key,
+            pass integer not null,                     -- the one that said so last
+            known integer not null,                    -- bytes of its file of notes; what stands after them is under way
+            under_way text not null,                   -- JSON: the keys that are, of those noted in these bytes
+            lost text not null                         -- JSON: key to passes that sent it and never heard of it
+        ) strict;
         create table spent (                           -- grows with every call that is kept
             run integer not null,
             model any not null,

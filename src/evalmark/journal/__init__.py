@@ -6,9 +6,10 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .exchange import Imported
-    from .keeping import CallJournal, Finder, Pass
+    from .keeping import CallJournal, Finder
     from .log import Log
     from .recordings import ModelCalls, Recording
+    from .sent import Pass, Sent
 
 __all__ = [
     "CallJournal",
@@ -18,6 +19,7 @@ __all__ = [
     "ModelCalls",
     "Pass",
     "Recording",
+    "Sent",
 ]
 
 __getattr__ = deferred(
@@ -28,7 +30,8 @@ __getattr__ = deferred(
         "Imported": "exchange",
         "Log": "log",
         "ModelCalls": "recordings",
-        "Pass": "keeping",
+        "Pass": "sent",
         "Recording": "recordings",
+        "Sent": "sent",
     },
 )

@@ -126,10 +126,16 @@ def read_calls(path: Path) -> list[CallRow]:
 
 
 def _check_first(path: Path, number: int, line: str) -> None:
-    head = parse_json(line, str(path), number) if line.strip() else None
     place = f"{path}:{number}"
+    try:
+        head = parse_json(line, str(path), number) if line.strip() else None
+    except PlacedError:  # a line of some other file; only what `export` has written is known to be JSON
+        head = None
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise PlacedError(place, f'is no file of recorded calls, which starts with {{"format":"{FORMAT}",…}}.')
+        raise PlacedError(
+            place,
+            f'is no file of recorded calls, which starts with {{"format":"{FORMAT}",…}}; `evalmark cache export` writes them.',
+        )
     version = head.get("version")
     if type(version) is int and version > VERSION:
         raise PlacedError(

@@ -1,8 +1,8 @@
-"""The journal of one run: what was asked, what came back, and what is still under way."""
+"""The journal of one run: what was asked before, and what came back."""
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,25 +15,20 @@ from evalmark.values import Call
 
 from .log import Log
 from .rows import COLUMNS, CallRow, decode_call, encode_call
+from .sent import Sent
 from .spending import Sums, add_spent, sums_of
 
 
-class Pass(NamedTuple):
-    """A run while one process writes it, from its start or from one of its resumes."""
-
-    run: int
-    """The run's number in the store."""
-    number: int
-    """1 at first, one more with every resume."""
-
-
 class Entry(NamedTuple):
-    """What a task hands in: the key of a request that is about to go out, or a whole call."""
+    """A call that a task hands in."""
 
-    key: str | bytes
-    of: Pass | None
-    row: CallRow | None = None
-    sums: Sums | None = None
+    key: str
+    row: CallRow
+    sums: Sums
+    sent: Sent | None
+    """The requests of the run that pays for it; None outside of runs."""
+    note: int
+    """Which note of its key it answers."""
 
 
 _KEPT = ("run", *CallRow._fields)
@@ -46,58 +41,43 @@ _FIND = f"select {COLUMNS} from call where key = ? and ok = 1"  # noqa: S608  co
 
 
 def save(db: Connection, entries: Sequence[Entry]) -> None:
-    """Save calls and notes of requests in one transaction, in the writer's thread.
-
-    When this returns, calls are on the disk. Notes alone are with the system: they survive the
-    end of this process, which is what they are for, and so need not wait for the disk.
-    """
-    if any(entry.row is not None for entry in entries):
-        _save(db, entries)
-        return
-    db.execute("pragma synchronous = normal")
-    try:
-        _save(db, entries)
-    finally:
-        db.execute("pragma synchronous = full")
-
-
-def _save(db: Connection, entries: Sequence[Entry]) -> None:
+    """Save calls in one transaction, in the writer's thread; when this returns, they are on the disk."""
+    answers = _answers(entries)
     with transaction(db):
-        _keep(db, [entry for entry in entries if entry.row is not None])
-        _note(db, [entry for entry in entries if entry.row is None])
-
-
-def _note(db: Connection, entries: Iterable[Entry]) -> None:
-    db.executemany(
-        "insert or ignore into sent (run, key, pass) values (?, ?, ?)",
-        [(entry.of.run, entry.key, entry.of.number) for entry in entries if entry.of is not None],
-    )
+        _keep(db, entries)
+        add_spent(db, _spent(entries, answers))
+        for sent, calls in answers.items():
+            sent.save(db, {key: call.note for key, call in calls.items()})
+    for sent, calls in answers.items():
+        sent.answered({key: call.note for key, call in calls.items()})
 
 
 def _keep(db: Connection, entries: Sequence[Entry]) -> None:
-    db.executemany(_KEEP, [(entry.of and entry.of.run, *entry.row) for entry in entries if entry.row is not None])
+    db.executemany(_KEEP, [(entry.sent and entry.sent.of.run, *entry.row) for entry in entries])
+
+
+def _answers(entries: Sequence[Entry]) -> Mapping[Sent, Mapping[str, Entry]]:
+    """The calls that runs have waited for, by key."""
+    found: defaultdict[Sent, dict[str, Entry]] = defaultdict(dict)
+    for entry in entries:
+        if entry.sent is not None:
+            found[entry.sent][entry.key] = entry
+    return found
+
+
+def _spent(
+    entries: Sequence[Entry], answers: Mapping[Sent, Mapping[str, Entry]]
+) -> Mapping[tuple[int, str | bytes], Sequence[Sums]]:
+    """What these calls add to the totals of their runs, by run and model."""
     spent: defaultdict[tuple[int, str | bytes], list[Sums]] = defaultdict(list)
     for entry in entries:
-        if entry.of is not None and entry.row is not None and entry.sums is not None:
-            spent[entry.of.run, entry.row.model].append(entry.sums)
-    for run, model in _sent_again(db, entries):
-        spent[run, model].append(Sums(repeated=1))
-    add_spent(db, spent)
-
-
-def _sent_again(db: Connection, entries: Sequence[Entry]) -> list[tuple[int, str | bytes]]:
-    """Take the requests of these calls off what is under way; gives the model of each that an earlier pass had sent."""
-    ours = {(entry.of.run, entry.key): entry for entry in entries if entry.of is not None and entry.row is not None}
-    gone = db.executemany(
-        "delete from sent where run = ? and key = ? and pass <= ? returning run, key, pass",
-        [(run, key, entry.of.number) for (run, key), entry in ours.items() if entry.of is not None],
-    )
-    found = []
-    for run, key, number in gone:
-        entry = ours[run, key]
-        if entry.of is not None and entry.row is not None and number < entry.of.number:
-            found.append((run, entry.row.model))
-    return found
+        if entry.sent is not None:
+            spent[entry.sent.of.run, entry.row.model].append(entry.sums)
+    for sent, calls in answers.items():
+        for key, call in calls.items():
+            if times := sent.repeats(key):
+                spent[sent.of.run, call.row.model].append(Sums(repeated=times))
+    return spent
 
 
 class Finder:
@@ -135,9 +115,9 @@ class CallJournal:
     """Keeps the calls of one run, or of none."""
 
     def __init__(
-        self, find: Callable[[str], Call | None], writable: Callable[[], object], log: Log[Entry], of: Pass | None
+        self, find: Callable[[str], Call | None], writable: Callable[[], object], log: Log[Entry], sent: Sent | None
     ) -> None:
-        self._find, self._writable, self._log, self._of = find, writable, log, of
+        self._find, self._writable, self._log, self._sent = find, writable, log, sent
 
     async def find(self, key: str) -> Call | None:
         """The call with this key, if its reply may stand for the truth.
@@ -151,11 +131,15 @@ class CallJournal:
         """Note that a request is about to go out; outside of runs nobody would ask for the note.
 
         Raises:
-            StoreError: the store cannot be written, or is full.
+            StoreFullError: the disk is full.
+            StoreError: the note cannot be written.
         """
         self._writable()
-        if self._of is not None:
-            await self._log.write(Entry(sql_text(key), self._of))
+        if self._sent is not None:
+            # The request may have the place of a call that is still being kept. Were it to go out before, a kill
+            # would cost more calls than may be under way at a time.
+            await self._log.caught_up()
+            self._sent.note(key)
 
     async def keep(self, call: Call) -> None:
         """Make a call durable: when this returns, it is on the disk.
@@ -168,5 +152,5 @@ class CallJournal:
             StoreError: the store cannot be written.
         """
         self._writable()
-        row = encode_call(call)
-        await self._log.write(Entry(row.key, self._of, row, sums_of(call)))
+        note = 0 if self._sent is None else self._sent.last_note(call.key)
+        await self._log.write(Entry(call.key, encode_call(call), sums_of(call), self._sent, note))

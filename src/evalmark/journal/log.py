@@ -31,6 +31,8 @@ class Log(Generic[T]):
         self._submit, self._save = submit, save
         self._lock = threading.Lock()
         self._gathered: list[tuple[T, asyncio.Future[None]]] = []
+        self._followers: list[asyncio.Future[None]] = []
+        """Of those who hand nothing in, and wait for what is gathered, or else for the group that is on its way."""
         self._going = False
         """Whether a submission is under way, which will see to what gathers meanwhile."""
 
@@ -47,31 +49,50 @@ class Log(Generic[T]):
             self._go()
         await done
 
+    async def caught_up(self) -> None:
+        """Wait until all that was handed in before is saved.
+
+        Raises what `save` raises for the last of it.
+        """
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        with self._lock:
+            if not self._going:
+                return
+            self._followers.append(done)
+        await done
+
     def settle(self) -> None:
         """Wait, with the thread, until all that was handed in is saved or refused. Not for the writer's thread."""
         while self._going:
             self._submit(_nothing).result()
 
     def _go(self) -> None:
-        group: list[tuple[T, asyncio.Future[None]]] = []
-        self._submit(partial(self._save_gathered, group)).add_done_callback(partial(self._end, group))
+        waiting: list[asyncio.Future[None]] = []
+        self._submit(partial(self._save_gathered, waiting)).add_done_callback(partial(self._end, waiting))
 
-    def _save_gathered(self, group: list[tuple[T, asyncio.Future[None]]]) -> None:
+    def _save_gathered(self, waiting: list["asyncio.Future[None]"]) -> None:
         with self._lock:
-            group += self._gathered
-            self._gathered = []
-        self._save([entry for entry, _ in group])
+            group, self._gathered = self._gathered, []
+            waiting += [done for _, done in group]
+            waiting += self._followers
+            self._followers = []
+        if group:
+            self._save([entry for entry, _ in group])
 
-    def _end(self, group: Iterable[tuple[T, asyncio.Future[None]]], saved: "Future[None]") -> None:
+    def _end(self, waiting: list["asyncio.Future[None]"], saved: "Future[None]") -> None:
         """Wake those who wait, and see to what has gathered; others who write have their turn first."""
-        waiting: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
-        for _, done in group:
-            waiting.setdefault(done.get_loop(), []).append(done)
-        for loop, those in waiting.items():
+        with self._lock:
+            if not self._gathered:
+                waiting += self._followers
+                self._followers = []
+        loops: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+        for done in waiting:
+            loops.setdefault(done.get_loop(), []).append(done)
+        for loop, those in loops.items():
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(_wake, those, saved.exception())
         with self._lock:
-            self._going = bool(self._gathered)
+            self._going = bool(self._gathered or self._followers)
         if self._going:
             self._go()
 

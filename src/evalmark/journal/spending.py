@@ -71,18 +71,7 @@ def spending(db: Connection, run: int) -> tuple[Spending, ...]:
     return tuple(Spending(model=from_sql(model), **Sums._make(sums)._asdict()) for model, *sums in rows)
 
 
-def interrupted(db: Connection, run: int, number: int) -> int:
-    """Requests that were under way when a pass of a run broke off."""
-    return int(db.execute("select count(*) from sent where run = ? and pass = ?", (run, number)).get)
-
-
 def forget(db: Connection, run: int) -> None:
-    """Forget what a run has spent and sent; its calls stay as recordings."""
+    """Forget what a run has spent; its calls stay as recordings."""
     db.execute("delete from spent where run = ?", (run,))
     db.execute("update call set run = null where run = ?", (run,))
-    come_to_rest(db, run)
-
-
-def come_to_rest(db: Connection, run: int) -> None:
-    """A run is over: nothing of it is under way."""
-    db.execute("delete from sent where run = ?", (run,))

@@ -9,6 +9,7 @@ from apsw import Connection
 
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
+from evalmark.journal import Pass, Sent
 from evalmark.values import Output, Result, Trial
 
 from . import writing
@@ -32,6 +33,7 @@ class Held:
         self.seen: deque[Seen] = deque()
         self._path, self._usable, self._connect = path, usable, connect
         self._lookups: Connection | None = None
+        self.sent = Sent(path, Pass(writing.number, writing.pass_), writing.lost)
 
     def save(self, db: Connection, results: Sequence[Result]) -> None:
         """Save results and what was seen, in the writer's thread."""
@@ -70,7 +72,8 @@ class Held:
             return stored_result(db, self._path, self.writing.number, number)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the files."""
+        self.sent.close()
         if self._lookups is not None:
             self._lookups.close()
 

@@ -30,6 +30,7 @@ from evalmark.journal import (
     Recording,
     exchange,
     recordings,
+    sent,
     spending,
 )
 from evalmark.journal.keeping import Entry, save
@@ -106,6 +107,8 @@ class Store:
             StoreError: there is no such run, or the store cannot be written.
         """
         held = self._write(lambda db: writing.resume(db, self.path, run_id, this_process(), force=force), "the run")
+        if (earlier := self._held.get(run_id)) is not None:
+            earlier.close()
         self._held[run_id] = self._hold(held)
         self._held[run_id].retry_errors = retry_errors
         return self.run(run_id)
@@ -134,8 +137,11 @@ class Store:
         held = self._holding(run.id)
         self._log.settle()
         with held.taken() as seen:
-            self._write(lambda db: writing.finish(db, self.path, held.writing, run, seen), "the end of the run")
+            self._write(
+                lambda db: writing.finish(db, self.path, held.writing, run, seen, held.sent), "the end of the run"
+            )
         held.close()
+        held.sent.remove()
         del self._held[run.id]
 
     def forget(self, run_id: str) -> None:
@@ -181,6 +187,7 @@ class Store:
             raise StoreError(f"{target}: there is a file with this name already; name another one.")
         with explained(target, needed=self.path.stat().st_size, what="the copy"):
             copy(self.path, target)
+            sent.copy_notes(self.path, target)
 
     # Calls of chat models.
 
@@ -190,10 +197,7 @@ class Store:
         What its `keep` has returned from is on the disk. A store that was opened for reading finds
         calls and keeps none.
         """
-        of = None
-        if run_id is not None:
-            held = self._holding(run_id).writing
-            of = Pass(held.number, held.pass_)
+        of = None if run_id is None else self._holding(run_id).sent
         return CallJournal(self._finder, self._writable, self._log, of)
 
     def interrupted_calls(self, run_id: str) -> int:
@@ -206,7 +210,7 @@ class Store:
 
         def count(db: Connection) -> int:
             number, passed, is_written = writing_of(db, self.path, self._here, run_id)
-            return spending.interrupted(db, number, passed - is_written)
+            return sent.interrupted(db, self.path, Pass(number, passed - is_written))
 
         return self._read(count)
 
@@ -295,11 +299,12 @@ class Store:
         if self._closed or os.getpid() != self._process:
             return
         for held in self._held.values():
-            held.close()
             with contextlib.suppress(StoreError):  # the process ends anyway, and with it its hold
                 self._write(partial(writing.release, writing=held.writing), "the change")
         self._closed = True
         self._log.settle()
+        for held in self._held.values():
+            held.close()
         self._writer.shutdown()
         self._reader.shutdown()
         self._finder.close()
@@ -329,7 +334,7 @@ class Store:
         """Save what the log has gathered, in the writer's thread."""
         db = self._db
         if db is not None:
-            needed = sum(300 + len(e.row.request) + len(e.row.reply or "") for e in entries if e.row is not None)
+            needed = sum(300 + len(entry.row.request) + len(entry.row.reply or "") for entry in entries)
             self._acting(db, lambda db: save(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
     async def _write_soon(self, act: Callable[[Connection], T], what: str, needed: int = 0) -> T:

@@ -1,7 +1,7 @@
 """Everything that changes a run; each function is one transaction in the writer's thread."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
@@ -11,7 +11,7 @@ from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, is_gone, started, to_text
 from evalmark.database.schema import transaction
 from evalmark.errors import StoreBusyError, StoreError
-from evalmark.journal import spending
+from evalmark.journal import Pass, Sent, sent, spending
 from evalmark.values import Run, Trial
 
 from .rows import Row, decode_run, encode_run
@@ -41,8 +41,13 @@ class Writing:
     sources: tuple[str, ...]
     """The names of the run's datasets; their order is the order of the results."""
     holder: Holder
-    interrupted: int = 0
-    """Requests that were under way when the pass before this one broke off."""
+    lost: sent.Lost = field(default_factory=dict)
+    """Requests that earlier passes have sent, and whose calls are not kept."""
+
+    @property
+    def interrupted(self) -> int:
+        """Requests that were under way when the pass before this one broke off."""
+        return sum(self.pass_ - 1 in passes for passes in self.lost.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ def start(db: Connection, path: Path, run: Run, holder: Holder) -> Writing:
     """
     try:
         with transaction(db):
+            sent.tidy(db, path)
             db.execute(
                 "insert into run (id, plan, suite, status, pass, holder, header) values (?, ?, ?, 'running', 1, ?, ?)",
                 (run.id, sql_text(run.plan), sql_text(run.suite), to_text(holder), encode_run(run)),
@@ -85,13 +91,15 @@ def resume(db: Connection, path: Path, run_id: str, holder: Holder, *, force: bo
             raise StoreError(f"{path}: there is no run {run_id!r} to resume.")
         number, passed, held, header = row
         _refuse_held(run_id, from_text(held), holder, force=force)
+        sent.tidy(db, path)
         db.execute(
             "update run set status = 'running', pass = ?, holder = ? where number = ?",
             (passed + 1, to_text(holder), number),
         )
-        lost = spending.interrupted(db, number, passed)
+        lost = sent.take_over(db, path, Pass(number, passed + 1))
+    sent.tidy(db, path)
     sources = _names(decode_run(header))
-    return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, interrupted=lost)
+    return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
 
 
 def _refuse_held(run_id: str, held: Holder | None, here: Holder, *, force: bool) -> None:
@@ -161,7 +169,7 @@ def look_up(db: Connection, writing: Writing, trial: Trial) -> tuple[int, str] |
     return None if row is None else (int(row[0]), str(row[1]))
 
 
-def finish(db: Connection, path: Path, writing: Writing, run: Run, seen: Sequence[Seen]) -> None:
+def finish(db: Connection, path: Path, writing: Writing, run: Run, seen: Sequence[Seen], asked: Sent) -> None:
     """Write the final header and let the run go; a complete run leaves out rows that were not met again."""
     with transaction(db):
         _confirm_held(db, path, writing)
@@ -170,7 +178,9 @@ def finish(db: Connection, path: Path, writing: Writing, run: Run, seen: Sequenc
             db.execute(
                 "update result set pass = 0 where run = ? and pass < ? and pass > 0", (writing.number, writing.pass_)
             )
-            spending.come_to_rest(db, writing.number)
+            asked.rest(db)
+        else:
+            asked.save(db, {})
         db.execute(
             "update run set status = ?, header = ?, holder = null where number = ?",
             (run.status, encode_run(run), writing.number),
@@ -197,4 +207,6 @@ def forget(db: Connection, path: Path, run_id: str, here: Holder) -> None:
         _refuse_held(run_id, from_text(row[1]), here, force=False)
         db.execute("delete from result where run = ?", (row[0],))
         spending.forget(db, row[0])
+        sent.forget(db, row[0])
         db.execute("delete from run where number = ?", (row[0],))
+    sent.tidy(db, path)
