@@ -56,6 +56,23 @@ def test_one_misspelled_key_does_not_make_another_kind_of_file(world, name, data
 
 
 @pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("rigth", "the gate has a threshold for 'rigth', which is no metric here; did you mean `right`?", id="a slip"),
+        pytest.param("zzz", "the metrics are equals, right.", id="nothing like it"),
+    ],
+)  # fmt: skip
+def test_a_threshold_for_no_metric_is_named_with_its_line_where_metrics_are_files(world, name, said):
+    Path("d.json").write_text(json.dumps(DATASET), encoding="utf-8")
+    Path("m.json").write_text(json.dumps(METRIC), encoding="utf-8")
+    suite = f"datasets: [d.json]\nmetrics: [m.json, equals]\ngate:\n  thresholds:\n    right: 1\n    {name}: 0.5\n"
+    Path("suite.yaml").write_text(suite, encoding="utf-8")
+    (told,) = validate(Path("suite.yaml"), Settings())
+    assert told.startswith("suite.yaml:6: ")
+    assert said in told
+
+
+@pytest.mark.parametrize(
     "row", [{"input": "i", "score": 1}, {"question": "q", "metrics": {"f1": 1}}, {"messages": [{"role": "user", "content": "c"}], "config": {}}]
 )  # fmt: skip
 def test_a_row_with_keys_of_a_metric_or_a_suite_stays_a_row(world, row):

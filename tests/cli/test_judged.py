@@ -410,6 +410,15 @@ def test_a_fault_of_the_second_suite_is_said_before_the_first_one_is_run(evalmar
     assert evalmark("run", "judged.json", "judged.json").code == 0
 
 
+@pytest.mark.parametrize("metric", ["length", "regex", "not-regex"])
+def test_a_metric_of_a_flag_that_needs_settings_is_sent_to_a_suite(evalmark, server, suite, metric):
+    evalmark("run", suite(SCALE), "--judge", "openai/m")
+    refused = evalmark("rescore", "last", "--metric", metric)
+    assert (refused.code, "Settings stand in a suite; name one with --suite." in refused.err) == (2, True), refused.text
+    unknown = evalmark("rescore", "last", "--metric", "lenght")
+    assert (unknown.code, "--suite" in unknown.err) == (2, False), unknown.text
+
+
 def test_a_rescore_takes_its_metrics_from_one_place(evalmark, server, suite):
     evalmark("run", suite(SCALE), "--judge", "openai/m")
     refused = evalmark("rescore", "last", "--metric", "equals", "--suite", "test.json")

@@ -110,7 +110,12 @@ class Odd:
     ("scorer", "threshold", "message"),
     [
         pytest.param(wants_prompt, None, "scorer 'wants_prompt': cannot fill parameter 'prompt'", id="unknown name"),
-        pytest.param(wants_embedder, None, "cannot fill parameter 'embedder'", id="an embedder in a plain function"),
+        pytest.param(
+            wants_embedder,
+            None,
+            "cannot fill parameter 'embedder'; make it an `async def`",
+            id="an embedder in a plain function",
+        ),
         pytest.param(nameless, None, "parameter 'output' cannot be filled by name; remove the `/`", id="positional"),
         pytest.param(Equals, None, r"scorer 'equals' is a class; pass an object of it: Equals\(\)", id="a class"),
         pytest.param("equals", None, "'equals' is no scorer; pass a function", id="a name"),
@@ -388,8 +393,16 @@ def test_an_attribute_that_is_no_chat_model_is_no_judge():
 
 
 def test_a_plain_function_cannot_ask_for_a_judge():
-    with pytest.raises(ConfigError, match="cannot fill parameter 'judge'"):
+    with pytest.raises(
+        ConfigError, match="a plain function cannot fill parameter 'judge'; make it an `async def`, which"
+    ):
         as_scorer(lambda output, judge: True)
+
+
+def test_a_plain_function_with_a_judge_of_its_own_is_as_it_is():
+    scorer = as_scorer(functools.partial(lambda output, judge: judge == "mine", judge="mine"))
+    assert asyncio.run(scorer(CASE, OUTPUT))[0].passed is True
+    assert not scorer.needs_judge
 
 
 def test_a_scorer_that_asks_for_no_judge_has_none():

@@ -183,7 +183,9 @@ def test_parameters_are_filled_by_their_names(function, got):
         pytest.param(lambda text, model: "", "cannot fill parameter 'model'. Give it a default, or one", id="unknown"),
         pytest.param(lambda text, *, a, b: "", "cannot fill parameter 'a', 'b'", id="two unknown ones"),
         pytest.param(
-            Silent, "is a class. Name an instance of it, or a function.", id="a class of objects that cannot be asked"
+            Silent,
+            "is a class whose objects cannot be called. Give it a method `__call__` or",
+            id="a class of objects that cannot be asked",
         ),
         pytest.param(Prefixed, "is a class that needs 'prefix' to be made", id="a class that needs something"),
         pytest.param(OddlyAsked, "cannot fill parameter 'mood'", id="a class whose objects ask for something unknown"),
@@ -194,6 +196,10 @@ def test_parameters_are_filled_by_their_names(function, got):
         pytest.param("answer", "target 'answer' is not of the form 'package.module:attribute'", id="a bare name"),
         pytest.param("no_such_module_here:f", "there is no module 'no_such_module_here'", id="a missing module"),
         pytest.param("textwrap:nothing", "target 'textwrap:nothing': module 'textwrap' has no attr", id="no attribute"),
+        pytest.param(
+            "textwrap:shortn", "has no attribute 'shortn'; did you mean 'shorten'?", id="a slip in an attribute"
+        ),
+        pytest.param("textwrap:TextWrapper.fil", "did you mean 'fill'?", id="a slip in the attribute of an attribute"),
         pytest.param("textwrap:TextWrapper", "target 'textwrap:TextWrapper' is a class", id="the name of a class"),
         pytest.param("textwrap:__doc__", "is a value of type str", id="the name of a text"),
     ],
@@ -208,11 +214,14 @@ def test_a_module_is_found_in_the_folders_and_its_breakage_is_named(tmp_path, mo
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "good_bot_7f.py").write_text("def answer(q):\n    return q * 2\n")
     (tmp_path / "bad_bot_7f.py").write_text("1 / 0\n")
+    (tmp_path / "odd_bot_7f.py").write_text("None.answer\n")
     target = as_target("good_bot_7f:answer", folders=[tmp_path])
     assert target.name == "good_bot_7f:answer"
     assert asyncio.run(target(CASE)).value == "pingping"
     with pytest.raises(ConfigError, match="importing it raised ZeroDivisionError"):
         as_target("bad_bot_7f:answer", folders=[tmp_path])
+    with pytest.raises(ConfigError, match="importing it raised AttributeError: 'NoneType' object has no attribute"):
+        as_target("odd_bot_7f:answer", folders=[tmp_path])
     with pytest.raises(ConfigError) as refused:
         as_target("no_bot_7f:answer", folders=[tmp_path, tmp_path])
     assert f"'no_bot_7f', neither in {tmp_path} nor among what is installed; PYTHONPATH" in str(refused.value)

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import islice
+from pathlib import Path
 
 from evalmark.cases import BadRow, Faults
+from evalmark.documents import load_document
 from evalmark.errors import ConfigError, DataError
 from evalmark.targets import Given
 from evalmark.values import Case
@@ -70,8 +73,19 @@ def _scorer_faults(plan: Plan, *, final: bool) -> list[str]:
     faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
     known = {*names, *(asked.base for asked in plan.asked if asked.base)}
     unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in known]
-    faults += [f"the gate has a threshold for {n!r}, but the metrics are {', '.join(sorted(known))}." for n in unknown]
+    faults += [_no_metric(name, sorted(known), plan.suite) for name in unknown]
     return faults
+
+
+def _no_metric(name: str, known: list[str], suite: str) -> str:
+    """What to say of a threshold for a metric that is not there; with its line, where a suite file names it."""
+    close = get_close_matches(name, known, n=1)
+    advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
+    try:
+        place = f"{load_document(Path(suite)).place_of(('gate', 'thresholds', name))}: " if suite else ""
+    except DataError:  # the file has changed since
+        place = f"{suite}: "
+    return f"{place}the gate has a threshold for {name!r}, which is no metric here; {advice}"
 
 
 def refuse(faults: Iterable[str]) -> None:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalmark.errors import ConfigError
-from evalmark.scoring import scorer_name
+from evalmark.scoring import scorer_name, scorer_names
 from evalmark.settings import Settings
 from evalmark.values import Case, DatasetInfo, Mode, Output, Run
 
-from .judging import asked_for, judge_named, judged
+from .judging import FromFile, asked_for, judge_named, judged
 from .models import Models
 from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
 from .suite import Overrides, plan_suite
@@ -79,7 +79,7 @@ def _of_metrics(wanted: Rescore, settings: Settings, load: Loader) -> Plan:
     models = Models(settings=settings)
     asked: list[Asked] = []
     for name in wanted.metrics:
-        one = asked_for(name, f"--metric {name}", (here,))
+        one = _one(name, (here,))
         names = wanted.overrides.judges or ((one.judge,) if one.judge else settings.judge)
         judges = [judge_named(judge, "--judge") for judge in names]
         asked += judged(one.asked, judges if one.asked.needs_judge else (), models)
@@ -91,6 +91,16 @@ def _of_metrics(wanted: Rescore, settings: Settings, load: Loader) -> Plan:
         suite=wanted.run.suite,
         models=models,
     )
+
+
+def _one(name: str, folders: tuple[Path, ...]) -> FromFile:
+    """The metric of a flag, which has no room for settings."""
+    try:
+        return asked_for(name, f"--metric {name}", folders)
+    except ConfigError as fault:
+        if name.removeprefix("not-") not in scorer_names():
+            raise
+        raise ConfigError(f"{fault} Settings stand in a suite; name one with --suite.") from fault
 
 
 def _sources(run: Run) -> tuple[Source, ...]:

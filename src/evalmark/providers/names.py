@@ -203,4 +203,7 @@ def _unknown(name: str, named: Mapping[str, Named]) -> str:
     if provider in _KNOWN:
         return f"{name!r} names no model of {provider}. Write {provider}/MODEL."
     known = ", ".join(PROVIDERS)
-    return f"{name!r}: {provider!r} is none of {known}.{hint} For any other, write {BRIDGE}/PROVIDER:MODEL."
+    return (
+        f"{name!r}: {provider!r} is none of {known}.{hint} For a server that speaks as OpenAI does, write "
+        f"{COMPATIBLE}:http://HOST/v1/MODEL. For any other, write {BRIDGE}/PROVIDER:MODEL."
+    )

@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -36,14 +37,27 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
             sys.path.insert(0, folder)
     importlib.invalidate_caches()
     try:
-        return reduce(getattr, attribute.split("."), importlib.import_module(module))
+        return reduce(_attribute, attribute.split("."), importlib.import_module(module))
     except ModuleNotFoundError as missing:
         where = ", ".join(dict.fromkeys(map(str, folders)))
         places = f", neither in {where} nor among what is installed" if where else " on the import path"
         raise ConfigError(
             f"{what} {name!r}: there is no module {missing.name!r}{places}; PYTHONPATH adds other folders."
         ) from missing
-    except AttributeError as missing:
-        raise ConfigError(f"{what} {name!r}: {missing}.") from missing
+    except _MissingError as missing:
+        raise ConfigError(f"{what} {name!r}: {missing}") from missing
     except (Exception, SystemExit) as broken:  # the user's module runs here, or ends here as a script does
         raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}.") from broken
+
+
+class _MissingError(LookupError):
+    """There is no such attribute."""
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    try:
+        return getattr(thing, name)
+    except AttributeError as missing:
+        close = get_close_matches(name, [known for known in dir(thing) if not known.startswith("_")], n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise _MissingError(f"{missing}{hint}") from missing

@@ -144,6 +144,7 @@ def as_scorer(
     called = name or scorer_name(scorer)
     threshold = _own_threshold(scorer) if threshold is None else threshold
     _check(scorer, called, threshold)
+    _check_models(scorer, called)
     binding = bind(scorer, _offered(scorer), what=f"scorer {called!r}")
     bound_to, own_judge = getattr(scorer, "embedder", None), _own_judge(scorer)
     judging = judge if own_judge is None and "judge" in binding.names else own_judge
@@ -208,6 +209,19 @@ def _check(scorer: Any, called: str, threshold: Any) -> None:
         ) from None
     if nameless := [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.default is p.empty]:
         raise ConfigError(f"scorer {called!r}: parameter {nameless[0]!r} cannot be filled by name; remove the `/`.")
+
+
+def _check_models(scorer: Any, called: str) -> None:
+    """A plain function could not wait for the answer of a model."""
+    if _is_async(scorer):
+        return
+    parameters = inspect.signature(scorer).parameters
+    for name in MODELS:
+        if name in parameters and parameters[name].default is inspect.Parameter.empty:
+            raise ConfigError(
+                f"scorer {called!r}: a plain function cannot fill parameter {name!r}; make it an `async def`, which may "
+                f"await the {name}."
+            )
 
 
 def _direction(scorer: Any, called: str) -> Direction:

@@ -116,7 +116,10 @@ def _fresh(thing: type, method: str, name: str) -> FreshTarget:
 def _function(thing: Any, name: str) -> Callable[..., Any]:
     """What is to be called: the thing itself, or its `invoke`."""
     if inspect.isclass(thing):
-        raise ConfigError(f"target {name!r} is a class. Name an instance of it, or a function.")
+        raise ConfigError(
+            f"target {name!r} is a class whose objects cannot be called. Give it a method `__call__` or `invoke`, or name a "
+            "function."
+        )
     if inspect.isfunction(thing) and next(iter(inspect.signature(thing).parameters), "") == "self":
         raise ConfigError(f"target {name!r} is a method without its object. Name an instance's method, or a function.")
     # Asked of the class, since mocks and proxies say yes to any attribute.
