@@ -19,9 +19,9 @@ PRICES = Prices({"openai/gpt-4o-mini": Rates(input=1.0, output=2.0)})
 ONE_DOLLAR = Reply(text="yes", usage=Usage(input_tokens=1_000_000, output_tokens=0))
 
 
-def spend(model, budget, count, *, workers=1, earlier=()):
+def spend(model, budget, count, *, workers=1, earlier=(), unanswered=0):
     """What so many calls come to, and the meter."""
-    meter = Meter(budget, earlier, PRICES)
+    meter = Meter(budget, earlier, PRICES, unanswered)
     return run_leaping(outcomes(Metered(Priced(model, PRICES), meter), count, workers=workers)), meter
 
 
@@ -91,6 +91,23 @@ def test_what_earlier_passes_spent_is_part_of_the_budget():
     model = Watched(lambda request: ONE_DOLLAR, **OPENAI)
     spend(model, Budget(max_cost=3.0), 10, earlier=earlier)
     assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("repeated", "unanswered", "sent"),
+    [
+        pytest.param(0, 0, 6, id="nothing was lost"),
+        pytest.param(0, 3, 3, id="requests that went out before a kill"),
+        pytest.param(2, 0, 4, id="requests that were sent again after one"),
+        pytest.param(2, 3, 1, id="both"),
+    ],
+)
+def test_requests_that_nobody_knows_the_reply_of_are_part_of_the_budget(repeated, unanswered, sent):
+    earlier = [Spending(model="openai/gpt-4o-mini", calls=4, cost=4.0, repeated=repeated)]
+    for budget in (Budget(max_calls=10), Budget(max_cost=10.0)):
+        model = Watched(lambda request: ONE_DOLLAR, **OPENAI)
+        spend(model, budget, 10, earlier=earlier, unanswered=unanswered)
+        assert len(model.asked) == sent
 
 
 def test_what_earlier_passes_spent_without_a_price_counts_as_the_average():

@@ -70,8 +70,9 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     refuse(_limit_faults(conduct.limit))
     ledger = conduct.ledger
     run = _begin(plan, conduct, tuple(scorer.metric for scorer in plan.bound().scorers))
-    said = dict.fromkeys(_sent_again(ledger, run, conduct))  # in order, each once
-    door = Door(models, ledger.journal(run.id), ledger.spending(run.id))
+    lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
+    said = dict.fromkeys(_sent_again(lost))  # in order, each once
+    door = Door(models, ledger.journal(run.id), ledger.spending(run.id), lost)
     if conduct.begun is not None:
         conduct.begun(run, checked)
     bound = plan.bound(ledger, door)
@@ -119,9 +120,8 @@ def check_usable(plan: Plan, settings: Settings) -> Checked:
     return checked
 
 
-def _sent_again(ledger: Ledger, run: Run, conduct: Conduct) -> tuple[str, ...]:
+def _sent_again(lost: int) -> tuple[str, ...]:
     """What a resumed run has to repeat because nobody knows what came of it."""
-    lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
     if not lost:
         return ()
     return (

@@ -142,10 +142,12 @@ REMOTE = ("azure", "gemini", "google", "mistral", "ollama", "openai", "openroute
 class Door:
     """What one run puts around its models: journal, replay, limits, money; a throttle for each endpoint."""
 
-    def __init__(self, models: Models, journal: Journal | None, earlier: Sequence[Spending] = ()) -> None:
+    def __init__(
+        self, models: Models, journal: Journal | None, earlier: Sequence[Spending] = (), lost: int = 0
+    ) -> None:
         self._models, self._journal = models, journal
         self._prices = calls.Prices(calls.read_prices(models.settings.models))
-        self.meter = calls.Meter(models.budget, earlier, self._prices)
+        self.meter = calls.Meter(models.budget, earlier, self._prices, lost)
         self._throttles: dict[str, Throttle] = {}
         self._made: dict[tuple[str, str], ChatModel] = {}
 

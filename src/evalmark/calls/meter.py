@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.roles import ChatModel
@@ -10,6 +11,8 @@ from evalmark.values import Attempt, Reply, Request, Spending, count
 from .line import Line
 from .prices import Prices
 from .sizes import ASSUMED_OUTPUT, input_size, output_limit
+
+T = TypeVar("T", int, float)
 
 WORKED = 1.0
 """Seconds after which an attempt without a response counts as paid: a model may have worked until it was cut off."""
@@ -97,15 +100,23 @@ class Meter:
     """
 
     def __init__(
-        self, budget: Budget = Budget(), earlier: Sequence[Spending] = (), prices: Prices | None = None
+        self,
+        budget: Budget = Budget(),
+        earlier: Sequence[Spending] = (),
+        prices: Prices | None = None,
+        lost: int = 0,
     ) -> None:
+        """`lost` is how many requests of earlier passes went out of which nobody knows what became."""
         self.budget = budget
         self._prices = prices or Prices()
         self._tallies = {spent.model: _tally(spent) for spent in earlier}
         self._line: Line[Guess] = Line(self._hold, self.release)
-        self._calls = sum(spent.calls + spent.failed for spent in earlier)
-        self._tokens = sum(map(_likely_tokens, earlier))
-        self._cost = sum(map(_likely_cost, earlier))
+        answered = sum(spent.calls for spent in earlier)
+        # What was sent a second time after a break was paid twice, most likely; and so will be what is lost now.
+        lost += sum(spent.repeated for spent in earlier)
+        self._calls = answered + sum(spent.failed for spent in earlier) + lost
+        self._tokens = _with_lost(sum(map(_likely_tokens, earlier)), answered, lost)
+        self._cost = _with_lost(sum(map(_likely_cost, earlier)), answered, lost)
         self._guessed = 0.0
         """Dollars of `_cost` that nobody has confirmed."""
         self._guessed_tokens = 0
@@ -285,6 +296,11 @@ def _likely_tokens(spent: Spending) -> int:
     """The tokens that the calls of a model took; those that did not say as many as the others on average."""
     tokens, known = spent.input_tokens + spent.output_tokens, spent.calls - spent.unknown_usage
     return tokens + round((tokens / known if known > 0 else ASSUMED_OUTPUT) * spent.unknown_usage)
+
+
+def _with_lost(amount: T, answered: int, lost: int) -> T:
+    """What calls came to together with those that are lost, which came to as much as the others on average."""
+    return amount + type(amount)(amount / answered * lost) if answered else amount
 
 
 def _likely_cost(spent: Spending) -> float:
