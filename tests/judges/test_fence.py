@@ -161,3 +161,13 @@ def test_every_prompt_of_the_package_is_read_strictly_and_has_known_slots():
     assert slots_in(frame().system) == {"mark"}
     assert slots_in(frame().repair) == {"wrong", "form"}
     assert set(frame().forms) == {"scale", "percentage", "boolean", "choice", "words"}
+
+
+@given(
+    st.lists(
+        st.sampled_from(["{{ a }}", "{{b}}", "{{", "}}", "{{ a b }}", "{{}}", "\n", "é", "{{c}}"]), max_size=8
+    ).map("".join),
+    st.fixed_dictionaries({name: st.sampled_from(["", "{{a}}", "\\1", "x\n"]) for name in "abc"}),
+)
+def test_slots_are_filled_in_one_pass_over_the_template(template, values):
+    assert fill(template, values) == re.sub(r"\{\{\s*(\w+)\s*\}\}", lambda slot: values[slot[1]], template)
