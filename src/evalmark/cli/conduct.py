@@ -161,6 +161,8 @@ def _resumed(plan: "api.Plan", ledger: "store.Store", show: Show) -> str | None:
 def _tell_of_unfinished(plan: "api.Plan", ledger: "store.Store", again: str) -> None:
     """Say how to go on with the run before this one, should it have broken off; another process may be writing it."""
     newest = ledger.runs(1)
+    if not newest or newest[0].status == "complete":  # a fingerprint takes longer: it reads source code
+        return
     found = ledger.unfinished(plan.fingerprint, plan.suite)
     if found is not None and found.status != "running" and found.id == newest[0].id:
         there = count(len(found.results), "result")
