@@ -84,4 +84,5 @@ def test_a_kill_at_some_writes_repeats_only_calls_under_way_and_says_how_many(at
 @pytest.mark.sweep
 @pytest.mark.parametrize("how", HOWS)
 def test_a_kill_at_every_write_repeats_only_calls_under_way_and_says_how_many(attempt, whole, how):
-    check(attempt(how, range(1, whole["changes"] + 1)), whole)
+    # Every write is met, each in one of the three ways: all three of each would take half an hour.
+    check(attempt(how, range(1 + HOWS.index(how), whole["changes"] + 1, len(HOWS))), whole)
