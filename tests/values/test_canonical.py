@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.values import Case, Example, Output, Turn, canonical, plain
-from evalmark.values.canonical import CUT, MAX_DEPTH, MAX_ITEMS, _plain
+from evalmark.values.plain_data import CUT, MAX_DEPTH, MAX_ITEMS, _plain
 
 
 class Word(StrEnum):

@@ -1,6 +1,5 @@
 """Carry out a plan in front of a person: progress, Ctrl-C, the table, the reports, the exit code."""
 
-import asyncio
 import os
 import re
 import signal
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark import api, cases, report, stats, store
-from evalmark.errors import ConfigError
+from evalmark.errors import ConfigError, need
 from evalmark.values import count
 
 from .progress import Progress
@@ -19,6 +18,8 @@ from .terminal import complain, look, say, say_line
 from .words import NEWEST
 
 if TYPE_CHECKING:
+    import asyncio
+
     from evalmark.settings import Settings
     from evalmark.stats import Summary
     from evalmark.values import Run
@@ -58,7 +59,7 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
     reports = [path.absolute() for path in show.reports]  # a target may change the working directory
     refuse_reports(plan, show.reports)
     with store.open_store(settings.store) as ledger:
-        run = asyncio.run(_run(plan, settings, ledger, show))
+        run: Run = need("asyncio").run(_run(plan, settings, ledger, show))
         summary = stats.summarise(run)
         verdict = stats.judge(summary, run.gate)
         if not show.quiet:
@@ -113,7 +114,7 @@ def refuse_over(read: Iterable[Path | str | None], reports: Sequence[Path]) -> N
 
 
 async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", show: Show) -> "Run":
-    stop = asyncio.Event()
+    stop: asyncio.Event = need("asyncio").Event()
     with Progress(quiet=show.quiet) as progress:
 
         def begun(run: "Run", checked: "api.Checked") -> None:
@@ -172,9 +173,9 @@ def _tell_of_unfinished(plan: "api.Plan", ledger: "store.Store", again: str) -> 
 
 
 @contextmanager
-def _interrupts(stop: asyncio.Event, again: str) -> Iterator[None]:
+def _interrupts(stop: "asyncio.Event", again: str) -> Iterator[None]:
     """Ctrl-C once: finish what is under way and save; twice: leave now, the store is whole either way."""
-    loop = asyncio.get_running_loop()
+    loop: asyncio.AbstractEventLoop = need("asyncio").get_running_loop()
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
     def interrupt() -> None:

@@ -1,6 +1,5 @@
 """`evalmark plan`: what a run would do and ask for."""
 
-import asyncio
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import typer
 
 from evalmark import api, cases, report
 from evalmark import store as kept
+from evalmark.errors import need
 
 from . import flags
 from .run import Files
@@ -53,7 +53,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
         conduct = api.Conduct(ledger=ledger, settings=settings, limit=limit, only=only)
         for path in files:
             wanted = api.plan_suite(path, settings, overrides, _no_weights)
-            say(report.plan(asyncio.run(api.foresee(wanted, conduct)), look()))
+            say(report.plan(need("asyncio").run(api.foresee(wanted, conduct)), look()))
 
 
 def _ledger(path: str) -> "AbstractContextManager[api.Ledger]":

@@ -1,11 +1,16 @@
 """The nouns: frozen values that every room speaks of and none owns."""
 
-from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token, Usage
-from .canonical import MAX_DEPTH, canonical, fingerprint, plain
-from .case import Case, Example, Output, ToolCall, Turn
-from .run import DatasetInfo, Gate, Metric, Run, RunStatus
-from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
-from .words import count
+from evalmark.errors import deferred
+
+TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
+
+if TYPE_CHECKING:
+    from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token, Usage
+    from .case import Case, Example, Output, ToolCall, Turn
+    from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
+    from .run import DatasetInfo, Gate, Metric, Run, RunStatus
+    from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
+    from .words import count
 
 __all__ = [
     "MAX_DEPTH",
@@ -41,3 +46,41 @@ __all__ = [
     "fingerprint",
     "plain",
 ]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "MAX_DEPTH": "plain_data",
+        "NO_SETTINGS": "call",
+        "Attempt": "call",
+        "Call": "call",
+        "Case": "case",
+        "DatasetInfo": "run",
+        "Direction": "score",
+        "Example": "case",
+        "Gate": "run",
+        "Metric": "run",
+        "Mode": "score",
+        "Output": "case",
+        "Reply": "call",
+        "ReplyForm": "call",
+        "ReplyStatus": "call",
+        "Request": "call",
+        "Result": "score",
+        "Run": "run",
+        "RunStatus": "run",
+        "Score": "score",
+        "Spending": "call",
+        "Status": "score",
+        "Token": "call",
+        "ToolCall": "case",
+        "Trial": "score",
+        "Turn": "case",
+        "Usage": "call",
+        "Verdict": "score",
+        "canonical": "plain_data",
+        "count": "words",
+        "fingerprint": "plain_data",
+        "plain": "plain_data",
+    },
+)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from .canonical import canonical, fingerprint, fingerprint_of_texts
 from .case import ToolCall, Turn
+from .plain_data import canonical, fingerprint, fingerprint_of_texts
 
 ReplyStatus = Literal["ok", "truncated", "refused", "filtered", "empty"]
 ReplyForm = Literal["", "schema", "tool", "text"]

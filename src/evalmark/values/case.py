@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .canonical import fingerprint
+from .plain_data import fingerprint
 
 _MADE_ID = re.compile(r"[0-9a-f]{12}(-[0-9]+)?")
 
