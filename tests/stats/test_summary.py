@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalmark.stats import summarise, wilson
@@ -96,6 +96,7 @@ def test_how_values_spread(values, bins):
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+@example(raws=[1.7976931348623157e308] * 3)
 def test_raw_numbers_of_any_size_spread_over_their_own_range(raws):
     found = metric(*(result(i, Score(name="m", raw=raw)) for i, raw in enumerate(raws)))
     assert sum(found.bins) == len(raws)

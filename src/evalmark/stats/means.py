@@ -25,7 +25,8 @@ def mean(values: Sequence[float]) -> float | None:
     try:
         return math.fsum(values) / len(values)
     except OverflowError:
-        return math.fsum(v / len(values) for v in values)
+        # Scaled by a power of two, which rounds nothing that a sum of such size would keep.
+        return math.ldexp(math.fsum(math.ldexp(v, -64) for v in values) / len(values), 64)
 
 
 def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
