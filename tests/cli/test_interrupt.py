@@ -17,7 +17,7 @@ import os, pathlib, time
 def answer(text):
     with open("asked.txt", "a") as asked:
         asked.write(text + "\\n")
-    time.sleep(0.02)
+    time.sleep(0.1)
     return text.upper()
 
 def hangs(text):
