@@ -469,12 +469,14 @@ def test_a_conversation_with_gaps_says_so(evalmark, server, suite):
     assert "later turns were asked without them" in " ".join(done.out.split())
 
 
-def test_a_target_that_forgets_to_return_is_not_judged(evalmark, server, suite):
-    suite(SCALE, target="bot2:answer")
+@pytest.mark.parametrize("metrics", [["clear.json"], ["factuality"], ["pairwise"], ["faithfulness"]])
+def test_a_target_that_forgets_to_return_is_not_judged(evalmark, server, suite, metrics):
+    suite(SCALE, target="bot2:answer", metrics=metrics)
     Path("bot2.py").write_text("def answer(text):\n    text.upper()\n", encoding="utf-8")
     done = evalmark("run", "test.json", "--judge", "openai/m")
     assert (done.code, server.requests) == (3, [])
-    assert "is a `return` missing?" in done.out
+    reasons = {s.reason for r in last()[1] for s in r.scores}
+    assert metrics == ["faithfulness"] or [reason for reason in reasons if "is a `return` missing?" in reason]
 
 
 def test_turns_after_one_that_is_asked_anew_are_asked_anew_too(evalmark, server, suite):

@@ -15,7 +15,7 @@ from .fence import Piece, piece
 from .judgement import NO_REASON, not_judged, spoken
 from .measure import Measure, Option
 from .question import Question, Sheet
-from .rubric import check_repeat, ours_of, sections_of
+from .rubric import NO_ANSWER, check_repeat, ours_of, sections_of
 from .shipped import check_criteria
 from .template import frame, packaged
 from .verdict import Verdict, read_verdict
@@ -67,6 +67,8 @@ class Pairwise:
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """Which of the two the judge prefers; `unscored` where the row has no other answer."""
+        if output.value is None and not output.tool_calls:
+            return unscored(self.name, NO_ANSWER)
         other = case.metadata.get(self.against) if self.against else next(iter(case.liked), None)
         if other is None:
             why = f"the row's metadata has no {self.against!r}" if self.against else NO_EXPECTED

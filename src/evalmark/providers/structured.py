@@ -51,7 +51,6 @@ class Wanted(NamedTuple):
 class Ladder:
     """Which form of structured replies a server takes, for each schema; one object a model, filled while calls run."""
 
-    first: ReplyForm = "schema"
     _known: dict[str, ReplyForm] = field(default_factory=dict, repr=False)
     _wanted: dict[int, Wanted] = field(default_factory=dict, repr=False)
 
@@ -67,7 +66,7 @@ class Ladder:
         if request.schema is None:
             return await ask(request, "")
         which = self.wanted(request.schema).text
-        first = self._known.get(which, self.first)
+        first = self._known.get(which, FORMS[0])
         rejected: list[Attempt] = []
         for form in FORMS[FORMS.index(first) :]:
             try:
