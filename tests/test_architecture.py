@@ -31,7 +31,7 @@ CATCH_FOREIGN_CODE = {
     "roles/threads.py:do",
     "scoring/named.py:_loaded",
     "scoring/named.py:_made",
-    "database/fields.py:_kept",
+    "database/fields.py:kept",
     "testing/scripted/server.py:_outgoing",
 }
 

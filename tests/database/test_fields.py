@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from evalmark.database import fields as specs
+from evalmark.database import stored as specs
 from evalmark.values import Attempt, Call, Case, Output, Reply, Request, Run, Score, Usage
 
 LEFT_OUT = {Case: {"place"}, Run: {"results"}, Call: {"error"}}

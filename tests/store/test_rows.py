@@ -29,6 +29,7 @@ from evalmark.values import (
     ToolCall,
     Trial,
     Turn,
+    Usage,
 )
 
 from . import sample
@@ -50,7 +51,18 @@ data = st.recursive(
 mapping = st.dictionaries(anything, data, max_size=3)
 texts = st.lists(anything, max_size=3).map(tuple)
 optional = st.none() | anything
-calls = st.builds(ToolCall, name=anything, arguments=mapping, result=data, error=optional)
+calls = st.builds(
+    ToolCall,
+    name=anything,
+    arguments=mapping,
+    result=data,
+    error=optional,
+    id=anything,
+    started=optional,
+    seconds=st.none() | st.floats(0, 1e9),
+)
+turns = st.builds(Turn, role=anything, content=data)
+tokens = st.none() | st.integers(0, 10**9)
 outputs = st.builds(
     Output,
     value=data,
@@ -59,6 +71,8 @@ outputs = st.builds(
     contexts=st.none() | texts,
     tool_calls=st.lists(calls, max_size=2).map(tuple),
     metadata=mapping,
+    transcript=st.lists(turns | calls, max_size=3).map(tuple),
+    usage=st.none() | st.builds(Usage, input_tokens=tokens, output_tokens=tokens),
 )
 cases = st.builds(
     Case,
@@ -67,7 +81,7 @@ cases = st.builds(
     expected=data,
     examples=st.lists(st.builds(Example, value=data, liked=st.booleans()), max_size=2).map(tuple),
     contexts=st.none() | texts,
-    history=st.lists(st.builds(Turn, role=anything, content=data), max_size=2).map(tuple),
+    history=st.lists(turns, max_size=2).map(tuple),
     given=st.none() | outputs,
     tags=texts,
     metadata=mapping,
@@ -99,6 +113,7 @@ gates = st.builds(
     min_pass_rate=st.none() | st.floats(0, 1),
     max_unscored=st.integers(0, 9),
     max_errors=st.integers(0, 9),
+    min_score=st.none() | st.floats(0, 1),
     thresholds=st.dictionaries(anything, st.floats(0, 1), max_size=2),
 )
 runs = st.builds(

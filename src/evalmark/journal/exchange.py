@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from apsw import Connection
 
-from evalmark.database.fields import CALL, filled, read, to_json
+from evalmark.database.fields import filled, read, to_json
 from evalmark.database.schema import transaction
+from evalmark.database.stored import CALL
 from evalmark.documents import MAX_ROW, PlacedError, numbered_lines, parse_json, text_chunks
 from evalmark.errors import StoreError
 from evalmark.values import Call, Reply

@@ -4,18 +4,8 @@ import json
 import zlib
 from typing import NamedTuple
 
-from evalmark.database.fields import (
-    REPLY,
-    REQUEST,
-    a_text,
-    a_whole_number,
-    filled,
-    from_sql,
-    read,
-    sql_real,
-    sql_text,
-    to_json,
-)
+from evalmark.database.fields import a_text, a_whole_number, filled, from_sql, read, sql_real, sql_text, to_json
+from evalmark.database.stored import REPLY, REQUEST
 from evalmark.values import Call, Reply, Request
 
 _LARGEST = 1 << 63

@@ -9,9 +9,10 @@ from typing import Any
 from apsw import Connection
 
 from evalmark.database.faults import explained
-from evalmark.database.fields import a_status, sql_text
+from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, is_gone, started
 from evalmark.database.opening import reading
+from evalmark.database.stored import a_status
 from evalmark.errors import StoreError
 from evalmark.values import Result, Run
 

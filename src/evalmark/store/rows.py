@@ -5,12 +5,7 @@ import zlib
 from typing import Any, NamedTuple
 
 from evalmark.database.fields import (
-    CASE,
-    OUTPUT,
-    RUN,
-    SCORE,
     a_list,
-    a_mode,
     a_text,
     a_whole_number,
     an_object,
@@ -21,6 +16,7 @@ from evalmark.database.fields import (
     sql_text,
     to_json,
 )
+from evalmark.database.stored import CASE, OUTPUT, RUN, SCORE, a_mode, output_fields
 from evalmark.values import Case, Output, Result, Run, Score, Trial
 
 
@@ -61,7 +57,7 @@ def encode_result(result: Result) -> Row:
         seconds=sql_real(result.output.seconds),
         place=sql_text(case.place),
         scores=to_json([filled(score, SCORE) for score in result.scores]),
-        output=to_json(filled(result.output, OUTPUT)),
+        output=to_json(output_fields(result.output)),
         content=to_json(content),
         mode=trial.mode,
     )

@@ -5,11 +5,12 @@ from evalmark.errors import deferred
 TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
 
 if TYPE_CHECKING:
-    from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token, Usage
+    from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token
     from .case import Case, Example, Output, ToolCall, Turn
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
     from .run import DatasetInfo, Gate, Metric, Run, RunStatus
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
+    from .usage import Usage
     from .words import count
 
 __all__ = [
@@ -76,7 +77,7 @@ __getattr__ = deferred(
         "ToolCall": "case",
         "Trial": "score",
         "Turn": "case",
-        "Usage": "call",
+        "Usage": "usage",
         "Verdict": "score",
         "canonical": "plain_data",
         "count": "words",

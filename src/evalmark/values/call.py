@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from .case import ToolCall, Turn
 from .plain_data import canonical, fingerprint, fingerprint_of_texts
+from .usage import Usage
 
 ReplyStatus = Literal["ok", "truncated", "refused", "filtered", "empty"]
 ReplyForm = Literal["", "schema", "tool", "text"]
@@ -64,20 +65,6 @@ class Token(NamedTuple):
     text: str
     logprob: float
     others: tuple[tuple[str, float], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """Tokens as the provider counted them; None where it did not say, or said what cannot be."""
-
-    input_tokens: int | None = None
-    """All input tokens, those read from the provider's cache included."""
-    output_tokens: int | None = None
-    """All output tokens, those of reasoning included."""
-    cached_tokens: int | None = None
-    """Input tokens read from the provider's cache."""
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
 
 
 NOTHING_USED = Usage()

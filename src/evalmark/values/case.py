@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .plain_data import fingerprint
+from .usage import Usage
 
 _MADE_ID = re.compile(r"[0-9a-f]{12}(-[0-9]+)?")
 
@@ -35,6 +36,13 @@ class ToolCall:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     result: Any = None
     error: str | None = None
+    """What the tool said went wrong, in one line; None when it did not fail, or never ran."""
+    id: str = ""
+    """By which the model tells its calls apart; empty where nobody gave one."""
+    started: str | None = None
+    """ISO 8601 in UTC; None when nobody noted it."""
+    seconds: float | None = None
+    """Until the result was there; None when nobody took the time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +57,17 @@ class Output:
     contexts: tuple[str, ...] | None = None
     """What the target retrieved; None when it said nothing about it."""
     tool_calls: tuple[ToolCall, ...] = ()
+    """In the order they were made; those of the transcript where only that is given."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    transcript: tuple[Turn | ToolCall, ...] = ()
+    """What was said and which tools were called, in order; empty when the target keeps none."""
+    usage: Usage | None = None
+    """Tokens that the target says it took; None when it said nothing of them."""
+
+    def __post_init__(self) -> None:
+        if self.transcript and not self.tool_calls:
+            calls = tuple(event for event in self.transcript if isinstance(event, ToolCall))
+            object.__setattr__(self, "tool_calls", calls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ class Gate:
     """Share of trials (0 to 1) whose every score passes; None: every one of them must."""
     max_unscored: int = 0
     max_errors: int = 0
+    min_score: float | None = None
+    """From 0 to 1, the mean that every metric has to reach where higher is better; None: none has to."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """Per metric, the mean it has to reach: at least this, or at most this where lower is better."""
 
@@ -41,6 +43,8 @@ class Metric:
     """`conversation`: the rows of a dataset are judged as the turns of one."""
     base: str = ""
     """What the metric is called without its judge, where several judges share one; else empty."""
+    dataset: str = ""
+    """The only dataset that is held to it, where another one has a metric of this name too; else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
