@@ -11,7 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from evalmark.api import Conduct, Overrides, execute, plan_suite
+from evalmark.api import Conduct, execute
+from evalmark.plans import Overrides, plan_suite
 from evalmark.settings import Settings
 from evalmark.store import open_store
 

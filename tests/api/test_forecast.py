@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from evalmark.api import Conduct, Memory, execute, foresee
-from evalmark.api.plan import Asked, Plan, Source
 from evalmark.judges import Criteria
+from evalmark.plans import Asked, Plan, Source
 from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.targets import as_target

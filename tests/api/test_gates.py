@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from evalmark.api.models import Door, Models
 from evalmark.errors import ModelCallError, RunStoppedError
+from evalmark.plans import Door, Models
 from evalmark.providers import find_endpoint
 from evalmark.settings import Settings
 from evalmark.testing.chat import ScriptedModel

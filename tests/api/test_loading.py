@@ -12,7 +12,8 @@ from evalmark.testing.scripted import ScriptedServer
 PROGRAM = """
 import asyncio, sys
 from pathlib import Path
-from evalmark.api import Conduct, execute, plan_suite
+from evalmark.api import Conduct, execute
+from evalmark.plans import plan_suite
 from evalmark.settings import Settings
 from evalmark.store import open_store
 

@@ -8,8 +8,8 @@ import pytest
 
 from evalmark import evaluate
 from evalmark.api import Conduct, Rescore, execute, plan_rescore
-from evalmark.api.plan import Asked, Plan, Source
 from evalmark.errors import ConfigError
+from evalmark.plans import Asked, Plan, Source
 from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.targets import as_target

@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from evalmark.api import Conduct, execute
-from evalmark.api.models import Configured, Models
-from evalmark.api.plan import Asked, Plan, Source
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import ClosedQA
+from evalmark.plans import Asked, Configured, Models, Plan, Source
 from evalmark.store import open_store
 from evalmark.targets import as_target
 from evalmark.testing.chat import ScriptedModel

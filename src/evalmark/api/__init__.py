@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .checking import Checked, check
     from .conduct import Conduct, check_usable, execute
     from .doctor import examine, own_version
     from .door import now
@@ -16,25 +15,16 @@ if TYPE_CHECKING:
     from .files import save, write_whole
     from .forecast import foresee
     from .ledger import Ledger, Memory
-    from .models import chat_model
-    from .plan import Plan, Source
     from .rag import RagJob, plan_rag
     from .rescoring import Rescore, plan_rescore
-    from .suite import Overrides, plan_suite
     from .validation import validate
 
 __all__ = [
-    "Checked",
     "Conduct",
     "Ledger",
     "Memory",
-    "Overrides",
-    "Plan",
     "RagJob",
     "Rescore",
-    "Source",
-    "chat_model",
-    "check",
     "check_usable",
     "evaluate",
     "evaluate_async",
@@ -45,7 +35,6 @@ __all__ = [
     "own_version",
     "plan_rag",
     "plan_rescore",
-    "plan_suite",
     "save",
     "validate",
     "write_whole",
@@ -54,17 +43,11 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
-        "Checked": "checking",
         "Conduct": "conduct",
         "Ledger": "ledger",
         "Memory": "ledger",
-        "Overrides": "suite",
-        "Plan": "plan",
         "RagJob": "rag",
         "Rescore": "rescoring",
-        "Source": "plan",
-        "chat_model": "models",
-        "check": "checking",
         "check_usable": "conduct",
         "evaluate": "evaluation",
         "evaluate_async": "evaluation",
@@ -75,7 +58,6 @@ __getattr__ = deferred(
         "own_version": "doctor",
         "plan_rag": "rag",
         "plan_rescore": "rescoring",
-        "plan_suite": "suite",
         "save": "files",
         "validate": "validation",
         "write_whole": "files",

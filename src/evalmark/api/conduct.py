@@ -12,16 +12,14 @@ from importlib.metadata import version
 
 from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
 from evalmark.errors import ConfigError
+from evalmark.plans import Checked, Door, Models, Plan, check, refuse
 from evalmark.roles import Recorded
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
 from evalmark.targets import ModelTarget
 from evalmark.values import Case, DatasetInfo, Metric, Run, Spending, count
 
-from .checking import Checked, check, refuse
 from .ledger import Ledger
-from .models import Door, Models
-from .plan import Plan
 from .reading import Reading, trials
 
 DEFAULTS = Settings()

@@ -7,6 +7,19 @@ from typing import Any, TypedDict, Unpack
 
 from evalmark.cases import as_cases
 from evalmark.errors import ConfigError
+from evalmark.plans import (
+    Asked,
+    Judge,
+    Models,
+    Plan,
+    Source,
+    ask,
+    asked_for,
+    embedder_for,
+    file_source,
+    judge_named,
+    judged,
+)
 from evalmark.roles import ChatModel, Target
 from evalmark.settings import Replay, Settings, load
 from evalmark.store import open_store
@@ -15,10 +28,7 @@ from evalmark.values import Case, DatasetInfo, Gate, Result, Run
 
 from .conduct import Conduct, execute
 from .door import now
-from .judging import Judge, asked_for, judge_named, judged
 from .ledger import Memory, with_results
-from .models import Models
-from .plan import Asked, Plan, Source, ask, embedder_for, file_source
 
 SETTINGS = ("jobs", "timeout", "replay", "max_cost", "max_calls", "max_tokens")
 """Options that are settings too."""

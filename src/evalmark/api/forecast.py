@@ -9,16 +9,14 @@ from evalmark.calls import Prices, read_prices
 from evalmark.calls.sizes import output_limit
 from evalmark.engine import Limits, Work, run_trials
 from evalmark.errors import ModelCallError
+from evalmark.plans import Asked, Configured, Models, Plan, Source, check, refuse
 from evalmark.report import Forecast, MetricForecast, ModelForecast
 from evalmark.roles import ChatModel, Journal, Target, Uses, current_uses
 from evalmark.settings import Replay
 from evalmark.targets import Given, ModelTarget
 from evalmark.values import Case, Mode, Output, Reply, Request, Result, Run, canonical, count
 
-from .checking import check, refuse
 from .conduct import Conduct
-from .models import Configured, Models
-from .plan import Asked, Plan, Source
 from .reading import Reading, trials
 
 LETTERS_A_TOKEN = 4

@@ -5,12 +5,10 @@ from pathlib import Path
 
 from evalmark.cases import ReadOptions
 from evalmark.documents import dataset_name
+from evalmark.plans import AS_IT_IS, Loader, Models, Plan, ask, embedder_for, file_source, load_embedder
 from evalmark.scorers import RAG_METRICS, flag_thresholds
 from evalmark.settings import Settings
 from evalmark.values import Gate
-
-from .models import Models
-from .plan import AS_IT_IS, Loader, Plan, ask, embedder_for, file_source, load_embedder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

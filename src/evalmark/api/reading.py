@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from evalmark.cases import BadRow
 from evalmark.engine import Answered, Conversation, Said
+from evalmark.plans import Plan, Source
 from evalmark.roles import Recorded
 from evalmark.values import Case, Mode, Output, Result, Run, Trial
-
-from .plan import Plan, Source
 
 if TYPE_CHECKING:
     from .conduct import Conduct

@@ -5,14 +5,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evalmark.errors import ConfigError
+from evalmark.plans import (
+    Asked,
+    FromFile,
+    Loader,
+    Models,
+    Note,
+    Overrides,
+    Plan,
+    Source,
+    asked_for,
+    embedder_for,
+    judge_named,
+    judged,
+    load_embedder,
+    plan_suite,
+)
 from evalmark.scoring import scorer_name, scorer_names
 from evalmark.settings import Settings
 from evalmark.values import Case, DatasetInfo, Mode, Output, Run
-
-from .judging import FromFile, asked_for, judge_named, judged
-from .models import Models
-from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
-from .suite import Overrides, plan_suite
 
 AS_THE_SUITE_SAYS = Overrides()
 

@@ -10,11 +10,9 @@ from evalmark.documents import top_keys
 from evalmark.errors import ConfigError
 from evalmark.judges import read_metric
 from evalmark.models import known_model, load_embedder
+from evalmark.plans import check, plan_suite
 from evalmark.roles import Embedder
 from evalmark.settings import Settings
-
-from .checking import check
-from .suite import plan_suite
 
 SUITE_ENDINGS = (".yaml", ".yml", ".json")
 

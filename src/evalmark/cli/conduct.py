@@ -20,6 +20,7 @@ from .words import NEWEST
 if TYPE_CHECKING:
     import asyncio
 
+    from evalmark import plans
     from evalmark.settings import Settings
     from evalmark.stats import Summary
     from evalmark.values import Run
@@ -50,7 +51,7 @@ class Show:
     """Further lines to print under the table."""
 
 
-def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
+def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
     """Run the plan, print what was found, write the reports, and give the exit code.
 
     Raises:
@@ -85,7 +86,7 @@ def carry_out(plan: "api.Plan", settings: "Settings", show: Show) -> int:
     return verdict.exit_code
 
 
-def refuse_reports(plan: "api.Plan", reports: Sequence[Path]) -> None:
+def refuse_reports(plan: "plans.Plan", reports: Sequence[Path]) -> None:
     """Say before anything runs what is wrong with the reports that were asked for.
 
     Raises:
@@ -113,11 +114,11 @@ def refuse_over(read: Iterable[Path | str | None], reports: Sequence[Path]) -> N
             )
 
 
-async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", show: Show) -> "Run":
+async def _run(plan: "plans.Plan", settings: "Settings", ledger: "store.Store", show: Show) -> "Run":
     stop: asyncio.Event = need("asyncio").Event()
     with Progress(quiet=show.quiet) as progress:
 
-        def begun(run: "Run", checked: "api.Checked") -> None:
+        def begun(run: "Run", checked: "plans.Checked") -> None:
             known = [checked.rows.get(source.info.name) for source in plan.sources]
             rows = [min(found, show.limit or found) for found in known if found is not None]
             total = sum(rows) * plan.repeat * len(plan.modes) if len(rows) == len(known) and not show.only else None
@@ -138,7 +139,7 @@ async def _run(plan: "api.Plan", settings: "Settings", ledger: "store.Store", sh
             return await api.execute(plan, conduct)
 
 
-def _resumed(plan: "api.Plan", ledger: "store.Store", show: Show) -> str | None:
+def _resumed(plan: "plans.Plan", ledger: "store.Store", show: Show) -> str | None:
     """The run to go on with; says which, or that a new one begins."""
     if show.resume is None:
         _tell_of_unfinished(plan, ledger, show.again)
@@ -159,7 +160,7 @@ def _resumed(plan: "api.Plan", ledger: "store.Store", show: Show) -> str | None:
     return found.id
 
 
-def _tell_of_unfinished(plan: "api.Plan", ledger: "store.Store", again: str) -> None:
+def _tell_of_unfinished(plan: "plans.Plan", ledger: "store.Store", again: str) -> None:
     """Say how to go on with the run before this one, should it have broken off; another process may be writing it."""
     newest = ledger.runs(1)
     if not newest or newest[0].status == "complete":  # a fingerprint takes longer: it reads source code

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evalmark import api, cases, report
+from evalmark import api, cases, plans, report
 from evalmark import store as kept
 from evalmark.errors import need
 
@@ -46,13 +46,13 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     nothing. Judges are counted over the answers of the newest runs of the suite with the same target.
     """
     settings = flags.settings(**flags.given(context))
-    overrides = api.Overrides(target=target, repeat=repeat, judges=tuple(judge or ()))
+    overrides = plans.Overrides(target=target, repeat=repeat, judges=tuple(judge or ()))
     conditions = flags.conditions(filter)
     only = cases.parse_filter(conditions) if conditions else None
     with _ledger(settings.store) as ledger:
         conduct = api.Conduct(ledger=ledger, settings=settings, limit=limit, only=only)
         for path in files:
-            wanted = api.plan_suite(path, settings, overrides, _no_weights)
+            wanted = plans.plan_suite(path, settings, overrides, _no_weights)
             say(report.plan(need("asyncio").run(api.foresee(wanted, conduct)), look()))
 
 

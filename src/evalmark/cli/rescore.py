@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark import api
+from evalmark import api, plans
 from evalmark import store as kept
 
 from . import flags
@@ -67,7 +67,7 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     settings = flags.settings(**flags.given(context))
     with kept.open_store(settings.store, read_only=True) as ledger:
         earlier = ledger.run(run)
-    overrides = api.Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ()))
+    overrides = plans.Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ()))
     wanted = api.Rescore(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
     with Progress(quiet=quiet) as progress:
         plan = api.plan_rescore(wanted, settings, progress.loading)

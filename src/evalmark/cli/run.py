@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark import api
+from evalmark import api, plans
 from evalmark.errors import ConfigError
 
 from . import flags
@@ -61,18 +61,18 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     """
     _refuse_mixed(files, output, resume, retry_errors)
     settings = flags.settings(**flags.given(context))
-    overrides = api.Overrides(
+    overrides = plans.Overrides(
         target=target, repeat=repeat, embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())
     )
     with Progress(quiet=quiet) as progress:
-        plans = [api.plan_suite(path, settings, overrides, progress.loading) for path in files]
-    if len(plans) > 1:  # what is wrong with the last one is no news to hear after the first one has been paid for
-        for plan in plans:
+        wanted = [plans.plan_suite(path, settings, overrides, progress.loading) for path in files]
+    if len(wanted) > 1:  # what is wrong with the last one is no news to hear after the first one has been paid for
+        for plan in wanted:
             api.check_usable(plan, settings)
     show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
     show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
     codes: list[int] = []
-    for path, plan in zip(files, plans, strict=True):
+    for path, plan in zip(files, wanted, strict=True):
         again = once_more(context.obj, [str(other) for other in files if other != path])
         codes.append(carry_out(plan, settings, replace(show, again=again)))
         if codes[-1] == INTERRUPTED:

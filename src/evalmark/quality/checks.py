@@ -9,12 +9,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from evalmark import api
-from evalmark.api.models import Models
-from evalmark.api.plan import ask
+from evalmark import plans
 from evalmark.engine import judge
 from evalmark.errors import ConfigError, ModelError, RunStoppedError
 from evalmark.models import CachedEmbedder, as_embedder, load_embedder
+from evalmark.plans import Models, ask
 from evalmark.roles import ChatModel, Embedder
 from evalmark.scoring import BoundScorer, as_scorer
 from evalmark.settings import Settings, load
@@ -93,7 +92,7 @@ async def _opened(wanted: Judge) -> AsyncIterator[ChatModel | None]:
     if not isinstance(wanted, str):
         yield wanted
         return
-    async with api.chat_model(wanted) as model:
+    async with plans.chat_model(wanted) as model:
         yield model
 
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from evalmark import api
+from evalmark import plans
 from evalmark.errors import ModelCallError, ModelError, RunStoppedError
 from evalmark.roles import ChatModel, Threads
 from evalmark.scorers.answer_quality import seen
@@ -58,7 +58,7 @@ async def _opened(writer: Writer) -> AsyncIterator[ChatModel | Callable[[str], A
     if not isinstance(writer, str):
         yield writer
         return
-    async with api.chat_model(writer) as model:
+    async with plans.chat_model(writer) as model:
         yield model
 
 

@@ -20,7 +20,7 @@ from .models import Models
 if TYPE_CHECKING:
     from evalmark.models import CachedEmbedder
 
-AS_IT_IS = ReadOptions()
+AS_IT_IS: ReadOptions = ReadOptions()
 
 
 Note = Callable[[str], None]

@@ -1,0 +1,86 @@
+"""Plans: what is to be run, made of suites, flags or Python objects, and checked before anything is spent.
+
+Its names load at first use, so that `evalmark --help` need not wait for numpy.
+"""
+
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
+
+if TYPE_CHECKING:
+    from .checking import Checked, check, refuse
+    from .judging import FromFile, Judge, asked_for, judge_named, judged
+    from .models import Configured, Door, Models, chat_model
+    from .plan import (
+        AS_IT_IS,
+        Asked,
+        Bound,
+        Loader,
+        Note,
+        Plan,
+        Source,
+        ask,
+        embedder_for,
+        file_source,
+        load_embedder,
+    )
+    from .suite import Overrides, plan_suite
+
+__all__ = [
+    "AS_IT_IS",
+    "Asked",
+    "Bound",
+    "Checked",
+    "Configured",
+    "Door",
+    "FromFile",
+    "Judge",
+    "Loader",
+    "Models",
+    "Note",
+    "Overrides",
+    "Plan",
+    "Source",
+    "ask",
+    "asked_for",
+    "chat_model",
+    "check",
+    "embedder_for",
+    "file_source",
+    "judge_named",
+    "judged",
+    "load_embedder",
+    "plan_suite",
+    "refuse",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "AS_IT_IS": "plan",
+        "Asked": "plan",
+        "Bound": "plan",
+        "Checked": "checking",
+        "Configured": "models",
+        "Door": "models",
+        "FromFile": "judging",
+        "Judge": "judging",
+        "Loader": "plan",
+        "Models": "models",
+        "Note": "plan",
+        "Overrides": "suite",
+        "Plan": "plan",
+        "Source": "plan",
+        "ask": "plan",
+        "asked_for": "judging",
+        "chat_model": "models",
+        "check": "checking",
+        "embedder_for": "plan",
+        "file_source": "plan",
+        "judge_named": "judging",
+        "judged": "judging",
+        "load_embedder": "plan",
+        "plan_suite": "suite",
+        "refuse": "checking",
+    },
+)
