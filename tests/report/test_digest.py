@@ -6,9 +6,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from evalmark.report import as_markdown
+from tests.wording.example import RUN, everywhere
 
-from .example import RUN
-from .test_page import PAYLOADS, Page, everywhere
+from .test_page import PAYLOADS, Page
 
 MARKS = [
     "![i](http://x/i.png)",

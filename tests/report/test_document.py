@@ -14,10 +14,8 @@ from referencing import Registry, Resource
 from evalmark.report import Options, as_json, as_jsonl
 from evalmark.stats import summarise
 from evalmark.values import Case, Output, Result, Run, Score, Trial
-
-from . import judged
-from .example import HOSTILE, RESULTS, RUN
-from .test_page import everywhere
+from tests.wording import judged
+from tests.wording.example import HOSTILE, RESULTS, RUN, everywhere
 
 SCHEMAS = {
     name: json.loads(files("evalmark.report").joinpath("schemas", name).read_text())

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from evalmark.report import Options, as_junit
 from evalmark.values import Case, Gate, Output, Result, Run, Score, Trial
-
-from . import judged
-from .example import HOSTILE, RUN
+from tests.wording import judged
+from tests.wording.example import HOSTILE, RUN
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parent / "junit.xsd")
 EMPTY = Run(id="r", name="n", created="2026-11-21T00:00:00+00:00")

@@ -10,9 +10,8 @@ import pytest
 
 from evalmark.report import Options, as_html
 from evalmark.report.page import LONGEST
-from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Spending, ToolCall, Trial, Turn
-
-from .example import RUN
+from evalmark.values import Case, Output, Result, Score, Trial
+from tests.wording.example import RUN, everywhere
 
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -62,45 +61,6 @@ class Page(HTMLParser):
 
 def page(run, **options):
     return "".join(as_html(run, options=Options(**options)))
-
-
-def everywhere(text):
-    """A run that has a text in every place where one can be."""
-    case = Case(
-        id=text,
-        input=text,
-        expected={text: text},
-        contexts=(text,),
-        tags=(text,),
-        metadata={text: text},
-        history=(Turn(role=text, content=text),),
-        place=text,
-    )
-    score = Score(
-        name=text,
-        raw=text,
-        value=0.1,
-        passed=False,
-        reason=text,
-        detail={"sentences": [{"sentence": text, "supported": False}], text: text, "weighting": text, "flipped": True},
-    )
-    other = Score(name=text + "2", status="unscored", reason=text, detail={"unscored": text})
-    third = Score(name=text + "3", raw=text, value=0.2, detail={"order_consistent": False})
-    answered = Output(
-        value=text, contexts=(text,), tool_calls=(ToolCall(name=text, result=text),), metadata={text: text}
-    )
-    trial = Trial(case=case, dataset=text, target=text)
-    results = (
-        Result(trial=trial, output=answered, scores=(score, other, third)),
-        Result(trial=replace(trial, target="other", position=1), output=Output(error=text)),
-        Result(trial=replace(trial, target="third", mode="conversation"), output=answered, scores=(score,)),
-    )
-    metrics = tuple(Metric(name=text + n, unit=text, judge=text + n, base=text) for n in ("", "2", "3"))
-    spending = (Spending(model=text, calls=1), Spending(model=text, unknown_cost=1))
-    return Run(
-        id=text, name=text, created=text, target=text, datasets=(DatasetInfo(name=text, path=text),), metrics=metrics, spending=spending,
-        suite=text, embedder=text, versions={text: text}, notes=(text,), results=results,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

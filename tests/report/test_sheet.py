@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from evalmark.report import Options, as_csv
 from evalmark.report.sheet import guarded, unguarded
 from evalmark.values import Case, Output, Result, Run, Score, Trial
-
-from . import judged
-from .example import RUN
+from tests.wording import judged
+from tests.wording.example import RUN
 
 STARTS = ["=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20"]
 PLACES = {

@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from evalmark.errors import ConfigError
 from evalmark.report import WRITERS, writer_for
+from evalmark.values import DatasetInfo
+from tests.wording.example import RUN
 
 
 @pytest.mark.parametrize(
@@ -39,13 +42,19 @@ def test_the_endings_cannot_be_changed():
 
 
 def test_importing_the_rooms_loads_nothing_heavy():
-    code = "import sys, evalmark.report, evalmark.stats; sys.exit(bool({'rich', 'numpy', 'scipy', 'statistics'} & sys.modules.keys()))"
+    code = "import sys, evalmark.report, evalmark.console, evalmark.wording, evalmark.stats; sys.exit(bool({'rich', 'numpy', 'scipy', 'statistics'} & sys.modules.keys()))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("room", ["evalmark.report", "evalmark.stats"])
+@pytest.mark.parametrize("room", ["evalmark.report", "evalmark.console", "evalmark.wording", "evalmark.stats"])
 def test_every_public_name_is_there(room):
     module = __import__(room, fromlist=["x"])
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         module.nothing_of_the_kind  # noqa: B018
+
+
+def test_where_there_are_several_datasets_a_case_names_its_own():
+    both = replace(RUN, datasets=(DatasetInfo(name="questions"), DatasetInfo(name="lakes")))
+    assert "<b>q4 (questions)</b>" in "".join(WRITERS[".html"](both))
+    assert "<summary>q4 (questions) (fail)" in "".join(WRITERS[".md"](both))

@@ -7,10 +7,10 @@ from statistics import fmean
 
 from evalmark.calls import Prices, read_prices
 from evalmark.calls.sizes import output_limit
+from evalmark.console import Forecast, MetricForecast, ModelForecast
 from evalmark.engine import Limits, Work, run_trials
 from evalmark.errors import ModelCallError
 from evalmark.plans import Asked, Configured, Models, Plan, Source, check, refuse
-from evalmark.report import Forecast, MetricForecast, ModelForecast
 from evalmark.roles import ChatModel, Journal, Target, Uses, current_uses
 from evalmark.settings import Replay
 from evalmark.targets import Given, ModelTarget

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark import report
+from evalmark import console
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.values import count
@@ -43,9 +43,9 @@ def list_calls(
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if calls or match:
             found = ledger.calls(match, limit)
-            say(report.recorded_calls(found, look(), of=0 if found else _recorded(ledger)))
+            say(console.recorded_calls(found, look(), of=0 if found else _recorded(ledger)))
         else:
-            say(report.recorded_models(ledger.recorded_models(), look()))
+            say(console.recorded_models(ledger.recorded_models(), look()))
 
 
 def clear(

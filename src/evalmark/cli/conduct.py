@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalmark import api, cases, report, stats, store
+from evalmark import api, cases, console, report, stats, store
 from evalmark.errors import ConfigError, need
 from evalmark.values import count
 
@@ -67,7 +67,7 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
             seen = replace(
                 look(settings.store, show.worst), remarks=tuple(show.remarks(summary)) if show.remarks else ()
             )
-            text = report.terminal(run, seen, summary=summary, verdict=verdict)
+            text = console.terminal(run, seen, summary=summary, verdict=verdict)
         try:
             for path in reports:
                 api.save(run, path, summary)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, report, stats
+from evalmark import api, console, stats
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 
@@ -38,7 +38,7 @@ def list_runs(
 ) -> None:
     """List the runs in the store, newest first."""
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
-        say(report.run_list(ledger.runs(limit), look()))
+        say(console.run_list(ledger.runs(limit), look()))
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
@@ -61,7 +61,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         if not (failed or calls) and case is None:
             summary = stats.summarise(found)
             verdict = stats.judge(summary, found.gate)
-            say(report.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict))
+            say(console.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict))
             return
         chosen = None if case is None else _case_id(found, case)
         wanted = (
@@ -71,11 +71,11 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         )
         shown = 0
         for result in islice(wanted, limit):
-            say(report.one_case(result, look(), run=found))
+            say(console.one_case(result, look(), run=found))
             shown += 1
             for key in result.calls if calls else ():
                 call = ledger.call(key)
-                say(report.one_call(call, look()) if call else f"  The call {key} is no longer recorded.\n")
+                say(console.one_call(call, look()) if call else f"  The call {key} is no longer recorded.\n")
         if shown == 0:
             if chosen is not None:
                 raise ConfigError(f"{found.id} has no case {chosen!r} that did not pass; {_all_cases(found)}")

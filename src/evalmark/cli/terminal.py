@@ -6,14 +6,14 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from evalmark import report
+from evalmark import console, wording
 
 
-def look(store: str = "", worst: int = 5) -> "report.Look":
+def look(store: str = "", worst: int = 5) -> "console.Look":
     """Width, colour and characters of the standard output; `store` is where the run is kept."""
     interactive = is_open(sys.stdout) and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
-    return report.Look(
+    return console.Look(
         store=store,
         worst=worst,
         width=max(60, min(width, 140)),
@@ -32,12 +32,12 @@ def say(text: str) -> None:
 
 def say_line(text: str) -> None:
     """`say`, with a line end; nothing in the text, such as the name of a file, acts on the terminal."""
-    say(f"{report.clean(text)}\n")
+    say(f"{wording.clean(text)}\n")
 
 
 def complain(text: str) -> None:
     """Write to the error stream, unless it is closed; never fails, and nothing in it acts on the terminal."""
-    _write(report.clean(text), sys.stderr, sys.__stderr__)
+    _write(wording.clean(text), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:

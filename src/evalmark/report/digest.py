@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from evalmark.stats import Group, Summary
+from evalmark import wording
+from evalmark.stats import Group, Summary, figures_and_verdict
 from evalmark.values import Metric, Result, Run, count
+from evalmark.wording import cut, one_line, shown, spent_lines
 
-from . import judged, wording
-from .cleaning import cut, one_line, shown
-from .options import PLAIN, Options, known
-from .spending import spent_lines
+from .options import PLAIN, Options
 
 _SPECIAL = re.compile(r"[\\`*_\[\]|~$]|^[-+#=]|:(?=//)")
 _NUMBERED = re.compile(r"^(\d+)([.)])(?= |$)")
@@ -23,12 +22,12 @@ _SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔"}
 
 def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """Verdict, a table a dataset, and the worst cases folded away."""
-    summary, verdict = known(run, summary)
+    summary, verdict = figures_and_verdict(run, summary)
     yield f"## {_SIGNS[verdict.outcome]} {_safe(run.name)}: {wording.outcome(verdict)}\n\n"
     yield " ".join(_safe(reason) for reason in verdict.reasons) + "\n\n"
     for group in summary.groups:
         yield from _group(group, summary)
-    lines = [(found.base, said) for found in summary.agreements for said in judged.agreement_lines(found)]
+    lines = [(found.base, said) for found in summary.agreements for said in wording.agreement_lines(found)]
     yield from _listed("### Judges compared", lines)
     if summary.worst:
         yield "### Worst cases\n\n"
@@ -71,8 +70,8 @@ def _group(group: Group, summary: Summary) -> Iterator[str]:
     yield "\n"
     if any(metric.direction == "lower" for metric in group.metrics):
         yield "↓ lower is better\n\n"
-    yield from _listed("", judged.all_remarks(group))
-    rows = judged.worst_rows(group, _WORST_ROWS)
+    yield from _listed("", wording.all_remarks(group))
+    rows = wording.worst_rows(group, _WORST_ROWS)
     told = [(metric, f"{case}: {said} {cut(reason, _LONGEST)}") for metric, case, said, reason in rows]
     if told:
         yield from _listed("<details><summary>Worst verdicts</summary>", told)

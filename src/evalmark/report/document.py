@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalmark.stats import Agreement, GateVerdict, Interval, MetricSummary, Share, Summary, Tally
+from evalmark.stats import Agreement, GateVerdict, Interval, MetricSummary, Share, Summary, Tally, figures_and_verdict
 from evalmark.values import Case, Output, Result, Run, Score, plain
 
-from .options import PLAIN, Options, known
+from .options import PLAIN, Options
 
 FORMAT = {"format": "evalmark-run", "version": 2}
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
@@ -17,7 +17,7 @@ _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in 
 
 def as_json(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """The whole run as one JSON document, one result a line inside it."""
-    summary, verdict = known(run, summary)
+    summary, verdict = figures_and_verdict(run, summary)
     head = FORMAT | {"run": _head(run, options), "summary": _summary(summary, options), "gate": _gate(verdict)}
     yield _text(head)[:-1] + ',"results":['
     for index, result in enumerate(run.results):
@@ -30,7 +30,7 @@ def as_jsonl(run: Run, summary: Summary | None = None, options: Options = PLAIN)
     yield _text(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
     for result in run.results:
         yield _text({"kind": "result"} | _result(result, options)) + "\n"
-    summary, verdict = known(run, summary)
+    summary, verdict = figures_and_verdict(run, summary)
     yield _text({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
 
 

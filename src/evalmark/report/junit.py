@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from evalmark.stats import GateVerdict, Summary
+from evalmark import wording
+from evalmark.stats import GateVerdict, Summary, figures_and_verdict
 from evalmark.values import Metric, Result, Run
+from evalmark.wording import clean, cut, one_line, shown, spent_lines
 
-from . import wording
-from .cleaning import clean, cut, one_line, shown
 from .document import finite
-from .options import PLAIN, Options, known
-from .spending import spent_lines
+from .options import PLAIN, Options
 
 _LONGEST = 64_000
 """Of a text inside an element, in characters; CI servers hold the whole file in memory."""
@@ -19,7 +18,7 @@ _LONGEST = 64_000
 
 def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """One test suite a dataset, one test case a trial, and one last test case for the gate."""
-    summary, verdict = known(run, summary)
+    summary, verdict = figures_and_verdict(run, summary)
     gate = _gate_counts(verdict)
     counts = {"tests": summary.total.trials, "failures": summary.total.failed, "errors": summary.total.errors}
     counts["skipped"] = summary.total.unscored

@@ -8,13 +8,12 @@ from html import escape
 from importlib.resources import files
 from itertools import islice
 
-from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Summary
+from evalmark import wording
+from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Summary, figures_and_verdict
 from evalmark.values import Metric, Result, Run, Score, count
+from evalmark.wording import clean, one_line, shown, spent_lines
 
-from . import judged, wording
-from .cleaning import clean, one_line, shown
-from .options import PLAIN, Options, known
-from .spending import spent_lines
+from .options import PLAIN, Options
 
 LONGEST = 64_000
 """Of one text on the page, in characters; longer ones are cut, and the page says so."""
@@ -26,12 +25,12 @@ _CLASSES = {"pass": "pass", "fail": "fail", "cannot tell": "unscored"}
 
 def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """A page that opens from disk: verdict, figures, the worst cases, then every case."""
-    summary, verdict = known(run, summary)
+    summary, verdict = figures_and_verdict(run, summary)
     yield _head(run)
     yield _opening(run, summary, verdict, options)
     for group in summary.groups:
         yield _group(group, summary)
-    lines = [(found.base, said) for found in summary.agreements for said in judged.agreement_lines(found)]
+    lines = [(found.base, said) for found in summary.agreements for said in wording.agreement_lines(found)]
     yield _listed("Judges compared", lines)
     yield _listed("Model calls", spent_lines(run) if options.times else [])
     if summary.worst:
@@ -80,8 +79,8 @@ def _group(group: Group, summary: Summary) -> str:
         lines.append("</table></div>")
     if any(metric.direction == "lower" for metric in group.metrics):
         lines.append("<p class=quiet>↓ lower is better</p>")
-    lines.append(_listed("", judged.all_remarks(group)))
-    worst = judged.worst_rows(group, _WORST_ROWS)
+    lines.append(_listed("", wording.all_remarks(group)))
+    worst = wording.worst_rows(group, _WORST_ROWS)
     rows = [
         f"<tr><th>{_safe(metric)}<td>{_safe(case)}<td>{_safe(said)}<td>{_safe(reason)}"
         for metric, (_, case, said, reason) in zip(wording.once(row[0] for row in worst), worst, strict=True)

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from evalmark.stats import Summary
+from evalmark.stats import Summary, figures_and_verdict
 from evalmark.values import Result, Run, Score
+from evalmark.wording import shown
 
-from .cleaning import shown
 from .document import finite
-from .options import PLAIN, Options, known
+from .options import PLAIN, Options
 
 COLUMNS = ("dataset", "case", "repeat", "target", "verdict", "seconds", "error", "input", "expected", "output")
 PARTS = ("value", "raw", "passed", "status", "reason")
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """One row a trial; numbers stay numbers, and text that could be a formula gets a leading apostrophe."""
-    summary, _ = known(run, summary)
+    summary, _ = figures_and_verdict(run, summary)
     names = list(summary.metric_names)
     columns = [name for name in COLUMNS if options.times or name != "seconds"]
     judges = {

@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .agreement import cohen_kappa, krippendorff_alpha
     from .collect import summarise
-    from .gate import GateVerdict, Outcome, judge
+    from .gate import GateVerdict, Outcome, figures_and_verdict, judge
     from .intervals import LEVEL, Interval, clopper_pearson, wilson
     from .means import clustered_error, mean, mean_interval, share_interval
     from .scores import scale_ends
@@ -30,6 +30,7 @@ __all__ = [
     "clopper_pearson",
     "clustered_error",
     "cohen_kappa",
+    "figures_and_verdict",
     "judge",
     "krippendorff_alpha",
     "mean",
@@ -59,6 +60,7 @@ __getattr__ = deferred(
         "clopper_pearson": "intervals",
         "clustered_error": "means",
         "cohen_kappa": "agreement",
+        "figures_and_verdict": "gate",
         "judge": "gate",
         "krippendorff_alpha": "agreement",
         "mean": "means",

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from evalmark.values import Gate, count
+from evalmark.values import Gate, Run, count
 
+from .collect import summarise
 from .summary import MetricSummary, Summary, Tally
 
 Outcome = Literal["pass", "fail", "cannot tell"]
@@ -38,6 +39,12 @@ class GateVerdict:
 class _Finding:
     outcome: Outcome
     reason: str
+
+
+def figures_and_verdict(run: Run, summary: Summary | None = None) -> tuple[Summary, GateVerdict]:
+    """The figures of a run and what its gate says; the figures are found here unless somebody has them already."""
+    summary = summary or summarise(run)
+    return summary, judge(summary, run.gate)
 
 
 def judge(summary: Summary, gate: Gate | None) -> GateVerdict:

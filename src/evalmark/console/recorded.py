@@ -7,14 +7,12 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from evalmark import wording
 from evalmark.journal import ModelCalls, Recording
 from evalmark.values import count
+from evalmark.wording import money, one_line
 
-from . import wording
-from .cleaning import one_line
-from .drawing import DEFAULT, drawn, inner
-from .options import Look
-from .spending import money
+from .drawing import DEFAULT, Look, drawn, inner
 
 _KEY = 12
 """Characters of a key that a list shows: enough to find the call."""

@@ -6,16 +6,13 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from evalmark.report import WRITERS, Look, one_case, run_list, terminal
+from evalmark.console import Look, one_case, run_list, terminal
 from evalmark.stats import GateVerdict, summarise
 from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial
-
-from . import judged
-from .example import RESULTS, RUN
-from .test_page import everywhere
+from tests.wording import judged
+from tests.wording.example import HOSTILE_TEXT, RESULTS, RUN, everywhere
 
 EMPTY = Run(id="r", name="n", created="2026-11-21T00:00:00+00:00")
-HOSTILE_TEXT = "\x1b]0;t\x07\x1b[2J\x9b31m[bold red]markup[/] :smile: \ud800\u202e\rover"
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 140])
@@ -175,8 +172,6 @@ def test_where_there_are_several_datasets_a_case_names_its_own():
     assert "✗ q4 (questions)\n" in terminal(both, Look(worst=5))
     assert "✗ q4 (questions, repeat 2)\n" in terminal(both, Look(worst=5))
     assert "q1 (questions)" in one_case(RESULTS[0], run=both)
-    assert "<b>q4 (questions)</b>" in "".join(WRITERS[".html"](both))
-    assert "<summary>q4 (questions) (fail)" in "".join(WRITERS[".md"](both))
 
 
 def test_a_case_in_full_keeps_its_lines():

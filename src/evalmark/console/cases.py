@@ -7,13 +7,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from evalmark import wording
 from evalmark.stats import Summary
 from evalmark.values import Metric, Result, Run, Score
+from evalmark.wording import clean, cut, one_line, shown
 
-from . import wording
-from .cleaning import clean, cut, one_line, shown
-from .drawing import COLORS, DEFAULT, MARKS, drawn
-from .options import Look
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
 
 _LINES = 400
 """How much of a field a case shown in full may fill, in characters a column."""

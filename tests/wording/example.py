@@ -1,7 +1,24 @@
 """One run that has everything a report must be able to show."""
 
-from evalmark.values import Case, DatasetInfo, Example, Gate, Metric, Output, Result, Run, Score, ToolCall, Trial, Turn
+from dataclasses import replace
 
+from evalmark.values import (
+    Case,
+    DatasetInfo,
+    Example,
+    Gate,
+    Metric,
+    Output,
+    Result,
+    Run,
+    Score,
+    Spending,
+    ToolCall,
+    Trial,
+    Turn,
+)
+
+HOSTILE_TEXT = "\x1b]0;t\x07\x1b[2J\x9b31m[bold red]markup[/] :smile: \ud800\u202e\rover"
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m=HYPERLINK(\"http://x\")|<script>alert('&')</script>\x00\ud800 ![i](http://x/i.png) `a` *b*"
 
 METRICS = (
@@ -141,3 +158,42 @@ RUN = Run(
     notes=("3 of 120 texts were longer than the model's 256 tokens and were cut.",),
     results=RESULTS,
 )
+
+
+def everywhere(text):
+    """A run that has a text in every place where one can be."""
+    case = Case(
+        id=text,
+        input=text,
+        expected={text: text},
+        contexts=(text,),
+        tags=(text,),
+        metadata={text: text},
+        history=(Turn(role=text, content=text),),
+        place=text,
+    )
+    score = Score(
+        name=text,
+        raw=text,
+        value=0.1,
+        passed=False,
+        reason=text,
+        detail={"sentences": [{"sentence": text, "supported": False}], text: text, "weighting": text, "flipped": True},
+    )
+    other = Score(name=text + "2", status="unscored", reason=text, detail={"unscored": text})
+    third = Score(name=text + "3", raw=text, value=0.2, detail={"order_consistent": False})
+    answered = Output(
+        value=text, contexts=(text,), tool_calls=(ToolCall(name=text, result=text),), metadata={text: text}
+    )
+    trial = Trial(case=case, dataset=text, target=text)
+    results = (
+        Result(trial=trial, output=answered, scores=(score, other, third)),
+        Result(trial=replace(trial, target="other", position=1), output=Output(error=text)),
+        Result(trial=replace(trial, target="third", mode="conversation"), output=answered, scores=(score,)),
+    )
+    metrics = tuple(Metric(name=text + n, unit=text, judge=text + n, base=text) for n in ("", "2", "3"))
+    spending = (Spending(model=text, calls=1), Spending(model=text, unknown_cost=1))
+    return Run(
+        id=text, name=text, created=text, target=text, datasets=(DatasetInfo(name=text, path=text),), metrics=metrics, spending=spending,
+        suite=text, embedder=text, versions={text: text}, notes=(text,), results=results,
+    )  # fmt: skip

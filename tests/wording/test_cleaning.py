@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.report.cleaning import clean, cut, one_line, shown
+from evalmark.wording.cleaning import clean, cut, one_line, shown
 
 ESC, CSI, OSC, ST, BEL = "\x1b", "\x9b", "\x9d", "\x1b\\", "\x07"
 

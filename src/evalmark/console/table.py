@@ -8,12 +8,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evalmark import wording
 from evalmark.stats import Group, MetricSummary
+from evalmark.wording import one_line
 
-from . import wording
-from .cleaning import one_line
-from .drawing import RAISED, inner
-from .options import Look
+from .drawing import RAISED, Look, inner
 
 _LONGEST = 60
 """Of a metric's name, in characters."""

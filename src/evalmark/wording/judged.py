@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from evalmark.stats import Agreement, Group, Interval, MetricSummary, Pair, WorstRow
 from evalmark.values import count
 
-from . import wording
 from .cleaning import clean, one_line
+from .figures import DASH, percent, so_many
+from .titles import quoted
+from .verdicts import verdict_of
 
 UNSCORED = {
     "judge_parse": "not readable",
@@ -27,9 +29,9 @@ def remarks(metric: MetricSummary) -> Iterator[str]:
     if metric.choices:
         yield " · ".join(f"{one_line(name, 40)} {n:,}" for name, n in metric.choices.items())
     if steady.flipped is not None:
-        yield f"judged again, the verdict changed on {wording.so_many(steady.flipped, 'output')}"
+        yield f"judged again, the verdict changed on {so_many(steady.flipped, 'output')}"
     if steady.order_decided is not None:
-        yield f"the order of the answers decided {wording.so_many(steady.order_decided, 'comparison')}"
+        yield f"the order of the answers decided {so_many(steady.order_decided, 'comparison')}"
     if steady.unscored:
         kinds = (f"{n:,} {UNSCORED.get(kind, clean(kind))}" for kind, n in steady.unscored.items())
         yield f"unscored verdicts: {one_line(', '.join(kinds))}"
@@ -58,7 +60,7 @@ def worst_rows(part: Group, most: int) -> list[tuple[str, str, str, str]]:
 
 
 def _verdict(row: WorstRow, metric: MetricSummary) -> str:
-    return wording.verdict_of(row.raw, row.value, metric.raw_unit or metric.unit)
+    return verdict_of(row.raw, row.value, metric.raw_unit or metric.unit)
 
 
 def row_name(row: WorstRow, part: Group) -> str:
@@ -69,7 +71,7 @@ def row_name(row: WorstRow, part: Group) -> str:
     ]
     said = ", ".join(filter(None, more))
     name = one_line(row.case, 60) or f"case {row.position + 1}"
-    return name + wording.quoted(row.asked) + (f" ({said})" if said else "")
+    return name + quoted(row.asked) + (f" ({said})" if said else "")
 
 
 def agreement_lines(found: Agreement) -> Iterator[str]:
@@ -83,7 +85,7 @@ def agreement_lines(found: Agreement) -> Iterator[str]:
         yield _pair(pair, found)
     if found.prevalence is not None and any(map(_says_little, found.pairs)):
         yield (
-            f"{wording.percent(found.prevalence)} of all verdicts are {one_line(found.most_common, 40)}: "
+            f"{percent(found.prevalence)} of all verdicts are {one_line(found.most_common, 40)}: "
             "where one verdict is so common, kappa is low however often judges agree"
         )
 
@@ -96,7 +98,7 @@ def _alpha(found: Agreement) -> str:
 
 def _pair(pair: Pair, found: Agreement) -> str:
     first, second = map(one_line, pair.judges)
-    said = [f"{first} and {second}: the same on {wording.so_many(pair.same, 'output')}"]
+    said = [f"{first} and {second}: the same on {so_many(pair.same, 'output')}"]
     if pair.kappa is None:
         said.append("kappa says nothing, as all verdicts are the same")
     else:
@@ -111,7 +113,7 @@ def _around(found: Interval | None) -> str:
     """An interval behind its figure; nothing where there is none."""
     if found is None or found.low is None or found.high is None:
         return ""
-    return f" ({found.low:.2f} {wording.DASH} {found.high:.2f})"
+    return f" ({found.low:.2f} {DASH} {found.high:.2f})"
 
 
 def _says_little(pair: Pair) -> bool:

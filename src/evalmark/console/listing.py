@@ -7,12 +7,11 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from evalmark import wording
 from evalmark.values import Run
+from evalmark.wording import one_line
 
-from . import wording
-from .cleaning import one_line
-from .drawing import DEFAULT, drawn, inner
-from .options import Look
+from .drawing import DEFAULT, Look, drawn, inner
 
 _FLEXIBLE = ("name", "target")
 """What a list of runs cuts where it is too long."""

@@ -9,13 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from evalmark import wording
 from evalmark.values import Call, Reply, Usage, count, plain
+from evalmark.wording import clean, money, one_line
 
-from . import wording
-from .cleaning import clean, one_line
-from .drawing import COLORS, DEFAULT, MARKS, drawn
-from .options import Look
-from .spending import money
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
 
 _CLEANED = "control characters were left out here"
 _SHORT = 60

@@ -1,12 +1,29 @@
 """How parts become text for a terminal: its width, colours and characters, and nothing of the environment."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from io import StringIO
 
 from rich.console import Console, Group, RenderableType
 
-from . import wording
-from .options import Look
+from evalmark import wording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What the terminal can show, and how much of it."""
+
+    width: int = 100
+    color: bool = False
+    unicode: bool = True
+    """False draws with ASCII alone."""
+    worst: int = 5
+    """How many of the worst cases to show."""
+    remarks: tuple[str, ...] = ()
+    """Sentences to print above the verdict."""
+    store: str = ""
+    """Where the run is kept; said at the end, with the command to look again."""
+
 
 DEFAULT = Look()
 COLORS = {"pass": "green", "fail": "red", "error": "magenta", "unscored": "yellow", "cannot tell": "yellow"}

@@ -7,16 +7,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evalmark.stats import GateVerdict, Summary
+from evalmark import wording
+from evalmark.stats import GateVerdict, Summary, figures_and_verdict
 from evalmark.stats import Group as Part
 from evalmark.values import Run
+from evalmark.wording import clean, one_line, spent_lines
 
-from . import judged, wording
 from .cases import worst_cases
-from .cleaning import clean, one_line
-from .drawing import COLORS, DEFAULT, MARKS, drawn
-from .options import Look, known
-from .spending import spent_lines
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
 from .table import Layout, fitting, metric_table
 
 _WORST_ROWS = 2
@@ -27,7 +25,7 @@ def terminal(
     run: Run, look: Look = DEFAULT, *, summary: Summary | None = None, verdict: GateVerdict | None = None
 ) -> str:
     """A run for a person at a terminal: figures, worst cases, spending, verdict, and how to look again."""
-    summary, found = known(run, summary)
+    summary, found = figures_and_verdict(run, summary)
     verdict = verdict or found
     parts: list[RenderableType] = [_header(run, summary, verdict)]
     layout = fitting(summary.groups, look)
@@ -63,14 +61,16 @@ def _part(part: Part, summary: Summary, layout: Layout, look: Look) -> Iterable[
         return
     yield Text("")
     yield from metric_table(part, layout, look)
-    yield from _listed("", judged.all_remarks(part), look)
-    rows = judged.worst_rows(part, min(look.worst, _WORST_ROWS))
+    yield from _listed("", wording.all_remarks(part), look)
+    rows = wording.worst_rows(part, min(look.worst, _WORST_ROWS))
     told = [(metric, f"{case}: {said}  {one_line(reason, 2 * look.width)}") for metric, case, said, reason in rows]
     yield from _listed("worst verdicts", told, look)
 
 
 def _agreements(summary: Summary, look: Look) -> list[RenderableType]:
-    lines = [(one_line(found.base, 60), said) for found in summary.agreements for said in judged.agreement_lines(found)]
+    lines = [
+        (one_line(found.base, 60), said) for found in summary.agreements for said in wording.agreement_lines(found)
+    ]
     return _listed("judges compared", lines, look)
 
 

@@ -7,13 +7,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from evalmark import wording
 from evalmark.values import count
+from evalmark.wording import clean, money, one_line
 
-from . import wording
-from .cleaning import clean, one_line
-from .drawing import DEFAULT, drawn
-from .options import Look
-from .spending import money
+from .drawing import DEFAULT, Look, drawn
 
 _ESTIMATES = "Tokens and costs are estimates: the length of an answer is known when it is there."
 

@@ -1,0 +1,45 @@
+"""What the terminal shows: functions from runs, trials, calls and plans to text. They print nothing."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
+
+if TYPE_CHECKING:
+    from .call import one_call
+    from .cases import one_case
+    from .drawing import Look
+    from .forecast import Forecast, MetricForecast, ModelForecast, plan
+    from .listing import run_list
+    from .recorded import recorded_calls, recorded_models
+    from .screen import terminal
+
+__all__ = [
+    "Forecast",
+    "Look",
+    "MetricForecast",
+    "ModelForecast",
+    "one_call",
+    "one_case",
+    "plan",
+    "recorded_calls",
+    "recorded_models",
+    "run_list",
+    "terminal",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "Forecast": "forecast",
+        "Look": "drawing",
+        "MetricForecast": "forecast",
+        "ModelForecast": "forecast",
+        "one_call": "call",
+        "one_case": "cases",
+        "plan": "forecast",
+        "recorded_calls": "recorded",
+        "recorded_models": "recorded",
+        "run_list": "listing",
+        "terminal": "screen",
+    },
+)

@@ -1,0 +1,78 @@
+"""What runs, their parts and their trials are called, and what they are in a few words."""
+
+from collections.abc import Iterable
+
+from evalmark.stats import Group, MetricSummary, Summary
+from evalmark.values import Result, Run, count
+
+from .cleaning import clean, one_line
+from .figures import duration
+
+_FEW_WORDS = 32
+"""Characters of an input that stand beside an id."""
+
+
+def once(names: Iterable[str]) -> list[str]:
+    """The names, empty where one is that of the line before.
+
+    >>> once(["a", "a", "b", "a"])
+    ['a', '', 'b', 'a']
+    """
+    found = list(names)
+    return ["" if index and found[index - 1] == name else name for index, name in enumerate(found)]
+
+
+def facts(run: Run, summary: Summary) -> list[str]:
+    """The run in a few words each: what, how many, who judged, how long."""
+    total = summary.total
+    judges = list(dict.fromkeys(metric.judge for metric in run.metrics if metric.judge))
+    found = [f"target {clean(run.target)}" if run.target else "", count(total.trials, "trial")]
+    if total.cases != total.trials:
+        found.append(count(total.cases, "case"))
+    if judges:
+        found.append(f"{'judge' if len(judges) == 1 else 'judges'} {one_line(', '.join(judges))}")
+    if total.seconds_median is not None:
+        found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
+    return [fact for fact in found if fact]
+
+
+def origin(run: Run) -> list[str]:
+    """Which run it is, from when, and whether it came to its end."""
+    when = one_line(run.created).replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
+    return [f"run {one_line(run.id)}", when, *([] if run.status == "complete" else [run.status])]
+
+
+def title(group: Group, summary: Summary) -> str:
+    """A group's dataset, its target where there are several, and whether its rows were turns of a conversation."""
+    several = len({other.target for other in summary.groups}) > 1
+    parts = [group.dataset or "cases", group.target if several else ""]
+    turns = ", turn by turn" if group.mode == "conversation" else ""
+    return " on ".join(one_line(part) for part in parts if part) + turns
+
+
+def methods(metrics: Iterable[MetricSummary]) -> list[str]:
+    """Every way an interval was found, each once, in the order met."""
+    return list(dict.fromkeys(metric.interval.method for metric in metrics))
+
+
+def name_of(result: Result, run: Run | None = None) -> str:
+    """A trial's case, its dataset where the run has several, its turn in a conversation, and its repeat but for the first."""
+    trial = result.trial
+    several = run is not None and len(run.datasets) > 1
+    more = [
+        one_line(trial.dataset, 200) if several else "",
+        f"turn {trial.position + 1}" if trial.mode == "conversation" else "",
+        f"repeat {trial.repeat + 1}" if trial.repeat else "",
+    ]
+    said = ", ".join(part for part in more if part)
+    return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({said})" if said else "")
+
+
+def quoted(asked: object) -> str:
+    r"""The first words of an input, as they stand behind an id that tells a reader nothing.
+
+    >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
+     “What is the capital of Peru, pl…”
+    """
+    words = one_line(asked, _FEW_WORDS)
+    return f" \u201c{words}\u201d" if words else ""

@@ -1,0 +1,114 @@
+"""Verdicts as a person reads them: of a run, of its parts, of one score."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evalmark.stats import GateVerdict, Group, scale_ends
+from evalmark.values import Metric, Result, Run, Score, count
+
+from .cleaning import one_line
+from .figures import figure, on_scale, percent, placed, share_interval
+
+
+def outcome(verdict: GateVerdict) -> str:
+    """The verdict in a word or two."""
+    if not verdict.gated:
+        return "not gated"
+    return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
+
+
+def endings(group: Group) -> str:
+    """How the trials of a group ended, in words."""
+    tally, rate = group.tally, group.tally.pass_rate
+    found = []
+    if rate.n:
+        found.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")
+    for n, noun in ((tally.errors, "error"), (tally.unscored, "unscored"), (tally.ungated, "ungated")):
+        if n:
+            found.append(count(n, noun) if noun == "error" else f"{n:,} {noun}")
+    if tally.flips:
+        found.append(f"{tally.flips:,} of {count(tally.cases, 'case')} flipped between repeats")
+    return " · ".join(found)
+
+
+def telling(result: Result) -> list[Score]:
+    """The scores that decided a trial's verdict; the two lowest where none could."""
+    verdict = result.verdict
+    if verdict in ("error", "fail"):
+        return [s for s in result.scores if s.status == "error" or s.passed is False]
+    if verdict == "unscored":
+        return [s for s in result.scores if s.status == "unscored"]
+    scored = [s for s in result.scores if s.value is not None]
+    return sorted(scored, key=_goodness)[:2] if verdict == "ungated" else []
+
+
+def _goodness(score: Score) -> float:
+    value = score.value or 0.0
+    return value if score.direction == "higher" else 1 - value
+
+
+def standing(score: Score, metrics: Mapping[str, Metric]) -> str:
+    """What a score says against its threshold, or its status when it has none."""
+    metric = metrics.get(score.name)
+    if score.status != "scored":
+        return score.status
+    if score.value is None:
+        return figure(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
+    said = verdict_of(score.raw, score.value, metric.unit if metric else "")
+    limit = metric.threshold if metric else None
+    plain_truth = isinstance(score.raw, bool) and score.raw == score.value
+    if limit is None or score.passed is None or plain_truth:
+        return said
+    sign = {("higher", True): "≥", ("higher", False): "<", ("lower", True): "≤", ("lower", False): ">"}
+    return f"{said} {sign[score.direction, score.passed]} {limit:g}"
+
+
+def verdict_of(raw: object, value: float | None, unit: str) -> str:
+    """One verdict as it was given, and its value from 0 to 1 where that is another.
+
+    >>> verdict_of(2, 0.25, "1..5"), verdict_of("D", 0.0, ""), verdict_of(True, 1.0, ""), verdict_of(0.4, 0.4, "")
+    ('2 of 1..5 (0.25)', 'D (0.00)', 'yes', '0.400')
+    """
+    behind = "" if value is None or raw is value else f" ({on_scale(value, '0..1')})"
+    if isinstance(raw, bool):
+        return ("yes" if raw else "no") + (behind if raw != value else "")
+    if isinstance(raw, str):
+        return f"{one_line(raw, 40)}{behind}"
+    if isinstance(raw, (int, float)) and _is_placed(raw, value, unit):
+        return f"{placed(raw, unit)}{behind}"
+    return figure(value) if value is not None or raw is None else one_line(raw, 40)
+
+
+def _is_placed(raw: float, value: float | None, unit: str) -> bool:
+    """Whether a value is the place of a raw number on the scale of its unit."""
+    ends = scale_ends(unit)
+    if ends is None or value is None or ends == (0, 1) or not abs(raw) < 1e15:
+        return False
+    return abs(ends[0] + value * (ends[1] - ends[0]) - raw) <= 1e-6 * (ends[1] - ends[0])
+
+
+def metrics_of(run: Run | None) -> dict[str, Metric]:
+    """The metrics of a run by their names."""
+    return {metric.name: metric for metric in run.metrics} if run else {}
+
+
+def unsupported(score: Score) -> dict[str, str]:
+    """What an answer says without support: sentences with the context closest to each, claims with what the judge says."""
+    sentences = {text: _closest(row) for row, text in _without_support(score.detail.get("sentences"), "sentence")}
+    claims = {text: one_line(row.get("reason")) for row, text in _without_support(score.detail.get("claims"), "claim")}
+    return sentences | claims
+
+
+def _without_support(rows: object, field: str) -> Iterable[tuple[Mapping[str, Any], str]]:
+    for row in rows if isinstance(rows, (list, tuple)) else ():
+        text = row.get(field) if isinstance(row, Mapping) and row.get("supported") is False else None
+        if isinstance(text, str) and text.strip():
+            yield row, text
+
+
+def _closest(sentence: Mapping[str, object]) -> str:
+    """Which context comes closest to a sentence, counted from 1, and how close; nothing where nobody says."""
+    context, cosine = sentence.get("context"), sentence.get("similarity")
+    if type(context) is not int or not isinstance(cosine, (int, float)):
+        return ""
+    return f"closest is context {context + 1}, cosine {cosine:.3f}"

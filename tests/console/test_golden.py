@@ -1,0 +1,43 @@
+"""Every text of one run, compared with files a reviewer can read.
+
+To write them anew after a change that is meant: `EVALMARK_WRITE_GOLDEN=1 pytest tests/console/test_golden.py`.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evalmark.console import Look, one_call, one_case, plan, run_list, terminal
+from tests.console.exchanges import BROKEN, CALL, FORECAST
+from tests.wording import judged
+from tests.wording.example import RESULTS, RUN
+
+GOLDEN = Path(__file__).parent / "golden"
+KEPT = ".evalmark/evalmark.db"
+TEXTS = {
+    "terminal-80.txt": lambda: terminal(RUN, Look(width=80, store=KEPT)),
+    "terminal-120.txt": lambda: terminal(RUN, Look(width=120, store=KEPT)),
+    "terminal-ascii.txt": lambda: terminal(RUN, Look(width=80, unicode=False)),
+    "terminal-color.txt": lambda: terminal(RUN, Look(width=100, color=True)),
+    "case.txt": lambda: one_case(RESULTS[4], Look(width=80), run=RUN) + one_case(RESULTS[-1], Look(width=80)),
+    "judged-80.txt": lambda: terminal(judged.RUN, Look(width=80, store=KEPT)),
+    "judged-120.txt": lambda: terminal(judged.RUN, Look(width=120, store=KEPT)),
+    "judged-case.txt": lambda: one_case(judged.RUN.results[4], Look(width=80), run=judged.RUN),
+    "call.txt": lambda: one_call(CALL, Look(width=80)) + one_call(BROKEN, Look(width=80)),
+    "plan.txt": lambda: plan(FORECAST, Look(width=80)) + plan(FORECAST, Look(width=120)),
+    "list.txt": lambda: run_list([RUN], Look(width=100)),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_is_its_golden_file(name):
+    found = TEXTS[name]().encode("utf-8", "backslashreplace")
+    path = GOLDEN / name
+    if os.environ.get("EVALMARK_WRITE_GOLDEN"):
+        path.write_bytes(found)
+    assert found.decode() == path.read_bytes().decode()
+
+
+def test_no_golden_file_is_left_over():
+    assert {path.name for path in GOLDEN.iterdir()} == set(TEXTS)
