@@ -65,7 +65,11 @@ class ModelCallError(ModelError):
 
 
 class NotRecordedError(ModelError):
-    """A reply that strict replay needs is not in the journal; nothing was sent."""
+    """A reply, or what a tool gave, is not in the journal, and strict replay needs it; nothing was sent or called."""
+
+
+class ToolError(EvalmarkError):
+    """A call of a tool cannot be recorded: what it takes or gives is no plain data, or `key` or `sanitize` fails."""
 
 
 class RunStoppedError(EvalmarkError):
@@ -81,6 +85,10 @@ class StoreError(EvalmarkError):
 
 class StoreFullError(StoreError):
     """The disk or the store's own limit is full; what was acknowledged is kept."""
+
+
+class DamagedRecordingError(StoreError):
+    """A recording is there and cannot be read."""
 
 
 class StoreBusyError(StoreError):

@@ -107,7 +107,26 @@ def s2_calls_and_modes(db: Connection) -> None:
     """)
 
 
-STEPS: tuple[Step, ...] = (s1_runs_results_vectors, s2_calls_and_modes)
+def s3_tools(db: Connection) -> None:
+    """What tools gave, for those who called them."""
+    db.execute("""
+        create table tool_call (
+            number integer primary key,
+            key text not null unique,                  -- which tool, in which version, asked what, for which input
+            run integer,                               -- the number of the run that recorded it
+            tool any not null,
+            version any not null,
+            created any not null,
+            altered integer not null,                  -- 1: the key does not follow from what stands here
+            arguments text not null,                   -- JSON
+            input text not null,                       -- JSON
+            result text not null,                      -- JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+    """)
+
+
+STEPS: tuple[Step, ...] = (s1_runs_results_vectors, s2_calls_and_modes, s3_tools)
 
 
 @contextmanager

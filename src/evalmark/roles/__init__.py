@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from .copies import own
     from .identity import described
     from .loading import is_named_object, load_object
-    from .protocols import ChatModel, Embedder, EmbeddingCache, Journal, Recorded, Scorer, Sink, Target
+    from .protocols import ChatModel, Embedder, EmbeddingCache, Journal, Recorded, Scorer, Sink, Target, ToolJournal
+    from .replaying import ToolMode, ToolReplay, TrialTools
     from .threads import Threads
-    from .uses import Uses, counting, current_uses
+    from .uses import Uses, counting, current_tools, current_uses
 
 __all__ = [
     "Binding",
@@ -24,9 +25,14 @@ __all__ = [
     "Sink",
     "Target",
     "Threads",
+    "ToolJournal",
+    "ToolMode",
+    "ToolReplay",
+    "TrialTools",
     "Uses",
     "bind",
     "counting",
+    "current_tools",
     "current_uses",
     "described",
     "is_named_object",
@@ -47,9 +53,14 @@ __getattr__ = deferred(
         "Sink": "protocols",
         "Target": "protocols",
         "Threads": "threads",
+        "ToolJournal": "protocols",
+        "ToolMode": "replaying",
+        "ToolReplay": "replaying",
+        "TrialTools": "replaying",
         "Uses": "uses",
         "bind": "binding",
         "counting": "uses",
+        "current_tools": "uses",
         "current_uses": "uses",
         "described": "identity",
         "is_named_object": "loading",

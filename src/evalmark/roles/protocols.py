@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     Vectors = npt.NDArray[np.float32]
 
-from evalmark.values import Call, Case, Output, Reply, Request, Result, Score, Trial
+from evalmark.values import Call, Case, Output, Reply, Request, Result, Score, ToolRecording, Trial
 
 
 class Target(Protocol):
@@ -83,6 +83,30 @@ class Journal(Protocol):
 
         A call that cannot be replayed does not take the place of one that can. When the caller is cancelled meanwhile,
         the call is kept all the same.
+        """
+        ...
+
+
+class ToolJournal(Protocol):
+    """Keeps what tools gave. Both methods may be called from any number of threads at once."""
+
+    def find(self, key: str) -> ToolRecording | None:
+        """The recording with this key.
+
+        Raises:
+            DamagedRecordingError: there is one, and it cannot be read.
+            StoreError: nothing can be read.
+        """
+        ...
+
+    def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
+        """Make the recording durable, and give the one that stands under its key from now on.
+
+        An earlier one stays, unless it is damaged or `anew` is wanted: all who call a tool at the same moment go on
+        with the same result.
+
+        Raises:
+            StoreError: it cannot be kept.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What a trial knows of its calls: which one a request is, and how long they had to wait for their turn."""
+"""What a trial knows of its calls: which one a request is, how long they had to wait, and what its tools may do."""
 
 import asyncio
 from collections import Counter
@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from .replaying import TrialTools
+
 
 class Uses:
     """Counts, within one trial, how often each request has been made and how long calls waited before they went out."""
 
-    def __init__(self, repeat: int = 0) -> None:
+    def __init__(self, repeat: int = 0, tools: TrialTools | None = None) -> None:
         self.repeat = repeat
         """Which repeat of its case the trial is, from 0."""
+        self.tools = tools
+        """What the tools of the agent under test may do; None where they are just called."""
         self._made: Counter[str] = Counter()
         self._waited = 0.0
         self._waiting = 0
@@ -50,6 +54,12 @@ _CURRENT: ContextVar[Uses | None] = ContextVar("evalmark_uses", default=None)
 def current_uses() -> Uses:
     """The count of the trial that is under way here; a fresh one outside of trials."""
     return _CURRENT.get() or Uses()
+
+
+def current_tools() -> TrialTools | None:
+    """What tools may do here; None outside of trials, and where they are just called."""
+    uses = _CURRENT.get()
+    return None if uses is None else uses.tools
 
 
 @contextmanager

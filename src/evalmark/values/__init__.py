@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
     from .run import DatasetInfo, Gate, Metric, Run, RunStatus
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
+    from .tool import ToolRecording, tool_key
     from .usage import Usage
     from .words import count
 
@@ -38,6 +39,7 @@ __all__ = [
     "Status",
     "Token",
     "ToolCall",
+    "ToolRecording",
     "Trial",
     "Turn",
     "Usage",
@@ -46,6 +48,7 @@ __all__ = [
     "count",
     "fingerprint",
     "plain",
+    "tool_key",
 ]
 
 __getattr__ = deferred(
@@ -75,6 +78,7 @@ __getattr__ = deferred(
         "Status": "score",
         "Token": "call",
         "ToolCall": "case",
+        "ToolRecording": "tool",
         "Trial": "score",
         "Turn": "case",
         "Usage": "usage",
@@ -83,5 +87,6 @@ __getattr__ = deferred(
         "count": "words",
         "fingerprint": "plain_data",
         "plain": "plain_data",
+        "tool_key": "tool",
     },
 )
