@@ -7,19 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 from evalmark.cases import as_cases
 from evalmark.errors import ConfigError
-from evalmark.plans import (
-    Asked,
-    Judge,
-    Models,
-    Plan,
-    Source,
-    ask,
-    asked_for,
-    embedder_for,
-    file_source,
-    judge_named,
-    judged,
-)
+from evalmark.plans import Models, Plan, Source, Wanted, asked_in_python, embedder_for, file_source
 from evalmark.roles import ChatModel, Target
 from evalmark.settings import Replay, Settings, load
 from evalmark.store import open_store
@@ -35,7 +23,6 @@ SETTINGS = ("jobs", "timeout", "replay", "max_cost", "max_calls", "max_tokens")
 
 Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
 Task = Callable[..., Any] | str | None
-Wanted = str | Mapping[str, Any] | Callable[..., Any]
 
 
 class Options(TypedDict, total=False):
@@ -114,42 +101,19 @@ async def evaluate_async(
 def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, settings: Settings) -> Plan:
     here = Path.cwd()
     models = Models(settings=settings)
-    judge = options.get("judge")
-    judges = _judges(settings.judge if judge is None else judge)
-    asked: list[Asked] = []
-    for wanted in _several(scorers):
-        one = (
-            asked_for(wanted, "scorers", (here,)).asked if isinstance(wanted, str) else ask(wanted, "scorers", (here,))
-        )
-        asked += judged(one, judges if one.needs_judge else (), models)
+    asked = asked_in_python(scorers, options.get("judge"), models, (here,))
     source = _source(data)
     target: Target = Given() if task is None else as_target(task, folders=(here,))
     return Plan(
         name=options.get("name") or source.info.name,
         sources=(source,),
         target=target,
-        asked=tuple(asked),
+        asked=asked,
         models=models,
         embedder=embedder_for(asked, options.get("embeddings", settings.embeddings), models, (here,)),
         repeat=options.get("repeat", 1),
         gate=options.get("gate"),
     )
-
-
-def _several(scorers: Sequence[Wanted]) -> Sequence[Wanted]:
-    if isinstance(scorers, (str, Mapping)) or callable(scorers):
-        raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")
-    return scorers
-
-
-def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
-    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
-    for judge in several:
-        if isinstance(judge, type) or not isinstance(judge, (str, ChatModel)):
-            raise ConfigError(
-                f"judge: {judge!r} is neither the name of a model, such as 'openai/NAME', nor a ChatModel."
-            )
-    return [judge_named(judge) if isinstance(judge, str) else Judge(model=judge, place="judge") for judge in several]
 
 
 def _source(data: Data) -> Source:

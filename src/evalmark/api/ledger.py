@@ -23,6 +23,8 @@ class Ledger(EmbeddingCache, Protocol):
 
     def sink(self, run_id: str) -> Sink: ...
 
+    def amend(self, run: Run) -> None: ...
+
     def finish(self, run: Run) -> None: ...
 
     def run(self, reference: str) -> Run: ...
@@ -74,6 +76,10 @@ class Memory:
     async def write(self, results: Sequence[Result]) -> None:
         """Keep the results."""
         self._results.extend(results)
+
+    def amend(self, run: Run) -> None:
+        """Take the header anew."""
+        self._run = run
 
     def finish(self, run: Run) -> None:
         """Take the final header."""

@@ -9,7 +9,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .checking import Checked, check, refuse
-    from .judging import FromFile, Judge, asked_for, judge_named, judged
+    from .judging import FromFile, Judge, Wanted, asked_for, asked_in_python, judge_named, judged
     from .models import Configured, Door, Models, chat_model
     from .plan import (
         AS_IT_IS,
@@ -41,8 +41,10 @@ __all__ = [
     "Overrides",
     "Plan",
     "Source",
+    "Wanted",
     "ask",
     "asked_for",
+    "asked_in_python",
     "chat_model",
     "check",
     "embedder_for",
@@ -71,8 +73,10 @@ __getattr__ = deferred(
         "Overrides": "suite",
         "Plan": "plan",
         "Source": "plan",
+        "Wanted": "judging",
         "ask": "plan",
         "asked_for": "judging",
+        "asked_in_python": "judging",
         "chat_model": "models",
         "check": "checking",
         "embedder_for": "plan",

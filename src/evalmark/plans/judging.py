@@ -1,6 +1,6 @@
 """Who judges by which metric."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from evalmark.roles import ChatModel
 from .models import Configured, Models
 from .plan import Asked, ask
 
+Wanted = str | Mapping[str, Any] | Callable[..., Any]
+"""A scorer as Python code names it: a name, `{name: settings}`, or a callable."""
 METRIC_FILES = (".json", ".yaml", ".yml", ".prompty")
 FILE_SETTINGS = ("name", "threshold", "repeat", "judge")
 """What a suite may say of a metric file; `judge` is read by the suite itself."""
@@ -101,3 +103,36 @@ def _opened(judge: Judge, models: Models) -> ChatModel:
     except ConfigError as fault:
         raise ConfigError(f"{judge.place}: {fault}") from fault
     return Configured(model=model, settings=judge.settings) if judge.settings else model
+
+
+def asked_in_python(
+    scorers: Sequence[Wanted],
+    judge: str | ChatModel | Sequence[str | ChatModel] | None,
+    models: Models,
+    folders: tuple[Path, ...],
+) -> tuple[Asked, ...]:
+    """Scorers as Python code names them, those that need a judge once for each of them; None: the judges of the settings.
+
+    Raises:
+        ConfigError: they are no list, there is no such scorer, or a judge is none.
+    """
+    if isinstance(scorers, (str, Mapping)) or callable(scorers):
+        raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")
+    judges = _judges(models.settings.judge if judge is None else judge)
+    asked: list[Asked] = []
+    for wanted in scorers:
+        one = (
+            asked_for(wanted, "scorers", folders).asked if isinstance(wanted, str) else ask(wanted, "scorers", folders)
+        )
+        asked += judged(one, judges if one.needs_judge else (), models)
+    return tuple(asked)
+
+
+def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
+    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
+    for judge in several:
+        if isinstance(judge, type) or not isinstance(judge, (str, ChatModel)):
+            raise ConfigError(
+                f"judge: {judge!r} is neither the name of a model, such as 'openai/NAME', nor a ChatModel."
+            )
+    return [judge_named(judge) if isinstance(judge, str) else Judge(model=judge, place="judge") for judge in several]

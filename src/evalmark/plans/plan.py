@@ -67,12 +67,21 @@ class Asked:
     """What the metric is called without its judge, where several judges share it."""
     file: Path | None = None
     """The metric file that it was read from."""
+    otherwise: float | None = None
+    """The threshold for scores that would neither pass nor fail; None: they may."""
+    decides: bool = True
+    """Whether its scores may pass or fail at all."""
 
     def bound(self, embedder: Embedder | None, through: Through = as_it_is) -> BoundScorer:
         """The scorer as the engine wants it."""
         judge = None if self.judge is None else through(self.judge)
         scorer = as_scorer(self.scorer, name=self.name, threshold=self.threshold, embedder=embedder, judge=judge)
-        return replace(scorer, metric=replace(scorer.metric, base=self.base, mode=self.mode))
+        return replace(
+            scorer,
+            metric=replace(scorer.metric, base=self.base, mode=self.mode),
+            otherwise=self.otherwise,
+            decides=self.decides,
+        )
 
     @property
     def mode(self) -> Mode:

@@ -51,6 +51,10 @@ class BoundScorer:
     """Whether the run has to bring a chat model that judges."""
     renames: bool = False
     """Whether a single score goes by the metric's name, whatever the scorer called it."""
+    otherwise: float | None = None
+    """The threshold for scores that neither the scorer nor the metric's threshold lets pass or fail; None: they cannot."""
+    decides: bool = True
+    """Whether scores may pass or fail at all; False: they are only recorded."""
     threads: Threads | None = None
     """Where somebody else's plain function runs, which may wait for a model or never come back; None: right here."""
 
@@ -69,7 +73,8 @@ class BoundScorer:
         model = None if self.needs_embedder or self.embedder is None else self.embedder.fingerprint
         judge = () if self.judge is None else (getattr(self.judge, "fingerprint", self.judge.identity),)
         metric = self.metric
-        return fingerprint(self.name, metric.direction, metric.threshold, described(self.scorer), model, *judge)
+        held = () if self.otherwise is None and self.decides else (self.otherwise, self.decides)
+        return fingerprint(self.name, metric.direction, metric.threshold, described(self.scorer), model, *judge, *held)
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
         """What the scorer says of one output. May raise whatever the scorer raises.
@@ -108,7 +113,13 @@ class BoundScorer:
 
     def _judged(self, score: Score) -> Score:
         """The score held against this metric's threshold, if it has one."""
+        if not self.decides:
+            return replace(score, passed=None)
         threshold = self.metric.threshold
+        if threshold is None and score.passed is None and self.otherwise is not None:
+            # Sounder than the metric's: only scores whose scorer has not decided are held to it.
+            threshold = self.otherwise if score.direction == "higher" else 1 - self.otherwise
+            score = replace(score, detail={**score.detail, "threshold": threshold})
         if threshold is None or score.status != "scored":
             return score
         if score.value is None:

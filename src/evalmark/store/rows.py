@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evalmark.database.fields import (
@@ -118,3 +119,22 @@ def decode_run(text: str) -> Run:
     """
     run: Run = read(Run, RUN, json.loads(text))
     return run
+
+
+Packed = tuple[str, list[tuple[Any, ...]]]
+"""A run as texts, bytes and numbers, for another process."""
+
+
+def packed(run: Run) -> Packed:
+    """The header and the results of a run as plain data."""
+    return encode_run(run), [tuple(encode_result(result)) for result in run.results]
+
+
+def unpacked(data: Packed) -> Run:
+    """The run that `packed` was given, its results in the same order.
+
+    Raises:
+        ValueError: the data is not what `packed` gives.
+    """
+    header, rows = data
+    return replace(decode_run(header), results=tuple(decode_result(Row(*row)) for row in rows))

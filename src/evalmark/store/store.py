@@ -128,6 +128,15 @@ class Store:
         """Where the results of a run go."""
         return RunSink(self._holding(run_id), self._write_soon)
 
+    def amend(self, run: Run) -> None:
+        """Write the header anew of a run that goes on with further datasets, after those it has, or with further metrics.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        held = self._holding(run.id)
+        held.writing = self._write(lambda db: writing.amend(db, self.path, held.writing, run), "the run")
+
     def finish(self, run: Run) -> None:
         """Write the final header of a run and let the run go.
 

@@ -1,7 +1,7 @@
 """Everything that changes a run; each function is one transaction in the writer's thread."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import apsw
@@ -100,6 +100,14 @@ def resume(db: Connection, path: Path, run_id: str, holder: Holder, *, force: bo
     sent.tidy(db, path)
     sources = _names(decode_run(header))
     return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
+
+
+def amend(db: Connection, path: Path, writing: Writing, run: Run) -> Writing:
+    """Write the header anew of a run that has met further datasets or metrics; those it has keep their places."""
+    with transaction(db):
+        _confirm_held(db, path, writing)
+        db.execute("update run set header = ? where number = ?", (encode_run(run), writing.number))
+    return replace(writing, sources=_names(run))
 
 
 def _refuse_held(run_id: str, held: Holder | None, here: Holder, *, force: bool) -> None:
