@@ -10,7 +10,7 @@ from evalmark.console import Look, one_case, run_list, terminal
 from evalmark.stats import GateVerdict, summarise
 from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial
 from tests.wording import judged
-from tests.wording.example import HOSTILE_TEXT, RESULTS, RUN, everywhere
+from tests.wording.example import HOSTILE_TEXT, RESULTS, RUN, everywhere, two_thresholds
 
 EMPTY = Run(id="r", name="n", created="2026-11-21T00:00:00+00:00")
 
@@ -179,3 +179,12 @@ def test_a_case_in_full_keeps_its_lines():
     lines = [line.strip() for line in one_case(result).splitlines()]
     assert "answered              one" in lines
     assert {"two", "three"} <= set(lines)
+
+
+def test_a_dataset_with_a_metric_of_its_own_is_told_by_that_one():
+    run = two_thresholds()
+    loose, strict = (one_case(result, run=run) for result in run.results)
+    assert "0.500 ≥ 0.25" in loose
+    assert "0.500 < 0.75" in strict
+    assert "0.500 < 0.75" in terminal(run)
+    assert "0.25" not in terminal(replace(run, results=run.results[1:]))

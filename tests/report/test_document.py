@@ -13,7 +13,7 @@ from referencing import Registry, Resource
 
 from evalmark.report import Options, as_json, as_jsonl
 from evalmark.stats import summarise
-from evalmark.values import Case, Output, Result, Run, Score, Trial
+from evalmark.values import Case, Output, Result, Run, Score, ToolCall, Trial, Turn, Usage
 from tests.wording import judged
 from tests.wording.example import HOSTILE, RESULTS, RUN, everywhere
 
@@ -58,7 +58,7 @@ def test_the_schemas_are_schemas(schema):
     [
         pytest.param({"kind": "result"}, id="a result without anything"),
         pytest.param({"kind": "other"}, id="an unknown kind"),
-        pytest.param({"kind": "run", "format": "evalmark-run", "version": 1, "run": {}}, id="another version"),
+        pytest.param({"kind": "run", "format": "evalmark-run", "version": 2, "run": {}}, id="another version"),
     ],
 )
 def test_the_schema_refuses(line):
@@ -139,3 +139,20 @@ def test_the_figures_of_judges_are_in_the_document():
     assert [spent["unknown_cost"] for spent in found["run"]["spending"]] == [0, 4, 5, 0]
     assert [spent["cost"] for spent in found["run"]["spending"]] == [0.0204, 12.3, None, None]
     assert {result["mode"] for result in found["results"]} == {"single", "conversation"}
+
+
+def test_a_transcript_keeps_its_order_and_its_times_only_where_times_are_wanted():
+    call = ToolCall(name="search", arguments={"q": 1}, result=[2], id="c1", started="2026-11-21T10:15:00Z", seconds=0.2)
+    said = (Turn(role="user", content="hi"), call, Turn(role="assistant", content="done"))
+    output = Output(value="done", transcript=said, usage=Usage(input_tokens=7))
+    run = replace(EMPTY, results=[Result(trial=Trial(case=Case(id="c")), output=output)])
+    with_times, without = (
+        json.loads("".join(as_json(run, options=options)))["results"][0]["output"] for options in (Options(), NO_TIMES)
+    )
+    kept = {"name": "search", "arguments": {"q": 1}, "result": [2], "error": None, "id": "c1"}
+    assert [event["kind"] for event in with_times["transcript"]] == ["turn", "tool call", "turn"]
+    assert with_times["tool_calls"] == [kept | {"started": "2026-11-21T10:15:00Z", "seconds": 0.2}]
+    assert with_times["usage"]["input_tokens"] == 7
+    assert without["tool_calls"] == [kept]
+    assert without["transcript"][1] == kept | {"kind": "tool call"}
+    assert "usage" not in without

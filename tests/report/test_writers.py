@@ -9,7 +9,7 @@ import pytest
 from evalmark.errors import ConfigError
 from evalmark.report import WRITERS, writer_for
 from evalmark.values import DatasetInfo
-from tests.wording.example import RUN
+from tests.wording.example import RUN, two_thresholds
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,19 @@ def test_where_there_are_several_datasets_a_case_names_its_own():
     both = replace(RUN, datasets=(DatasetInfo(name="questions"), DatasetInfo(name="lakes")))
     assert "<b>q4 (questions)</b>" in "".join(WRITERS[".html"](both))
     assert "<summary>q4 (questions) (fail)" in "".join(WRITERS[".md"](both))
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        pytest.param(".md", "- m: 0.500 &lt; 0.75", id="Markdown"),
+        pytest.param(".html", "m 0.500 &lt; 0.75", id="HTML"),
+        pytest.param(".junit.xml", "m: 0.500 &lt; 0.75.", id="JUnit"),
+        pytest.param(".csv", "single,harsh", id="CSV, with the judge of its own"),
+        pytest.param(".json", '"threshold":0.75,"scored":1', id="JSON"),
+    ],
+)
+def test_a_dataset_with_a_metric_of_its_own_is_told_by_that_one(ending, said):
+    text = "".join(WRITERS[ending](two_thresholds()))
+    assert said in text
+    assert "0.500 &lt; 0.25" not in text

@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark.stats import judge, summarise
-from evalmark.values import Case, DatasetInfo, Gate, Output, Result, Run, Score, Trial
+from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial
 
 from .test_summary import result
 
@@ -136,3 +136,75 @@ def test_each_target_must_reach_the_threshold():
 def test_every_reason_to_fail_is_given():
     verdict = judge(trials("pff"), Gate(thresholds={"m": 0.9}))
     assert len(verdict.reasons) == 2
+
+
+def of_each(values, unit="", **fields):
+    """A run with one score of each name in each of its datasets."""
+    results = [
+        Result(trial=Trial(case=Case(id=str(i)), dataset=dataset, position=i), output=Output(value=""), scores=scores)
+        for dataset, rows in values.items()
+        for i, scores in enumerate(rows)
+    ]
+    metrics = (Metric(name="m", unit=unit),)
+    return summarise(Run(id="r", name="n", created="", results=results, metrics=metrics, **fields))
+
+
+def held(name="m", *values, **fields):
+    return [(Score(name=name, raw=v, value=v, **fields),) for v in values]
+
+
+@pytest.mark.parametrize(
+    ("summary", "exit_code", "reasons"),
+    [
+        pytest.param(means([0.5, 0.7]), 0, ["The mean of m is 0.6 over 2 scores, at least 0.6."], id="exactly the mean"),
+        pytest.param(means([0.5, 0.6]), 1, ["The mean of m is 0.55 over 2 scores, less than 0.6."], id="below it"),
+        pytest.param(means([0.5, 0.6], gaps=1), 3, ["The mean of m is 0.55 over 2 scores, less than 0.6; the 1 missing could still change that."], id="the missing one could lift it"),
+        pytest.param(means([0.1, 0.2], gaps=1), 1, ["The mean of m is 0.15 over 2 scores, less than 0.6."], id="the missing one could not lift it"),
+        pytest.param(means([0.9, 0.9], direction="lower"), 3, ["A mean of 0.6 is asked for, but no metric has one."], id="lower is better, so nothing is held to it"),
+        pytest.param(means([3.0, 9.0], raw=True), 3, ["m has numbers outside 0 to 1, so no mean of 0.6 can be asked for."], id="numbers outside 0 to 1"),
+        pytest.param(of_each({"d": [(Score(name="m", raw=240),)] * 2}, unit="characters"), 3, ["A mean of 0.6 is asked for, but no metric has one."], id="a unit of its own"),
+        pytest.param(of_each({"d": [(Score(name="m", raw=2),)] * 2}, unit="1..5"), 3, ["m has numbers outside 0 to 1, so no mean of 0.6 can be asked for."], id="a scale without places on it"),
+        pytest.param(of_each({"d": [(Score(name="m", raw="label"),)]}), 3, ["A mean of 0.6 is asked for, but no metric has one."], id="labels"),
+        pytest.param(means([], gaps=2), 3, ["No trial was judged.", "m has a threshold of 0.6, but no score."], id="nothing but gaps"),
+        pytest.param(
+            of_each({"a": held("m", 1.0, 1.0), "b": held("m", 0.5)}), 1, ["The mean of m in b is 0.5 over 1 score, less than 0.6."],
+            id="a good dataset does not make up for a bad one",
+        ),
+        pytest.param(
+            of_each({"d": [(*good, *bad) for good, bad in zip(held("m", 1.0, 1.0), held("n", 0.5, 0.6), strict=True)]}),
+            1, ["The mean of n is 0.55 over 2 scores, less than 0.6."], id="a good metric does not make up for a bad one",
+        ),
+        pytest.param(
+            of_each({"a": held("m", 1.0), "b": [()]}), 3, ["A mean of 0.6 is asked for, but there is no score in b."], id="a dataset without a score",
+        ),
+    ],
+)  # fmt: skip
+def test_every_mean_has_to_reach_the_least_one(summary, exit_code, reasons):
+    verdict = judge(summary, Gate(min_score=0.6, max_unscored=5))
+    assert (verdict.exit_code, list(verdict.reasons)) == (exit_code, reasons)
+
+
+def test_a_least_mean_of_each_target_and_of_turns_says_which():
+    scored = (Score(name="m", raw=0.1, value=0.1),)
+    results = [
+        Result(trial=Trial(case=Case(id="c"), target=target, mode=mode), output=Output(value=""), scores=scored)
+        for target, mode in (("a", "single"), ("b", "conversation"))
+    ]
+    verdict = judge(summarise(Run(id="r", name="n", created="", results=results)), Gate(min_score=0.5))
+    assert verdict.reasons == (
+        "The mean of m on a is 0.1 over 1 score, less than 0.5.",
+        "The mean of m on b, turn by turn is 0.1 over 1 score, less than 0.5.",
+    )
+
+
+def test_a_least_mean_over_a_run_that_did_not_end_fails_only_for_sure():
+    rows = (DatasetInfo(name="d", rows=4),)
+    low, lost = (of_each({"d": held("m", *v)}, status="interrupted", datasets=rows) for v in ((0.2, 0.4), (0.0, 0.0)))
+    assert judge(low, Gate(min_score=0.6)).exit_code == 3
+    assert judge(lost, Gate(min_score=0.6)).exit_code == 1
+
+
+def test_a_trial_that_fails_still_fails_the_gate_unless_a_rate_allows_it():
+    summary = trials("pf")
+    assert judge(summary, Gate(min_score=0.5)).reasons == ("1 of 2 judged trials failed.",)
+    assert judge(summary, Gate(min_score=0.5, min_pass_rate=0)).outcome == "pass"

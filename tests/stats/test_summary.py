@@ -188,3 +188,26 @@ def test_the_order_of_results_changes_no_figure(order):
         other.metrics[0].mean,
         other.metrics[0].bins,
     )
+
+
+def test_a_dataset_is_held_to_its_own_metric_where_two_have_the_same_name():
+    score = Score(name="m", raw=0.5, value=0.5, passed=False)
+    results = [result(0, score, dataset=dataset) for dataset in ("strict", "loose", "third")]
+    metrics = (
+        Metric(name="m", threshold=0.1),
+        Metric(name="m", threshold=0.9, dataset="strict"),
+        Metric(name="m", threshold=0.4, dataset="loose"),
+    )
+    summary = summarise(run(*results, metrics=metrics))
+    assert {group.dataset: group.metrics[0].threshold for group in summary.groups} == {
+        "strict": 0.9,
+        "loose": 0.4,
+        "third": 0.1,
+    }
+
+
+def test_judges_of_one_metric_are_compared_once_however_many_datasets_have_it():
+    metrics = [Metric(name=f"m [{j}]", judge=j, base="m", dataset=d) for d in "ab" for j in ("x", "y")]
+    scores = [Score(name=f"m [{j}]", raw=1, value=1.0) for j in ("x", "y")]
+    summary = summarise(run(*(result(0, *scores, dataset=dataset) for dataset in "ab"), metrics=tuple(metrics)))
+    assert [(found.judges, found.n) for found in summary.agreements] == [(("x", "y"), 2)]

@@ -27,7 +27,7 @@ metrics:
   - contains: {name: says hello, any: [hello]}
   - metrics/correct.json
 repeat: 3
-gate: {min_pass_rate: 0.9, max_unscored: 1, max_errors: 2, thresholds: {similarity: 0.85}, flags: true}
+gate: {min_pass_rate: 0.9, min_score: 0.6, max_unscored: 1, max_errors: 2, thresholds: {similarity: 0.85}, flags: true}
 baseline: last-green
 judge: openai/NAME
 embeddings: all-MiniLM-L6-v2
@@ -83,7 +83,7 @@ def test_a_full_suite_is_read_as_it_stands(folder):
             ),
         ),
         repeat=3,
-        gate=Gate(min_pass_rate=0.9, max_unscored=1, max_errors=2, thresholds={"similarity": 0.85}),
+        gate=Gate(min_pass_rate=0.9, min_score=0.6, max_unscored=1, max_errors=2, thresholds={"similarity": 0.85}),
         gate_flags=True,
         baseline="last-green",
         judges=(JudgeSpec(model="openai/NAME", place="suite.yaml:17"),),
@@ -313,6 +313,9 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
             id="a percentage",
         ),
         pytest.param("gate: {min_pass_rate: -0.1}", "`gate.min_pass_rate` is -0.1; it takes a share", id="below 0"),
+        pytest.param(
+            "gate: {min_score: 60}", "`gate.min_score` is 60; it takes a number from 0 to 1.", id="not a value"
+        ),
         pytest.param("gate: {max_errors: -1}", "`gate.max_errors` is -1; it takes a whole number, 0 or", id="minus 1"),
         pytest.param("gate: {max_unscored: 0.5}", "`gate.max_unscored` is 0.5; it takes a whole", id="half a trial"),
         pytest.param("gate: {flags: no}", '`gate.flags` is "no"; it takes true or false.', id="an old truth value"),

@@ -16,6 +16,7 @@ from evalmark.values import (
     ToolCall,
     Trial,
     Turn,
+    Usage,
 )
 
 HOSTILE_TEXT = "\x1b]0;t\x07\x1b[2J\x9b31m[bold red]markup[/] :smile: \ud800\u202e\rover"
@@ -160,6 +161,26 @@ RUN = Run(
 )
 
 
+def two_thresholds():
+    """Two datasets with a metric of one name: the same score misses the threshold of one and reaches that of the other."""
+    score = Score(name="m", raw=0.5, value=0.5)
+    results = [
+        Result(
+            trial=Trial(case=Case(id=f"of {dataset}"), dataset=dataset),
+            output=Output(value="said"),
+            scores=(replace(score, passed=passed), Score(name="n", status="unscored")),
+        )
+        for dataset, passed in (("loose", True), ("strict", False))
+    ]
+    metrics = (
+        Metric(name="m", threshold=0.25, dataset="loose", judge="mild"),
+        Metric(name="m", threshold=0.75, dataset="strict", judge="harsh"),
+        Metric(name="n"),
+    )
+    infos = (DatasetInfo(name="loose"), DatasetInfo(name="strict"))
+    return Run(id="r", name="two", created="", datasets=infos, metrics=metrics, results=results)
+
+
 def everywhere(text):
     """A run that has a text in every place where one can be."""
     case = Case(
@@ -182,8 +203,13 @@ def everywhere(text):
     )
     other = Score(name=text + "2", status="unscored", reason=text, detail={"unscored": text})
     third = Score(name=text + "3", raw=text, value=0.2, detail={"order_consistent": False})
+    call = ToolCall(name=text, arguments={text: text}, result=text, error=text, id=text, started=text, seconds=0.1)
     answered = Output(
-        value=text, contexts=(text,), tool_calls=(ToolCall(name=text, result=text),), metadata={text: text}
+        value=text,
+        contexts=(text,),
+        metadata={text: text},
+        transcript=(Turn(role=text, content=text), call, Turn(role=text, content={text: text})),
+        usage=Usage(input_tokens=3),
     )
     trial = Trial(case=case, dataset=text, target=text)
     results = (

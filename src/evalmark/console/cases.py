@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evalmark import wording
 from evalmark.stats import Summary
-from evalmark.values import Metric, Result, Run, Score
+from evalmark.values import Metric, Result, Run, Score, metrics_for
 from evalmark.wording import clean, cut, one_line, shown
 
 from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
@@ -27,8 +27,9 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
     for label, value in rows:
         if value is not None:
             table.add_row(label, Text(cut(shown(value), look.width * _LINES)))
+    metrics = metrics_for(run.metrics if run else (), result.trial.dataset)
     for score in result.scores:
-        _add_score(table, score, wording.metrics_of(run), None)
+        _add_score(table, score, metrics, None)
     return drawn([_named(result, run), Padding(table, (0, 0, 0, 2))], look)
 
 
@@ -39,7 +40,6 @@ def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
     shown_results = worst[: look.worst]
     if not shown_results:
         return []
-    metrics = wording.metrics_of(run)
     parts: list[RenderableType] = [Text(""), Text("worst cases", style="bold")]
     room = look.width - 27
     for result in shown_results:
@@ -49,6 +49,7 @@ def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
             table.add_row("answered", Text(one_line(result.output.value, room)))
         else:
             table.add_row("error", Text(one_line(result.output.error, 2 * room), style=COLORS["error"]))
+        metrics = metrics_for(run.metrics, result.trial.dataset)
         for score in wording.telling(result):
             _add_score(table, score, metrics, room)
         parts += [_named(result, run), Padding(table, (0, 0, 0, 2))]

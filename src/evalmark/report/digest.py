@@ -1,12 +1,12 @@
 """A run as Markdown, for a pull request comment or a CI step summary."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from evalmark import wording
 from evalmark.stats import Group, Summary, figures_and_verdict
-from evalmark.values import Metric, Result, Run, count
+from evalmark.values import Result, Run, count, metrics_for
 from evalmark.wording import cut, one_line, shown, spent_lines
 
 from .options import PLAIN, Options
@@ -31,9 +31,8 @@ def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLA
     yield from _listed("### Judges compared", lines)
     if summary.worst:
         yield "### Worst cases\n\n"
-    metrics = wording.metrics_of(run)
     for result in summary.worst:
-        yield from _case(result, metrics, run)
+        yield from _case(result, run)
     yield from _listed("### Model calls", spent_lines(run) if options.times else [])
     yield from (f"> {_safe(note)}\n\n" for note in run.notes)
     yield f"<sub>{' · '.join(_facts(run, summary, options))}</sub>\n"
@@ -86,7 +85,7 @@ def _listed(heading: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield "\n"
 
 
-def _case(result: Result, metrics: Mapping[str, Metric], run: Run) -> Iterator[str]:
+def _case(result: Result, run: Run) -> Iterator[str]:
     case, output = result.trial.case, result.output
     asked = wording.quoted(case.input) if case.has_made_id else ""
     yield f"<details><summary>{_html(wording.name_of(result, run) + asked)} ({result.verdict})</summary>\n\n"
@@ -94,6 +93,7 @@ def _case(result: Result, metrics: Mapping[str, Metric], run: Run) -> Iterator[s
     for label, value in rows:
         if value is not None:
             yield f"{label}\n<pre>{_html(cut(shown(value), _LONGEST))}</pre>\n\n"
+    metrics = metrics_for(run.metrics, result.trial.dataset)
     for score in wording.telling(result):
         said = [_safe(text) for text in (wording.standing(score, metrics), cut(score.reason, _LONGEST)) if text]
         yield f"- {_safe(score.name)}: {'; '.join(said)}\n"

@@ -1,4 +1,4 @@
-"""A run as JSON, whole or a line a result: version 2 of the format, described by the files in `schemas`."""
+"""A run as JSON, whole or a line a result: version 3 of the format, described by the files in `schemas`."""
 
 import json
 import math
@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalmark.stats import Agreement, GateVerdict, Interval, MetricSummary, Share, Summary, Tally, figures_and_verdict
-from evalmark.values import Case, Output, Result, Run, Score, plain
+from evalmark.values import Case, Output, Result, Run, Score, ToolCall, Turn, plain
 
 from .options import PLAIN, Options
 
-FORMAT = {"format": "evalmark-run", "version": 2}
+FORMAT = {"format": "evalmark-run", "version": 3}
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
 
 
@@ -98,9 +98,27 @@ def _case(case: Case) -> dict[str, Any]:
 
 def _output(output: Output, options: Options) -> dict[str, Any]:
     times = {"seconds": finite(output.seconds)} if options.times else {}
-    more = {"tool_calls": plain(output.tool_calls), "metadata": plain(output.metadata)}
+    more = {
+        "tool_calls": [_tool_call(call, options) for call in output.tool_calls],
+        "transcript": [_event(event, options) for event in output.transcript],
+        "usage": plain(output.usage) if options.times else None,
+        "metadata": plain(output.metadata),
+    }
     found = {"value": plain(output.value), "error": output.error, "contexts": plain(output.contexts)}
     return found | times | _present(more)
+
+
+def _event(event: Turn | ToolCall, options: Options) -> dict[str, Any]:
+    """One event of a transcript, by its kind."""
+    if isinstance(event, ToolCall):
+        return {"kind": "tool call"} | _tool_call(event, options)
+    return {"kind": "turn", "role": event.role, "content": plain(event.content)}
+
+
+def _tool_call(call: ToolCall, options: Options) -> dict[str, Any]:
+    found = {"name": call.name, "arguments": plain(call.arguments), "result": plain(call.result), "error": call.error}
+    times = {"started": call.started, "seconds": finite(call.seconds)} if options.times else {}
+    return found | _present({"id": call.id} | times)
 
 
 def _score(score: Score) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from evalmark import wording
 from evalmark.stats import GateVerdict, Summary, figures_and_verdict
-from evalmark.values import Metric, Result, Run
+from evalmark.values import Metric, Result, Run, metrics_for
 from evalmark.wording import clean, cut, one_line, shown, spent_lines
 
 from .document import finite
@@ -44,7 +44,7 @@ def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, 
     if options.times and len(run.created) >= len("2026-11-21T10:15:00"):
         attributes["timestamp"] = run.created[:19]
     yield f"  <testsuite{_attributes(attributes)}>\n"
-    metrics = wording.metrics_of(run)
+    metrics = metrics_for(run.metrics, dataset)
     for result in results:
         yield _case(result, metrics, options)
     yield "  </testsuite>\n"

@@ -10,7 +10,7 @@ from itertools import islice
 
 from evalmark import wording
 from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Summary, figures_and_verdict
-from evalmark.values import Metric, Result, Run, Score, count
+from evalmark.values import Metric, Result, Run, Score, count, metrics_for
 from evalmark.wording import clean, one_line, shown, spent_lines
 
 from .options import PLAIN, Options
@@ -159,7 +159,7 @@ def _spread(metric: MetricSummary) -> str:
 
 
 def _case(result: Result, run: Run, options: Options, *, unfold: bool = False) -> str:
-    metrics = wording.metrics_of(run)
+    metrics = metrics_for(run.metrics, result.trial.dataset)
     trial, output, verdict = result.trial, result.output, result.verdict
     deciding = " · ".join(f"{one_line(s.name, 40)} {wording.standing(s, metrics)}" for s in wording.telling(result))
     asked = one_line(trial.case.input, 160)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from evalmark.stats import Summary, figures_and_verdict
-from evalmark.values import Result, Run, Score
+from evalmark.values import Result, Run, Score, metrics_for
 from evalmark.wording import shown
 
 from .document import finite
@@ -30,11 +30,10 @@ def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -
     summary, _ = figures_and_verdict(run, summary)
     names = list(summary.metric_names)
     columns = [name for name in COLUMNS if options.times or name != "seconds"]
-    judges = {
-        metric.name: metric.judge for metric in run.metrics if metric.judge and metric.name in summary.metric_names
-    }
+    judged = dict.fromkeys(metric.name for metric in run.metrics if metric.judge)
+    judged_names = [name for name in judged if name in summary.metric_names]
     header = [*columns, *(f"{name} {part}" for name in names for part in PARTS), *LAST]
-    header += [f"{name} judge" for name in judges]
+    header += [f"{name} judge" for name in judged_names]
     yield _row(header, options)
     for result in run.results:
         cells = _trial(result)
@@ -43,7 +42,8 @@ def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -
         for name in names:
             found += _score(scores.get(name))
         found.append(result.trial.mode)
-        found += [judge if name in scores else None for name, judge in judges.items()]
+        metrics = metrics_for(run.metrics, result.trial.dataset)
+        found += [metrics[name].judge or None if name in scores and name in metrics else None for name in judged_names]
         yield _row(found, options)
 
 

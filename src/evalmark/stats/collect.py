@@ -9,7 +9,7 @@ from itertools import chain, compress, groupby
 from operator import itemgetter
 from statistics import median
 
-from evalmark.values import Metric, Mode, Result, Run
+from evalmark.values import Metric, Mode, Result, Run, metrics_for
 
 from .intervals import LEVEL
 from .means import share
@@ -38,7 +38,6 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
         last.add(result)
         for panel in judged:
             panel.add(result.scores, _case(group.dataset, trial.position))
-    order = {metric.name: metric for metric in run.metrics}
     return Summary(
         status=run.status,
         missing=_not_run(run, groups),
@@ -49,7 +48,7 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
                 target=target,
                 mode=mode,
                 tally=_tally([trials], level),
-                metrics=tuple(_metrics(trials, order, level)),
+                metrics=tuple(_metrics(trials, metrics_for(run.metrics, dataset), level)),
             )
             for (dataset, target, mode), trials in groups.items()
         ),

@@ -1,7 +1,7 @@
 """The verdict on a run: pass, fail or cannot tell."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
@@ -9,7 +9,8 @@ from typing import Literal
 from evalmark.values import Gate, Run, count
 
 from .collect import summarise
-from .summary import MetricSummary, Summary, Tally
+from .scores import scale_ends
+from .summary import Group, MetricSummary, Summary, Tally
 
 Outcome = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
@@ -53,7 +54,7 @@ def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
     What is missing within `max_errors` and `max_unscored` is left out of every rate and mean.
     """
     gate = gate or Gate()
-    means = [*_means(summary, gate)]
+    means = [*_means(summary, gate), *_every_mean(summary, gate)]
     trials = [f for f in _trials(summary, gate) if not means or f.reason != NOTHING_GATED]
     findings = [*_nothing(summary), *trials, *means, *_gaps(summary, gate)]
     for outcome in ("fail", "cannot tell", "pass"):
@@ -133,7 +134,49 @@ def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
             yield _mean(f"{name}{where}{over}", needed, parts, summary.missing)
 
 
-def _mean(name: str, needed: float, parts: list[MetricSummary], not_run: int | None) -> _Finding:
+def _every_mean(summary: Summary, gate: Gate) -> Iterable[_Finding]:
+    """The least mean holds for each metric of each group by itself, so that no good one makes up for a bad one."""
+    needed = gate.min_score
+    if needed is None or not summary.groups:
+        return
+    held = [(group, metric) for group in summary.groups for metric in group.metrics if _is_held(metric)]
+    if not held:
+        yield _Finding("cannot tell", f"A mean of {needed:g} is asked for, but no metric has one.")
+    for group, metric in held:
+        name = metric.name + _where(group, summary)
+        if metric.scale == "raw":
+            yield _Finding(
+                "cannot tell", f"{name} has numbers outside 0 to 1, so no mean of {needed:g} can be asked for."
+            )
+        else:
+            yield _mean(name, needed, [metric], summary.missing)
+    for group in summary.groups:
+        if not group.metrics:
+            yield _Finding(
+                "cannot tell", f"A mean of {needed:g} is asked for, but there is no score{_where(group, summary)}."
+            )
+
+
+def _is_held(metric: MetricSummary) -> bool:
+    """Whether a metric should have a mean from 0 to 1 that is better when higher.
+
+    Left out are labels, numbers in a unit without ends (edits, characters), and what was skipped throughout.
+    """
+    if metric.direction == "lower" or not metric.scored + metric.missing:
+        return False
+    labels = metric.scored > 0 and metric.scale is None
+    own_unit = metric.scale == "raw" and metric.unit != "raw" and scale_ends(metric.unit) is None
+    return not labels and not own_unit
+
+
+def _where(group: Group, summary: Summary) -> str:
+    """Which of several datasets and targets is meant; nothing where there is one of each."""
+    datasets, targets = ({getattr(other, of) for other in summary.groups} for of in ("dataset", "target"))
+    parts = [f" in {group.dataset}" if len(datasets) > 1 else "", f" on {group.target}" if len(targets) > 1 else ""]
+    return "".join(parts) + (", turn by turn" if group.mode == "conversation" else "")
+
+
+def _mean(name: str, needed: float, parts: Sequence[MetricSummary], not_run: int | None) -> _Finding:
     scored = [(m, m.mean) for m in parts if m.mean is not None]
     n = sum(m.n for m, _ in scored)
     if not n:

@@ -116,7 +116,7 @@ class Panel:
 def panels(metrics: Iterable[Metric]) -> tuple[Panel, ...]:
     """A panel for each metric that several judges share."""
     found: dict[str, list[Metric]] = {}
-    for metric in metrics:
+    for metric in {metric.name: metric for metric in metrics}.values():  # datasets may have metrics of one name
         if metric.base:
             found.setdefault(metric.base, []).append(metric)
     return tuple(Panel(several) for several in found.values() if len(several) > 1)

@@ -202,9 +202,10 @@ class _Reading:
 
 
 def _gate(said: Mapping[str, Any]) -> Gate:
-    rate = said.get("min_pass_rate")
+    rate, score = said.get("min_pass_rate"), said.get("min_score")
     return Gate(
         min_pass_rate=None if rate is None else float(rate),
+        min_score=None if score is None else float(score),
         max_unscored=int(said.get("max_unscored", 0)),
         max_errors=int(said.get("max_errors", 0)),
         thresholds={name: float(limit) for name, limit in (said.get("thresholds") or {}).items()},

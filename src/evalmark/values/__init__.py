@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token
     from .case import Case, Example, Output, ToolCall, Turn
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
-    from .run import DatasetInfo, Gate, Metric, Run, RunStatus
+    from .run import DatasetInfo, Gate, Metric, Run, RunStatus, metrics_for
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
     from .tool import ToolRecording, tool_key
     from .usage import Usage
@@ -47,6 +47,7 @@ __all__ = [
     "canonical",
     "count",
     "fingerprint",
+    "metrics_for",
     "plain",
     "tool_key",
 ]
@@ -86,6 +87,7 @@ __getattr__ = deferred(
         "canonical": "plain_data",
         "count": "words",
         "fingerprint": "plain_data",
+        "metrics_for": "run",
         "plain": "plain_data",
         "tool_key": "tool",
     },

@@ -1,6 +1,6 @@
 """Everything one evaluation found, and the rule that judges it."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -45,6 +45,18 @@ class Metric:
     """What the metric is called without its judge, where several judges share one; else empty."""
     dataset: str = ""
     """The only dataset that is held to it, where another one has a metric of this name too; else empty."""
+
+
+def metrics_for(metrics: Iterable[Metric], dataset: str) -> dict[str, Metric]:
+    """The metrics that a dataset is held to, by name, in their order: its own before those of all datasets.
+
+    >>> strict = Metric(name="exact", threshold=1.0, dataset="capitals")
+    >>> [metrics_for([Metric(name="exact"), strict], name)["exact"].threshold for name in ("capitals", "rivers")]
+    [1.0, None]
+    """
+    held = [metric for metric in metrics if metric.dataset in ("", dataset)]
+    own = {metric.name: metric for metric in held if metric.dataset}
+    return {metric.name: own.get(metric.name, metric) for metric in held}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

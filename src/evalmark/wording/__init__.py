@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .judged import agreement_lines, all_remarks, remarks, worst_rows
     from .spending import money, spent_lines
     from .titles import facts, methods, name_of, once, origin, quoted, title
-    from .verdicts import endings, metrics_of, outcome, standing, telling, unsupported, verdict_of
+    from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of
 
 __all__ = [
     "ASCII_BLOCKS",
@@ -48,7 +48,6 @@ __all__ = [
     "figure",
     "interval",
     "methods",
-    "metrics_of",
     "money",
     "name_of",
     "on_scale",
@@ -94,7 +93,6 @@ __getattr__ = deferred(
         "figure": "figures",
         "interval": "figures",
         "methods": "titles",
-        "metrics_of": "verdicts",
         "money": "spending",
         "name_of": "titles",
         "on_scale": "figures",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evalmark.stats import GateVerdict, Group, scale_ends
-from evalmark.values import Metric, Result, Run, Score, count
+from evalmark.values import Metric, Result, Score, count
 
 from .cleaning import one_line
 from .figures import figure, on_scale, percent, placed, share_interval
@@ -85,11 +85,6 @@ def _is_placed(raw: float, value: float | None, unit: str) -> bool:
     if ends is None or value is None or ends == (0, 1) or not abs(raw) < 1e15:
         return False
     return abs(ends[0] + value * (ends[1] - ends[0]) - raw) <= 1e-6 * (ends[1] - ends[0])
-
-
-def metrics_of(run: Run | None) -> dict[str, Metric]:
-    """The metrics of a run by their names."""
-    return {metric.name: metric for metric in run.metrics} if run else {}
 
 
 def unsupported(score: Score) -> dict[str, str]:
