@@ -11,8 +11,9 @@ import pytest
 from evalmark.database.opening import reading, writing
 from evalmark.database.schema import STEPS, version
 from evalmark.errors import StoreError
+from evalmark.journal import ToolCalls
 from evalmark.store import open_store
-from evalmark.values import Case, DatasetInfo, Example, Output, Result, Run, Score, Trial
+from evalmark.values import Case, DatasetInfo, Example, Output, Result, Run, Score, Trial, tool_key
 
 from . import sample
 from .conftest import go_on, record
@@ -107,7 +108,22 @@ VERSION_2 = [
     VERSION_1[9],
     "pragma user_version = 2",
 ]
-RELEASED = {1: VERSION_1, 2: VERSION_2}
+VERSION_3 = [
+    *VERSION_2[:-1],
+    """
+    create table tool_call (
+        number integer primary key, key text not null unique, run integer, tool any not null, version any not null,
+        created any not null, altered integer not null, arguments text not null, input text not null,
+        result text not null, checksum integer not null
+    ) strict
+    """,
+    """
+    insert into tool_call values (1, 'tool-907acdc9784f0f0c850b090c3ea7c6c6', 1, 'search', '1',
+    '2026-11-21T14:32:06.500+00:00', 0, '{"query":"squares"}', '"What is 1 times 1?"', '["1 x 1 = 1"]', 1924302356)
+    """,
+    "pragma user_version = 3",
+]
+RELEASED = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3}
 
 CASE = Case(
     id="case-01",
@@ -125,7 +141,7 @@ RESULT = Result(
     scores=(Score(name="equals", raw=True, value=1.0, passed=True),),
 )
 CONVERSED = replace(RESULT, trial=replace(RESULT.trial, mode="conversation"))
-RESULTS = {1: [RESULT], 2: [CONVERSED, RESULT]}
+RESULTS = {1: [RESULT], 2: [CONVERSED, RESULT], 3: [CONVERSED, RESULT]}
 KEY = "40de4d525df298a67029cd5600cc7650-0-0"
 
 
@@ -165,12 +181,12 @@ def test_a_run_of_an_earlier_release_is_resumed_without_computing_anything_again
 def test_what_runs_of_earlier_releases_did_not_know_has_its_usual_value(released, release):
     with open_store(released) as store:
         run = store.run("last")
-        assert [(metric.judge, metric.base) for metric in run.metrics] == [("openai/x", "fact")] * (release - 1)
+        assert [(metric.judge, metric.base) for metric in run.metrics] == [("openai/x", "fact")] * (release > 1)
         assert run.spending == store.spending(run.id)
-        assert [result.trial.mode for result in run.results] == ["conversation", "single"][2 - release :]
+        assert [result.trial.mode for result in run.results] == ["conversation", "single"][release == 1 :]
 
 
-@pytest.mark.parametrize("release", [2], indirect=True)
+@pytest.mark.parametrize("release", [2, 3], indirect=True)
 def test_the_calls_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
         found = asyncio.run(store.journal().find(KEY))
@@ -178,6 +194,16 @@ def test_the_calls_of_an_earlier_release_are_found(released):
         assert found.request.key("openai x") == KEY
         assert store.call("k2").error == "answered 500"
         assert store.interrupted_calls("20261121-143205-aaaa") == 1
+
+
+@pytest.mark.parametrize("release", [3], indirect=True)
+def test_the_calls_of_tools_of_an_earlier_release_are_found(released):
+    key = tool_key("search", "1", {"query": "squares"}, "What is 1 times 1?")
+    with open_store(released) as store:
+        assert store.tool_journal().find(key).result == ["1 x 1 = 1"]
+        assert store.recorded_tools() == [
+            ToolCalls(tool="search", version="1", calls=1, newest="2026-11-21T14:32:06.500+00:00")
+        ]
 
 
 def test_new_stores_and_migrated_ones_have_the_same_tables(released, tmp_path):

@@ -223,6 +223,16 @@ REPLY: Spec = {
     "key": _TEXT,
     "replayed": _TRUTH._replace(skip=False),
 }
+TOOL_RECORDING: Spec = {
+    "key": _NAME,
+    "tool": _NAME,
+    "version": _TEXT,
+    "created": _TEXT,
+    "altered": _TRUTH._replace(skip=False),
+    "arguments": _CONTENT,
+    "input": _CONTENT,
+    "result": _CONTENT,
+}
 CALL: Spec = {
     "key": _NAME,
     "model": _NAME,

@@ -1,7 +1,8 @@
-"""Recordings as a file that a team keeps beside its suites: one call a line, in the order of their keys."""
+"""Recordings as a file that a team keeps beside its suites: one call of a model or a tool a line, by their keys."""
 
 import contextlib
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,15 +13,22 @@ from apsw import Connection
 
 from evalmark.database.fields import filled, read, to_json
 from evalmark.database.schema import transaction
-from evalmark.database.stored import CALL
+from evalmark.database.stored import CALL, TOOL_RECORDING
 from evalmark.documents import MAX_ROW, PlacedError, numbered_lines, parse_json, text_chunks
-from evalmark.errors import StoreError
-from evalmark.values import Call, Reply
+from evalmark.errors import StoreError, ToolError
+from evalmark.values import Call, Reply, ToolRecording
 
 from .rows import CallRow, encode_call
+from .tool_keeping import put
+from .tool_rows import ToolRow, encode_tool
 
 FORMAT = "evalmark-calls"
 VERSION = 1
+_CHANGED = (
+    "the key does not belong to what the line says was asked, so the line was changed; take it out, or export the file "
+    "again."
+)
+_TOOL_KEY = re.compile(r"tool-[0-9a-f]{32}")
 _MOST_COST = 1_000_000
 """US dollars; what says that it cost more would make every sum it is part of worthless."""
 PUBLIC_HEADERS = frozenset({"apim-request-id", "date", "request-id", "x-request-id"})
@@ -35,11 +43,14 @@ class Imported(NamedTuple):
     """Calls that were recorded before, and stay as they were."""
 
 
-def _lines(calls: Iterable[Call]) -> Iterator[str]:
+def _lines(calls: Iterable[Call | ToolRecording]) -> Iterator[str]:
     """The file's lines; `calls` come in the order of their keys, so that two exports differ where the calls do."""
     yield _line({"format": FORMAT, "version": VERSION})
     for call in calls:
-        yield _line(filled(replace(call, reply=call.reply and _public(call.reply)), CALL))
+        if isinstance(call, ToolRecording):
+            yield _line(filled(call, TOOL_RECORDING))
+        else:
+            yield _line(filled(replace(call, reply=call.reply and _public(call.reply)), CALL))
 
 
 def _line(data: dict[str, Any]) -> str:
@@ -52,7 +63,7 @@ def _public(reply: Reply) -> Reply:
     return replace(reply, attempts=(), headers=headers, key="", replayed=False)
 
 
-def write_calls(path: Path, calls: Iterable[Call]) -> int:
+def write_calls(path: Path, calls: Iterable[Call | ToolRecording]) -> int:
     """Write a file of calls by way of a neighbour that takes its place once it is on the disk; gives how many.
 
     Raises:
@@ -106,7 +117,7 @@ def _refuse_other(path: Path) -> None:
     raise StoreError(f"{path}: something else than recorded calls stands there and stays; name another file.")
 
 
-def read_calls(path: Path) -> list[CallRow]:
+def read_calls(path: Path) -> list[CallRow | ToolRow]:
     """The calls of a file, each checked: its form, and that its key is that of what it says was asked.
 
     Raises:
@@ -114,7 +125,7 @@ def read_calls(path: Path) -> list[CallRow]:
     """
     found = numbered_lines(text_chunks(path))
     _check_first(path, *next(found, (1, "")))
-    rows: list[CallRow] = []
+    rows: list[CallRow | ToolRow] = []
     seen: dict[str, int] = {}
     for number, line in found:
         place = f"{path}:{number}"
@@ -146,12 +157,14 @@ def _check_first(path: Path, number: int, line: str) -> None:
         raise PlacedError(place, f"the first line is not that of version {VERSION}; export the file again.")
 
 
-def _call(line: str, path: Path, number: int) -> tuple[str, CallRow]:
+def _call(line: str, path: Path, number: int) -> tuple[str, CallRow | ToolRow]:
     """The call in one line, with its key."""
     place = f"{path}:{number}"
     if len(line) > MAX_ROW:
         raise PlacedError(place, f"the line is longer than {MAX_ROW >> 20} MiB.")
     data = parse_json(line, str(path), number)
+    if isinstance(data, dict) and "tool" in data:
+        return _tool_call(data, place)
     try:
         call: Call = read(Call, CALL, data)
         row = encode_call(replace(call, reply=call.reply and _public(call.reply)))
@@ -163,20 +176,33 @@ def _call(line: str, path: Path, number: int) -> tuple[str, CallRow]:
     if not call.can_be_replayed:
         raise PlacedError(place, "holds no reply that may be replayed; only such calls are imported.")
     if call.request.key(call.identity, call.repeat, call.use) != call.key:
-        raise PlacedError(
-            place,
-            "the key does not belong to what the line says was asked, so the line was changed; take it out, or export "
-            "the file again.",
-        )
+        raise PlacedError(place, _CHANGED)
     return call.key, row
 
 
-def add(db: Connection, rows: Sequence[CallRow]) -> Imported:
+def _tool_call(data: dict[str, Any], place: str) -> tuple[str, ToolRow]:
+    """The call of a tool in one line, with its key."""
+    try:
+        recording: ToolRecording = read(ToolRecording, TOOL_RECORDING, data)
+        row = encode_tool(recording)
+    except (ValueError, TypeError, ToolError) as fault:
+        raise PlacedError(place, f"is no recorded call of a tool: {fault}.") from None
+    if recording.own_key != recording.key and not recording.altered:
+        raise PlacedError(place, _CHANGED)
+    if not _TOOL_KEY.fullmatch(recording.key):
+        raise PlacedError(place, f"the key {recording.key!r} is none of a tool; export the file again.")
+    return recording.key, row
+
+
+def add(db: Connection, rows: Sequence[CallRow | ToolRow]) -> Imported:
     """Add calls, all or none; one that is recorded and may be replayed stays as it is."""
     columns = ", ".join(CallRow._fields)
     added = 0
     with transaction(db):
         for row in rows:
+            if isinstance(row, ToolRow):
+                added += put(db, None, row) is row
+                continue
             db.execute(
                 f"insert into call ({columns}) values ({', '.join('?' * len(row))}) on conflict (key) do update set "  # noqa: S608  columns
                 f"run = null, {', '.join(f'{name} = excluded.{name}' for name in row._fields if name != 'key')} "

@@ -4,7 +4,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from apsw import Connection
 
@@ -80,23 +80,42 @@ def _spent(
     return spent
 
 
-class Finder:
-    """Looks calls up on a connection of its own, straight from the caller's thread: a thread hop would cost more."""
+class Lookups:
+    """Looks rows up on a connection of its own, straight from the caller's thread: a thread hop would cost more."""
 
-    def __init__(
-        self, path: Path, usable: Callable[[], None], connect: Callable[[], Connection], notes: Callable[[str], None]
-    ) -> None:
-        self._path, self._usable, self._connect, self._notes = path, usable, connect, notes
+    def __init__(self, path: Path, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
+        self._path, self._usable, self._connect = path, usable, connect
         self._lock = threading.Lock()
         self._db: Connection | None = None
 
-    def __call__(self, key: str) -> Call | None:
-        """The call with a key whose reply may stand for the truth; of one that is damaged, only a note is given."""
+    def __call__(self, query: str, key: str) -> tuple[Any, ...] | None:
+        """The one row that a query finds for a key; None when there is none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
         self._usable()
         with explained(self._path), self._lock:
             if self._db is None:
                 self._db = self._connect()
-            row = self._db.execute(_FIND, (sql_text(key),)).fetchone()
+            row: tuple[Any, ...] | None = self._db.execute(query, (sql_text(key),)).fetchone()
+        return row
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._db is not None:
+            self._db.close()
+
+
+class Finder:
+    """Looks calls up."""
+
+    def __init__(self, path: Path, lookups: Lookups, notes: Callable[[str], None]) -> None:
+        self._path, self._lookups, self._notes = path, lookups, notes
+
+    def __call__(self, key: str) -> Call | None:
+        """The call with a key whose reply may stand for the truth; of one that is damaged, only a note is given."""
+        row = self._lookups(_FIND, key)
         if row is None:
             return None
         try:
@@ -104,11 +123,6 @@ class Finder:
         except (ValueError, TypeError) as error:
             self._notes(f"{self._path}: the recorded call {key} is damaged ({error}) and counts as not recorded.")
             return None
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._db is not None:
-            self._db.close()
 
 
 class CallJournal:

@@ -19,7 +19,7 @@ from evalmark.values import Call
 
 from .rows import COLUMNS, CallRow, decode_call
 
-_WORDS = 80
+LONGEST = 80
 """Characters of a request that a list shows."""
 _COMPARED = 1_000
 """Calls whose words are held against each other."""
@@ -53,6 +53,7 @@ class Recording:
 
     key: str
     model: str
+    """As the user named it; of a tool, that it is one."""
     created: str
     """ISO 8601 in UTC."""
     input_tokens: int | None
@@ -60,7 +61,8 @@ class Recording:
     cost: float | None
     """US dollars; None when it is not known."""
     words: str
-    """Of the message that was sent last, the first words of those lines that the fewest of the listed calls share."""
+    """Of the message that was sent last, the first words of those lines that the fewest of the listed calls share; of a
+    tool, the first of its arguments."""
     replayable: bool
     error: str | None = None
 
@@ -98,7 +100,7 @@ def _own_words(text: str, shared: Mapping[str, int]) -> str:
     lines = _lines(text)
     counts = [shared.get(_unmarked(line), 0) for line in lines]
     own = [line for line, number in zip(lines, counts, strict=True) if number == min(counts)]
-    return " ".join(own)[:_WORDS]
+    return " ".join(own)[:LONGEST]
 
 
 def _lines(text: str) -> list[str]:
@@ -184,14 +186,28 @@ def _decoded(row: CallRow, path: Path) -> Call:
 
 
 def clear(
-    db: Connection, *, model: str | None = None, older_than: datetime | None = None, failed_only: bool = False
+    db: Connection,
+    *,
+    model: str | None = None,
+    tool: str | None = None,
+    older_than: datetime | None = None,
+    failed_only: bool = False,
 ) -> int:
-    """Forget the calls that all conditions hold for; gives how many. One without a date is never too old."""
+    """Forget the calls that all conditions hold for; gives how many. One without a date is never too old.
+
+    No call of a tool has failed, and none is of a model.
+    """
     moment = None if older_than is None else older_than.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
     with transaction(db):
         db.execute(
             "delete from call where (?1 is null or model = ?1) and (?2 is null or (created <> '' and created < ?2)) "
-            "and (ok = 0 or not ?3)",
-            (None if model is None else sql_text(model), moment, failed_only),
+            "and (ok = 0 or not ?3) and ?4 is null",
+            (None if model is None else sql_text(model), moment, failed_only, tool),
         )
-        return db.changes()
+        gone = db.changes()
+        db.execute(
+            "delete from tool_call where (?1 is null or tool = ?1) and (?2 is null or (created <> '' and created < ?2)) "
+            "and not ?3",
+            (None if tool is None else sql_text(tool), moment, failed_only or model is not None),
+        )
+        return gone + db.changes()

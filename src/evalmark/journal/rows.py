@@ -34,6 +34,11 @@ class CallRow(NamedTuple):
     checksum: int = 0
     """Of all other columns."""
 
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return len(self.request) + len(self.reply or "")
+
 
 COLUMNS = ", ".join(CallRow._fields)
 

@@ -75,3 +75,4 @@ def forget(db: Connection, run: int) -> None:
     """Forget what a run has spent; its calls stay as recordings."""
     db.execute("delete from spent where run = ?", (run,))
     db.execute("update call set run = null where run = ?", (run,))
+    db.execute("update tool_call set run = null where run = ?", (run,))

@@ -36,6 +36,8 @@ class Health:
     vectors: int = 0
     calls: int = 0
     """Recorded calls of chat models."""
+    tool_calls: int = 0
+    """Recorded calls of tools."""
 
     @property
     def sound(self) -> bool:
@@ -68,6 +70,7 @@ def _examined(path: Path, db: Connection, version: str) -> Health:
         results=db.execute("select count(*) from result where pass > 0").get,
         vectors=db.execute("select count(*) from vector").get,
         calls=db.execute("select count(*) from call").get,
+        tool_calls=db.execute("select count(*) from tool_call").get,
     )
 
 

@@ -18,6 +18,8 @@ from evalmark.database.opening import writing
 from evalmark.database.schema import transaction
 from evalmark.errors import StoreError
 from evalmark.journal.rows import COLUMNS, CallRow, decode_call, encode_call
+from evalmark.journal.tool_keeping import put
+from evalmark.journal.tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 from evalmark.values import Run
 
 from .rows import Row, decode_result, decode_run, encode_result, encode_run
@@ -30,7 +32,7 @@ class Salvaged:
     runs: int
     results: int
     calls: int
-    """Recorded calls of chat models."""
+    """Recorded calls of chat models and of tools."""
     lost: int
     """Rows that are there and cannot be read; what the damage hides completely is not counted."""
 
@@ -56,6 +58,7 @@ def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvage
             rescue.runs()
             rescue.results()
             rescue.calls()
+            rescue.tool_calls()
     return Salvaged(runs=len(rescue.known), results=rescue.saved, calls=rescue.recorded, lost=rescue.lost)
 
 
@@ -104,6 +107,19 @@ class _Rescue:
                 continue
             self.db.execute(_INSERT_CALL, (run if isinstance(run, int) else None, *row))
             self.recorded += self.db.changes()
+
+    def tool_calls(self) -> None:
+        """Every recorded call of a tool, where the store is of a version that has some."""
+        if not self._has("tool_call", "key"):
+            return
+        for _, run, *columns in self._rows("tool_call", f"run, {TOOL_COLUMNS}"):
+            try:
+                row = ToolRow._make(columns)
+                decode_tool(row)
+            except (ValueError, TypeError):
+                self.lost += 1
+                continue
+            self.recorded += put(self.db, run if isinstance(run, int) else None, row) is row
 
     def _has(self, table: str, column: str) -> bool:
         """Whether a table of the damaged store has a column; older versions have fewer."""
@@ -155,6 +171,10 @@ _NUMBERS = {
     "call": (
         "select number from call not indexed order by number",
         "select number from call not indexed order by number desc",
+    ),
+    "tool_call": (
+        "select number from tool_call not indexed order by number",
+        "select number from tool_call not indexed order by number desc",
     ),
 }
 _INSERT_RESULT = f"""

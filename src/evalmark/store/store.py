@@ -25,17 +25,21 @@ from evalmark.journal import (
     Finder,
     Imported,
     Log,
+    Lookups,
     ModelCalls,
     Pass,
     Recording,
+    ToolCalls,
+    ToolKeeper,
     exchange,
     recordings,
     sent,
     spending,
+    tool_recordings,
 )
 from evalmark.journal.keeping import Entry, save
-from evalmark.roles import Journal, Recorded, Sink
-from evalmark.values import Call, Run, Spending, count
+from evalmark.roles import Journal, Recorded, Sink, ToolJournal
+from evalmark.values import Call, Run, Spending, ToolRecording, count
 
 from . import vectors, writing
 from .health import Health, examine
@@ -82,7 +86,8 @@ class Store:
         self._vectors: Connection | None = None
         self._held: dict[str, Held] = {}
         self._log = Log(self._writer.submit, self._save_calls)
-        self._finder = Finder(path, self._usable, partial(reading, path, notes), notes)
+        self._lookups = Lookups(path, self._usable, partial(reading, path, notes))
+        self._finder = Finder(path, self._lookups, notes)
         self._closed = False
 
     # Writing a run.
@@ -198,7 +203,7 @@ class Store:
             copy(self.path, target)
             sent.copy_notes(self.path, target)
 
-    # Calls of chat models.
+    # Calls of chat models and of tools.
 
     def journal(self, run_id: str | None = None) -> Journal:
         """The journal of a run that is written here, or one for calls outside of runs.
@@ -208,6 +213,11 @@ class Store:
         """
         of = None if run_id is None else self._holding(run_id).sent
         return CallJournal(self._finder, self._writable, self._log, of)
+
+    def tool_journal(self, run_id: str | None = None) -> ToolJournal:
+        """Where the calls of tools are kept, for a run that is written here or outside of runs; for any thread."""
+        number = None if run_id is None else self._holding(run_id).writing.number
+        return ToolKeeper(self.path, self._lookups, self._write, number)
 
     def interrupted_calls(self, run_id: str) -> int:
         """Requests that were under way when a run broke off, and that nobody knows the reply of.
@@ -232,26 +242,37 @@ class Store:
         """How much is recorded of each model."""
         return self._read(recordings.by_model)
 
-    def calls(self, match: str = "", limit: int | None = None) -> list[Recording]:
-        """The recorded calls, the newest first.
+    def recorded_tools(self) -> list[ToolCalls]:
+        """How much is recorded of each tool."""
+        return self._read(tool_recordings.by_tool)
 
-        With `match`, those whose model has this text in its name, whose key starts with it, or that asked for it.
-        """
-        return self._read(lambda db: recordings.listed(db, match, limit))
+    def calls(self, match: str = "", limit: int | None = None) -> list[Recording]:
+        """The recorded calls, newest first; with `match`, this is in the name or what was asked, or starts the key."""
+        return self._read(lambda db: tool_recordings.listed(db, match, limit))
 
     def call(self, key: str) -> Call | None:
         """The call with a key, also one that cannot be replayed."""
         return self._read(lambda db: recordings.call_of(db, self.path, key))
 
+    def tool_call(self, key: str) -> ToolRecording | None:
+        """The call of a tool with a key."""
+        return self._read(lambda db: tool_recordings.tool_call_of(db, self.path, key))
+
     def clear_calls(
-        self, model: str | None = None, older_than: datetime | None = None, *, failed_only: bool = False
+        self,
+        model: str | None = None,
+        older_than: datetime | None = None,
+        *,
+        failed_only: bool = False,
+        tool: str | None = None,
     ) -> int:
         """Forget recorded calls: all, or those that every condition holds for. Gives how many."""
-        return self._write(
-            lambda db: recordings.clear(db, model=model, older_than=older_than, failed_only=failed_only), "the change"
-        )
+        forget = partial(recordings.clear, model=model, older_than=older_than, failed_only=failed_only, tool=tool)
+        return self._write(forget, "the change")
 
-    def export_calls(self, path: str | os.PathLike[str], run: str | None = None, model: str | None = None) -> int:
+    def export_calls(
+        self, path: str | os.PathLike[str], run: str | None = None, model: str | None = None, tool: str | None = None
+    ) -> int:
         """Write recordings to a file that a team can share, one call a line; gives how many.
 
         Only replies that may be replayed, without headers and failed attempts; of a `run`, those
@@ -265,7 +286,8 @@ class Store:
         def export(db: Connection) -> int:
             number = None if run is None else find_number(db, self.path, run)
             used = set() if number is None else {key for r in StoredResults(self.path, number) for key in r.calls}
-            return exchange.write_calls(Path(path), recordings.replayable(db, self.path, number, model, used))
+            wanted = tool_recordings.Wanted(run=number, model=model, tool=tool, used=used)
+            return exchange.write_calls(Path(path), tool_recordings.exported(db, self.path, wanted))
 
         return self._read(export)
 
@@ -276,8 +298,7 @@ class Store:
             DataError: a line may not be used: its form is wrong, or its key is not that of what was asked.
         """
         rows = exchange.read_calls(Path(path))
-        needed = sum(len(row.request) + len(row.reply or "") for row in rows)
-        return self._write(lambda db: exchange.add(db, rows), "the recordings", needed)
+        return self._write(lambda db: exchange.add(db, rows), "the recordings", sum(row.size for row in rows))
 
     # Vectors.
 
@@ -316,7 +337,7 @@ class Store:
             held.close()
         self._writer.shutdown()
         self._reader.shutdown()
-        self._finder.close()
+        self._lookups.close()
         for db in (self._vectors, self._db):
             if db is not None:
                 db.close()
@@ -343,7 +364,7 @@ class Store:
         """Save what the log has gathered, in the writer's thread."""
         db = self._db
         if db is not None:
-            needed = sum(300 + len(entry.row.request) + len(entry.row.reply or "") for entry in entries)
+            needed = sum(300 + entry.row.size for entry in entries)
             self._acting(db, lambda db: save(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
     async def _write_soon(self, act: Callable[[Connection], T], what: str, needed: int = 0) -> T:
