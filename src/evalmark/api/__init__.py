@@ -8,29 +8,37 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .book import Book, begin, grown_by
     from .conduct import Conduct, check_usable, execute
     from .doctor import examine, own_version
-    from .door import now
+    from .door import Loop, now
     from .evaluation import evaluate, evaluate_async
     from .files import save, write_whole
     from .forecast import foresee
     from .ledger import Ledger, Memory
     from .rag import RagJob, plan_rag
     from .rescoring import Rescore, plan_rescore
+    from .session import Seat, Session
     from .validation import validate
 
 __all__ = [
+    "Book",
     "Conduct",
     "Ledger",
+    "Loop",
     "Memory",
     "RagJob",
     "Rescore",
+    "Seat",
+    "Session",
+    "begin",
     "check_usable",
     "evaluate",
     "evaluate_async",
     "examine",
     "execute",
     "foresee",
+    "grown_by",
     "now",
     "own_version",
     "plan_rag",
@@ -43,6 +51,12 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "Book": "book",
+        "Loop": "door",
+        "Seat": "session",
+        "Session": "session",
+        "begin": "book",
+        "grown_by": "book",
         "Conduct": "conduct",
         "Ledger": "ledger",
         "Memory": "ledger",

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
 from evalmark.errors import ConfigError
 from evalmark.plans import Checked, Door, Models, Plan, check, refuse
-from evalmark.roles import Recorded
+from evalmark.roles import Recorded, ToolReplay
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
 from evalmark.targets import ModelTarget
@@ -77,19 +77,21 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     reading = Reading(plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said)
     jobs = _affordable(conduct.settings.jobs, said)
     limits = Limits(jobs=_hands(plan, jobs), timeout=plan.timeout or conduct.settings.timeout)
+    tools = ToolReplay(ledger.tool_journal(run.id), conduct.settings.replay)
     work = Work(
         trials=trials(reading),
         target=bound.target,
         scorers=bound.single,
         turn_scorers=bound.turns,
         sink=ledger.sink(run.id),
+        tools=tools,
     )
     outcome: Outcome | None = None
     try:
         outcome = await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
     finally:
         more = bound.embedder.notes() if bound.embedder is not None else ()
-        notes = (*said, *more, *door.meter.notes(), *_unmatched(reading), *_notes(outcome))
+        notes = (*said, *more, *door.meter.notes(), *tools.notes(), *_unmatched(reading), *_notes(outcome))
         try:
             ledger.finish(replace(_ended(run, outcome, reading.rows, notes), spending=_spent(door, ledger, run)))
         finally:  # last, since the SDK of a provider may break on it
@@ -183,7 +185,7 @@ def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
     run = Run(
         id=new_run_id(),
         name=plan.name,
-        created=_timestamp(),
+        created=timestamp(),
         status="running",
         target=plan.target.name,
         datasets=tuple(source.info for source in plan.sources),
@@ -193,7 +195,7 @@ def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
         suite=plan.suite,
         plan=plan.fingerprint,
         embedder=plan.embedder.fingerprint if plan.embedder is not None else "",
-        versions={"evalmark": version("evalmark"), "python": platform.python_version()},
+        versions=versions(),
         notes=plan.notes,
     )
     conduct.ledger.start(run)
@@ -212,7 +214,7 @@ def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], notes: tuple[s
     return replace(
         run,
         status="complete" if whole else "stopped" if outcome is None or outcome.reason else "interrupted",
-        finished=_timestamp(),
+        finished=timestamp(),
         datasets=tuple(replace(info, rows=rows[info.name] if whole else None) for info in run.datasets),
         notes=run.notes + notes,
     )
@@ -231,5 +233,11 @@ def _notes(outcome: Outcome | None) -> tuple[str, ...]:
     return (*stopped, said)
 
 
-def _timestamp() -> str:
+def versions() -> dict[str, str]:
+    """What a run was made with."""
+    return {"evalmark": version("evalmark"), "python": platform.python_version()}
+
+
+def timestamp() -> str:
+    """The time now, to the second, in ISO 8601 and UTC."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Coroutine
-from threading import Thread
+from concurrent.futures import Future
+from threading import Thread, current_thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -44,3 +45,41 @@ def _in_a_thread(work: Coroutine[Any, Any, None]) -> None:
     thread.join()
     if errors:
         raise errors[0]
+
+
+class Loop:
+    """An event loop in a thread of its own, for work that goes on between the calls that ask for it."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._run, name="evalmark", daemon=True)
+        self._thread.start()
+
+    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begin work on the loop; from any thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the work gives; waits for it, so not for code that runs on this loop."""
+        return self.start(work).result()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the caller runs on this loop, which cannot wait for itself."""
+        return current_thread() is self._thread
+
+    def close(self) -> None:
+        """Cancel what is under way and end the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_forever()
+            left = asyncio.all_tasks(self._loop)
+            for task in left:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        finally:
+            self._loop.close()

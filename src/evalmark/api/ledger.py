@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from evalmark.errors import StoreError
-from evalmark.roles import EmbeddingCache, Journal, Recorded, Sink
-from evalmark.values import Call, Output, Result, Run, Spending, Trial
+from evalmark.roles import EmbeddingCache, Journal, Recorded, Sink, ToolJournal, own
+from evalmark.values import Call, Output, Result, Run, Spending, ToolRecording, Trial
 
 if TYPE_CHECKING:
     from evalmark.roles.protocols import Vectors
@@ -33,6 +33,8 @@ class Ledger(EmbeddingCache, Protocol):
 
     def journal(self, run_id: str | None = None) -> Journal: ...
 
+    def tool_journal(self, run_id: str | None = None) -> ToolJournal: ...
+
     def interrupted_calls(self, run_id: str) -> int: ...
 
     def spending(self, run_id: str) -> tuple[Spending, ...]: ...
@@ -56,6 +58,7 @@ class Memory:
         self._run: Run | None = None
         self._results: list[Result] = []
         self._calls = _Calls()
+        self._tools = _Tools()
 
     def start(self, run: Run) -> None:
         """Take the header of the run."""
@@ -106,6 +109,10 @@ class Memory:
         """Calls are kept as long as the ledger: two cases with the same request share one call."""
         return self._calls
 
+    def tool_journal(self, run_id: str | None = None) -> ToolJournal:
+        """What tools gave is kept as long as the ledger."""
+        return self._tools
+
     def interrupted_calls(self, run_id: str) -> int:
         """None: what memory kept is gone with its process."""
         return 0
@@ -140,3 +147,25 @@ class _Calls:
     async def keep(self, call: Call) -> None:
         if call.can_be_replayed:
             self._kept[call.key] = call
+
+
+class _Tools:
+    """A journal of tools in memory; a dictionary does each of its steps for one thread at a time."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, ToolRecording] = {}
+
+    def find(self, key: str) -> ToolRecording | None:
+        found = self._kept.get(key)
+        return None if found is None else _copied(found)
+
+    def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
+        mine = _copied(recording)
+        if anew:
+            self._kept[recording.key] = mine
+        return _copied(self._kept.setdefault(recording.key, mine))
+
+
+def _copied(recording: ToolRecording) -> ToolRecording:
+    """The recording with a result of its own, which whoever gets it may change."""
+    return replace(recording, result=own(recording.result))

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .filtering import CaseFilter, parse_filter
     from .header import Header, read_header
     from .options import BadRow, ReadOptions
-    from .read import READERS, as_cases, check_cases, read_cases
+    from .read import READERS, as_cases, check_cases, made_cases, read_cases
 
 __all__ = [
     "READERS",
@@ -23,6 +23,7 @@ __all__ = [
     "as_cases",
     "can_ask",
     "check_cases",
+    "made_cases",
     "named_columns",
     "parse_filter",
     "read_cases",
@@ -42,6 +43,7 @@ __getattr__ = deferred(
         "as_cases": "read",
         "can_ask": "fields",
         "check_cases": "read",
+        "made_cases": "read",
         "named_columns": "fields",
         "parse_filter": "filtering",
         "read_cases": "read",

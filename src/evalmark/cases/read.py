@@ -1,6 +1,7 @@
 """Files and Python values into cases."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -135,19 +136,37 @@ def as_cases(items: Iterable[Case | Mapping[str, Any] | str]) -> list[Case]:
     Raises:
         DataError: some of them cannot be cases; the message names all of these.
     """
-    if isinstance(items, (str, Mapping, Case)):
-        raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")
-    maker = Maker(_item_place, ReadOptions(), _silent)
     cases: list[Case] = []
     faults = Faults()
-    for number, item in enumerate(items, start=1):
-        try:
-            cases.append(maker.make(item, number))
-        except RowError as fault:
-            faults.add(f"{_item_place(number)}: {fault}")
+    for row in made_cases(items):
+        if isinstance(row, Case):
+            cases.append(row)
+        else:
+            faults.add(str(row))
     if found := faults.told():
         raise DataError("\n".join(found))
     return cases
+
+
+def made_cases(items: Iterable[Case | Mapping[str, Any] | str], place: str = "") -> Iterator[Case | BadRow]:
+    """Cases out of Python values, one by one; what cannot be a case comes as a `BadRow`.
+
+    With a `place`, each case has this one, and what is said of a bad row begins with it.
+
+    Raises:
+        DataError: the items are one text, mapping or case.
+    """
+    if isinstance(items, (str, Mapping, Case)):
+        raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")
+    maker = Maker(_item_place, ReadOptions(), _silent)
+    for number, item in enumerate(items, start=1):
+        try:
+            case = maker.make(item, number)
+        except RowError as fault:
+            where = f"{place}: {_item_place(number)}" if place else _item_place(number)
+            yield BadRow(place=where, message=str(fault))
+        else:
+            yield replace(case, place=place) if place else case
 
 
 def _item_place(number: int, column: int = 0) -> str:

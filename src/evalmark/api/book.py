@@ -1,0 +1,104 @@
+"""A run that grows as its parts come in: from tests, one by one, or from other processes."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evalmark.roles import Sink
+from evalmark.store import new_run_id
+from evalmark.values import DatasetInfo, Gate, Metric, Result, Run, RunStatus, Spending
+from evalmark.wording.spending import together
+
+from .conduct import timestamp, versions
+from .ledger import Ledger
+
+
+class Book:
+    """One run in a ledger; written by whoever holds the book, and by nobody else."""
+
+    def __init__(self, ledger: Ledger, run: Run) -> None:
+        self.ledger, self.run = ledger, run
+        self._sink: Sink = ledger.sink(run.id)
+        self._rows: defaultdict[str, set[int]] = defaultdict(set)
+
+    def meet(self, part: Run) -> None:
+        """Take in what a report has to know of a part: its datasets and metrics; what it says of spending is added."""
+        grown = grown_by(self.run, part)
+        if (grown.datasets, grown.metrics) != (self.run.datasets, self.run.metrics):
+            self.ledger.amend(grown)
+        self.run = grown
+
+    async def write(self, results: Sequence[Result]) -> None:
+        """Keep results of datasets that were met; when this returns they are durable.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        await self._sink.write(results)
+        for result in results:
+            self._rows[result.trial.dataset].add(result.trial.position)
+
+    def finish(self, status: RunStatus, notes: Sequence[str] = ()) -> Run:
+        """Close the book, and give the whole run.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        whole = status == "complete"
+        datasets = tuple(replace(i, rows=len(self._rows[i.name]) if whole else None) for i in self.run.datasets)
+        told = tuple(dict.fromkeys((*self.run.notes, *notes)))
+        self.ledger.finish(replace(self.run, status=status, finished=timestamp(), datasets=datasets, notes=told))
+        return self.ledger.run(self.run.id)
+
+
+def begin(ledger: Ledger, name: str, gate: Gate | None = None, resume: str | None = None) -> Book:
+    """A new run in the ledger, or one that is taken up again by its id.
+
+    Raises:
+        StoreError: the store cannot be used, or there is no such run.
+    """
+    if resume is not None:
+        return Book(ledger, replace(ledger.resume(ledger.run(resume).id), results=(), gate=gate, finished=None))
+    run = Run(id=new_run_id(), name=name, created=timestamp(), status="running", gate=gate, versions=versions())
+    ledger.start(run)
+    return Book(ledger, run)
+
+
+def grown_by(run: Run, part: Run) -> Run:
+    """The header of a run that has met a part: datasets and metrics it did not know, and what was spent.
+
+    A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone.
+    """
+    known = {info.name for info in run.datasets}
+    met = tuple(info for info in part.datasets if info.name not in known)
+    targets = dict.fromkeys(filter(None, (*run.target.split(", "), part.target)))
+    return replace(
+        run,
+        target=", ".join(targets),
+        datasets=run.datasets + met,
+        metrics=run.metrics + _new_metrics(run.metrics, part, met),
+        repeat=max(run.repeat, part.repeat),
+        embedder=run.embedder or part.embedder,
+        spending=_added(run.spending, part.spending),
+        notes=(*run.notes, *(note for note in part.notes if note not in run.notes)),
+    )
+
+
+def _new_metrics(known: Sequence[Metric], part: Run, met: Sequence[DatasetInfo]) -> tuple[Metric, ...]:
+    first = {metric.name: metric for metric in reversed(known) if not metric.dataset}
+    found: list[Metric] = []
+    for metric in part.metrics:
+        if metric.name not in first:
+            first[metric.name] = metric
+            found.append(metric)
+        elif metric != first[metric.name]:
+            found += [replace(metric, dataset=info.name) for info in met]
+    return tuple(found)
+
+
+def _added(before: Sequence[Spending], more: Sequence[Spending]) -> tuple[Spending, ...]:
+    models = dict.fromkeys(spent.model for spent in (*before, *more))
+    return tuple(
+        replace(together([spent for spent in (*before, *more) if spent.model == model]), model=model)
+        for model in models
+    )

@@ -1,0 +1,144 @@
+"""What one process asks with while a run goes on: models behind one set of limits, and whatever they share."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+
+from evalmark.engine import Answered, Limits, Work, answer, run_trials
+from evalmark.plans import Bound, Door, Models, Plan, as_it_is, check, load_embedder, refuse
+from evalmark.roles import Embedder, Journal, Uses, counting
+from evalmark.settings import Settings
+from evalmark.values import Output, Result, Run, Spending, Trial
+
+from .conduct import timestamp, versions
+from .ledger import Ledger
+
+Hand = Callable[[Sequence[Result]], Awaitable[None]]
+"""Takes results; when it returns they are where they should be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """A plan that is ready to be asked, trial by trial."""
+
+    plan: Plan
+    bound: Bound
+    timeout: float | None
+    """Seconds for one answer, and for one scorer's word on it; None: no limit."""
+
+    @property
+    def dataset(self) -> str:
+        """What its cases go by in the run."""
+        return self.plan.sources[0].info.name
+
+    def part(self, results: Sequence[Result] = (), spending: Sequence[Spending] = ()) -> Run:
+        """A piece of a run: what was found for some trials, with all a report has to know of them."""
+        return Run(
+            id="",
+            name="",
+            created=timestamp(),
+            status="running",
+            target=self.bound.target.name,
+            datasets=(self.plan.sources[0].info,),
+            metrics=tuple(scorer.metric for scorer in self.bound.scorers),
+            repeat=self.plan.repeat,
+            embedder="" if self.bound.embedder is None else self.bound.embedder.fingerprint,
+            versions=versions(),
+            spending=tuple(spending),
+            results=tuple(results),
+        )
+
+
+class Session:
+    """Asks targets and scorers in one process; its models live on the loop that first asks them."""
+
+    def __init__(self, settings: Settings, ledger: Callable[[], Ledger], journal: Callable[[], Journal]) -> None:
+        self.settings = settings
+        self.models = Models(settings=settings)
+        self.stop = asyncio.Event()
+        """Set, on the loop, to begin no further trial."""
+        self._ledger, self._journal = ledger, journal
+        self._embedders: dict[str, Embedder | None] = {}
+
+    @cached_property
+    def door(self) -> Door:
+        """What is put around models; opens the journal."""
+        return Door(self.models, self._journal())
+
+    def load_embedder(self, name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
+        """The embedding model of a name, loaded once."""
+        if name not in self._embedders:
+            self._embedders[name] = load_embedder(name, settings, folders)
+        return self._embedders[name]
+
+    def seat(self, plan: Plan) -> Seat:
+        """The plan, checked and bound; the store is opened only if a model is asked.
+
+        Raises:
+            ConfigError: it has faults, all of them named; nothing was started.
+        """
+        faults = list(check(plan).faults)
+        talking = [asked.bound(None).name for asked in plan.asked if asked.mode == "conversation"] if not faults else []
+        faults += [
+            f"{name} judges conversations, and here each case is asked by itself; use evaluate()." for name in talking
+        ]
+        if plan.chat_models:
+            faults += self.door.faults(plan.chat_models)
+        refuse(faults)
+        cache = None if plan.embedder is None else self._ledger()
+        bound = plan.bound(cache, self.door if plan.chat_models else as_it_is)
+        return Seat(plan=plan, bound=bound, timeout=plan.timeout or self.settings.timeout)
+
+    async def answer(self, seat: Seat, trial: Trial) -> Output:
+        """What the target gives for a trial, on the caller's loop; what it raises is part of the output."""
+        with counting(Uses(trial.repeat)):
+            return await answer(seat.bound.target, trial.case, seat.timeout)
+
+    async def ask(self, seat: Seat, items: Iterable[Trial | Answered], hand: Hand, jobs: int | None = None) -> str:
+        """Answer and judge trials, `jobs` at a time, and hand over what is found as soon as it is there.
+
+        Gives why no further call could be made, where that is what left trials out; else nothing.
+        """
+        work = Work(trials=items, target=seat.bound.target, scorers=seat.bound.single, sink=_Handing(hand))
+        limits = Limits(jobs=jobs or self.settings.jobs, timeout=seat.timeout)
+        return (await run_trials(work, limits, stop=self.stop)).reason
+
+    def spending(self) -> tuple[Spending, ...]:
+        """What the calls of models have come to so far."""
+        return self.door.meter.spending() if "door" in self.__dict__ else ()
+
+    def spent_since(self, before: Sequence[Spending]) -> tuple[Spending, ...]:
+        """What they have come to since `spending` said this."""
+        earlier = {spent.model: spent for spent in before}
+        return tuple(
+            less(spent, earlier[spent.model]) if spent.model in earlier else spent
+            for spent in self.spending()
+            if spent != earlier.get(spent.model)
+        )
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the run should know of its models."""
+        return self.door.meter.notes() if "door" in self.__dict__ else ()
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self.models.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Handing:
+    """A sink that passes results on."""
+
+    hand: Hand
+
+    async def write(self, results: Sequence[Result]) -> None:
+        await self.hand(results)
+
+
+def less(spent: Spending, before: Spending) -> Spending:
+    """What was spent beyond what was spent before."""
+    numbers = [f.name for f in fields(Spending) if f.name not in ("model", "cost")]
+    cost = None if spent.cost is None else spent.cost - (before.cost or 0.0)
+    return replace(spent, cost=cost, **{name: getattr(spent, name) - getattr(before, name) for name in numbers})

@@ -1,0 +1,176 @@
+"""`expect(x).to_eval(...)`: one case in the middle of any test, or of a script."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from os import environ
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from evalmark.api import Seat, Session, now
+from evalmark.engine import Answered
+from evalmark.errors import ConfigError, RunStoppedError
+from evalmark.plans import Wanted
+from evalmark.settings import load
+from evalmark.store import open_store
+from evalmark.values import Case, Result, Trial
+
+from .described import PATIENCE, Eval, Judges, short_path
+from .failing import EvalFailedError, failure
+from .host import HOST, Host
+from .seating import seat_of
+from .thresholds import NOT_SAID, Threshold
+
+
+class ExpectOptions(TypedDict, total=False):
+    """What `to_eval` takes besides the expected answer, the task and the scorers."""
+
+    threshold: Threshold
+    """What each score has to reach: for all scorers, or `{name: number}`; None: nothing can fail."""
+    judge: Judges
+    """Who judges, for scorers that ask a chat model; else EVALMARK_JUDGE."""
+    embeddings: str | Callable[..., Any]
+    """The embedding model, for scorers that need one; else the one in the settings."""
+    timeout: float | None
+    """Seconds the task may take, 60 unless said otherwise; None: as long as it wants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """An input that is going to be answered."""
+
+    input: Any
+
+    def to_eval(self, expected: Any, task: Any, *scorers: Wanted, **options: Unpack[ExpectOptions]) -> Result:
+        """Run the task on the input once, score what it gives, and raise unless every score passes.
+
+        `expected` is what the scorers compare with, or None. By name it takes `threshold`, `judge`, `embeddings` and
+        `timeout`. Inside a running loop the task gets a loop of its own in a thread; there, prefer `to_eval_async`.
+
+        >>> from evalmark import expect
+        >>> expect("ping").to_eval("pong", lambda text: "pong", "equals").verdict
+        'pass'
+
+        Raises:
+            EvalFailedError: a score is too low, there is none, or the task or a scorer broke; an AssertionError.
+            ConfigError: no scorer is named, or something cannot be used; the task was not run.
+        """
+        __tracebackhide__ = True
+        described = _described(expected, task, scorers, options)
+        host: Host | None = HOST.get()
+        if host is None or host.loop.is_here:
+            return _passed(*now(_alone(described, self._case(expected), asked_once)))
+        host.begin()
+        seat, trial = _ready(described, self._case(expected), host)
+        return _passed(seat, host.loop.run(_kept(host, seat, trial)))
+
+    async def to_eval_async(
+        self, expected: Any, task: Any, *scorers: Wanted, **options: Unpack[ExpectOptions]
+    ) -> Result:
+        """`to_eval` with the task on the caller's own loop."""
+        __tracebackhide__ = True
+        described = _described(expected, task, scorers, options)
+        host: Host | None = HOST.get()
+        if host is None or host.loop.is_here:
+            return _passed(*await _alone(described, self._case(expected), _answered))
+        host.begin()
+        seat, trial = _ready(described, self._case(expected), host)
+        output = await host.session.answer(seat, trial)
+        judging = host.loop.start(_kept(host, seat, Answered(trial=trial, output=output)))
+        return _passed(seat, await asyncio.wrap_future(judging))
+
+    def _case(self, expected: Any) -> Case:
+        return Case(id="expect", input=self.input, expected=expected)
+
+
+def expect(input: Any) -> Expectation:  # noqa: A002  what users call it
+    """Begin an expectation: `expect(question).to_eval(expected, task, scorer)`."""
+    return Expectation(input)
+
+
+def _described(expected: Any, task: Any, scorers: Sequence[Wanted], options: ExpectOptions) -> Eval:
+    """The one-row eval that an expectation is; raises ConfigError where it is none."""
+    frame = sys._getframe(2)
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    place = f"{short_path(file)}:{line}"
+    if unknown := sorted(set(options) - set(ExpectOptions.__annotations__)):
+        known = ", ".join(ExpectOptions.__annotations__)
+        raise ConfigError(f"{place}: to_eval() has no option {unknown[0]!r}; it knows {known}.")
+    if not scorers:
+        raise ConfigError(
+            f"{place}: to_eval() has no scorers, so nothing would be judged; name one: to_eval(expected, task, scorer)."
+        )
+    for scorer in scorers:
+        if isinstance(scorer, (int, float)):
+            raise ConfigError(f"{place}: to_eval() got the number {scorer!r} as a scorer; write threshold={scorer!r}.")
+    given: dict[str, Any] = {"timeout": PATIENCE, **options}
+    return Eval(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
+
+
+def _ready(described: Eval, case: Case, host: Host) -> tuple[Seat, Trial]:
+    """The expectation, ready to be asked, as part of the test that is running."""
+    if described.threshold is NOT_SAID:
+        described = replace(described, threshold=host.threshold)
+    trial = host.trial(replace(case, place=described.place))
+    seat = seat_of(replace(described, name=trial.dataset), [trial.case], host.session)
+    return seat, replace(trial, target=seat.bound.target.name)
+
+
+async def _kept(host: Host, seat: Seat, item: Trial | Answered) -> Result:
+    """What is found for the trial, after the host has it; on the host's loop."""
+    before = host.session.spending()
+    result = await asked_once(host.session, seat, item)
+    host.keep(seat.part([result], host.session.spent_since(before)))
+    return result
+
+
+async def asked_once(session: Session, seat: Seat, item: Trial | Answered) -> Result:
+    """What is found for one trial.
+
+    Raises:
+        RunStoppedError: a budget is reached, or an endpoint takes no more requests.
+    """
+    found: list[Result] = []
+
+    async def hand(results: Sequence[Result]) -> None:
+        found.extend(results)
+
+    if reason := await session.ask(seat, [item], hand, jobs=1):
+        raise RunStoppedError(reason)
+    return found[0]
+
+
+async def _answered(session: Session, seat: Seat, item: Trial | Answered) -> Result:
+    """`asked_once`, with the task on this very loop and in this very context."""
+    if isinstance(item, Trial):
+        item = Answered(trial=item, output=await session.answer(seat, item))
+    return await asked_once(session, seat, item)
+
+
+async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[Seat, Result]:
+    """The expectation outside of tests: kept nowhere; only the calls of models are, so that none is paid for twice."""
+    opened: list[Any] = []
+
+    def ledger() -> Any:
+        if not opened:
+            opened.append(open_store(settings.store))
+        return opened[0]
+
+    settings = load(environ, Path.cwd())
+    session = Session(settings, ledger, lambda: ledger().journal())
+    try:
+        seat = seat_of(described, [case], session)
+        trial = Trial(case=case, dataset=described.name, target=seat.bound.target.name)
+        return seat, await ask(session, seat, trial)
+    finally:
+        await session.close()
+        for store in opened:
+            store.close()
+
+
+def _passed(seat: Seat, result: Result) -> Result:
+    __tracebackhide__ = True
+    if (why := failure(result, [scorer.metric for scorer in seat.bound.scorers])) is not None:
+        raise EvalFailedError(why, result)
+    return result

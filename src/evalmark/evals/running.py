@@ -1,0 +1,37 @@
+"""An eval run outside of pytest, as a run of its own."""
+
+from contextlib import nullcontext
+from dataclasses import replace
+from os import PathLike, environ
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from evalmark.api import Conduct, Memory, Session, execute, now
+from evalmark.api.ledger import with_results
+from evalmark.settings import load
+from evalmark.store import open_store
+from evalmark.values import Gate, Result, Run
+
+from .rows import rows_of
+from .seating import plan_of
+
+if TYPE_CHECKING:
+    from .described import Eval
+
+
+def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"] | None, gate: Gate | None) -> Run:
+    """Run all cases of an eval, and give everything that was found.
+
+    Raises:
+        ConfigError: something of it cannot be used, or a row is no case; nothing was started.
+    """
+    settings = load(environ, Path.cwd())
+    rows = rows_of(described.data, described.place)
+    found: list[Result] = []
+    opened = nullcontext(Memory()) if store is None else open_store(settings.store if store == "settings" else store)
+    with opened as ledger:
+        session = Session(settings, lambda: ledger, ledger.journal)
+        plan = replace(plan_of(described, rows, session), gate=gate)
+        conduct = Conduct(ledger=ledger, settings=settings, watch=found.extend)
+        run = now(execute(plan, conduct))
+    return with_results(run, found)

@@ -1,0 +1,88 @@
+"""An eval made ready: its rows, its task as a target, its scorers held to their thresholds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalmark.api import Seat, Session
+from evalmark.cases import BadRow
+from evalmark.errors import ConfigError
+from evalmark.plans import Plan, Source, asked_in_python, embedder_for
+from evalmark.roles import Target
+from evalmark.targets import as_target
+from evalmark.values import Case, DatasetInfo, Output
+
+from .thresholds import held
+
+if TYPE_CHECKING:
+    from .described import Eval
+
+NO_ANSWER = "the task gave None, which is no answer; return a text, JSON or an Output (has a `return` been forgotten?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """A target that has to give something: None is taken for a forgotten `return`."""
+
+    target: Target
+
+    @property
+    def name(self) -> str:
+        """That of the target."""
+        return self.target.name
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the target."""
+        return str(getattr(self.target, "fingerprint", self.name))
+
+    async def __call__(self, case: Case) -> Output:
+        """What the target gives; an Output with an error where that is nothing at all."""
+        output = await self.target(case)
+        if output.value is None and output.error is None and not output.tool_calls and not output.transcript:
+            return replace(output, error=NO_ANSWER)
+        return output
+
+
+def plan_of(described: "Eval", rows: Sequence[Case | BadRow], session: Session, called: str = "") -> Plan:
+    """The eval as a plan over these rows; its only scorer may be `called` something.
+
+    Raises:
+        ConfigError: the task, a scorer, the judge or a threshold cannot be used.
+    """
+    here = (Path(described.file).parent if described.file else Path.cwd(),)
+    asked = held(
+        asked_in_python(described.scorers, described.judge, session.models, here), described.threshold, described.place
+    )
+    needing = [one.bound(None).name for one in asked if one.needs_judge and one.judge is None]
+    if needing:
+        verb = "needs" if len(needing) == 1 else "need"
+        raise ConfigError(
+            f"{described.place}: {', '.join(needing)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
+        )
+    kept = tuple(rows)
+    wanted = session.settings.embeddings if described.embeddings is None else described.embeddings
+    return Plan(
+        name=described.name,
+        sources=(Source(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),),
+        target=Answering(as_target(described.task, folders=here)),
+        asked=asked,
+        models=session.models,
+        embedder=embedder_for(asked, wanted, session.models, here, session.load_embedder),
+        repeat=described.repeat,
+        timeout=described.timeout,
+    )
+
+
+def seat_of(described: "Eval", rows: Sequence[Case | BadRow], session: Session, called: str = "") -> Seat:
+    """The eval, ready to be asked about those of its rows that are cases.
+
+    Raises:
+        ConfigError: something of it cannot be used; the message begins with its place.
+    """
+    plan = plan_of(described, [row for row in rows if isinstance(row, Case)], session, called)
+    try:
+        return session.seat(plan)
+    except ConfigError as fault:
+        raise ConfigError(f"{described.place}: {fault}") from fault
