@@ -33,6 +33,9 @@ CATCH_FOREIGN_CODE = {
     "scoring/named.py:_made",
     "database/fields.py:kept",
     "testing/scripted/server.py:_outgoing",
+    "tools/call.py:_foreign",
+    "transcripts/contents.py:kept",
+    "transcripts/contents.py:part",
 }
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .faults import PlacedError
     from .files import allowed_path, dataset_name, regular_file
     from .json_stream import Item, JsonStream
-    from .secrets import secrets_in
+    from .secrets import secrets_in, without_secrets
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
     from .text import MAX_ROW, first_letter, known_encoding, numbered_lines, read_text, text_chunks
@@ -37,6 +37,7 @@ __all__ = [
     "secrets_in",
     "text_chunks",
     "top_keys",
+    "without_secrets",
     "yaml_items",
 ]
 
@@ -62,6 +63,7 @@ __getattr__ = deferred(
         "read_text": "text",
         "regular_file": "files",
         "secrets_in": "secrets",
+        "without_secrets": "secrets",
         "text_chunks": "text",
         "top_keys": "top",
         "yaml_items": "strict_yaml",

@@ -1,6 +1,7 @@
-"""Where settings name a secret, which would stand in every recording of a request."""
+"""Where settings or arguments name a secret, which would stand in every recording of a request."""
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 from .document import DataPath
@@ -8,6 +9,8 @@ from .document import DataPath
 _ENDS = ("apikey", "authorization", "bearer", "password", "secret")
 _TOKENS = frozenset(("token", "accesstoken", "apitoken", "authtoken", "bearertoken"))
 """Other tokens, such as `stop_token`, are words of a model."""
+NOT_KEPT = "(not kept)"
+"""What stands in the place of a secret."""
 
 
 def secrets_in(settings: Any, at: DataPath = ()) -> Iterator[DataPath]:
@@ -26,3 +29,19 @@ def secrets_in(settings: Any, at: DataPath = ()) -> Iterator[DataPath]:
     elif isinstance(settings, list):
         for number, value in enumerate(settings):
             yield from secrets_in(value, (*at, number))
+
+
+def without_secrets(data: Any) -> Any:
+    """JSON data with a mark in the place of each value that goes by the name of a secret; itself where there is none.
+
+    >>> without_secrets({"url": "/", "headers": {"Authorization": "…"}})
+    {'url': '/', 'headers': {'Authorization': '(not kept)'}}
+    """
+    paths = list(secrets_in(data))
+    own = deepcopy(data) if paths else data
+    for *above, last in paths:
+        holder = own
+        for part in above:
+            holder = holder[part]
+        holder[last] = NOT_KEPT
+    return own

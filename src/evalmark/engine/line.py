@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.errors import RunStoppedError
-from evalmark.roles import Scorer, Sink, Target, Uses, counting
+from evalmark.roles import Scorer, Sink, Target, ToolReplay, TrialTools, Uses, counting
 from evalmark.values import Case, Output, Result, Trial, Turn
 
 from .trial import answer, judge
@@ -65,6 +65,8 @@ class Work:
     sink: Sink
     turn_scorers: Sequence[Scorer] = ()
     """Those that judge the turns of conversations."""
+    tools: ToolReplay | None = None
+    """What the tools of the target meet; None where they are just called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +198,10 @@ class _Line:
         What it says this time is of no use, since those turns are recorded.
         """
         while missed and not self.stop.is_set():
-            with counting(Uses(repeat)):
+            case = missed.pop(0)
+            with counting(self._uses(repeat, case)):
                 try:
-                    await answer(target, missed.pop(0), self.limits.timeout)
+                    await answer(target, case, self.limits.timeout)
                 except RunStoppedError as reason:
                     self._end(reason)
 
@@ -209,7 +212,7 @@ class _Line:
         if self.stop.is_set():
             self.left_out = True
             return None
-        with counting(Uses(trial.repeat)):
+        with counting(self._uses(trial.repeat, case)):
             try:
                 if isinstance(item, Answered):
                     output = item.output
@@ -222,6 +225,10 @@ class _Line:
         self.judging.add(task)
         task.add_done_callback(self.judging.discard)
         return output
+
+    def _uses(self, repeat: int, case: Case) -> Uses:
+        tools = self.work.tools
+        return Uses(repeat, None if tools is None else TrialTools(tools, case.input))
 
     async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
         scorers = self.work.scorers if trial.mode == "single" else self.work.turn_scorers

@@ -3,10 +3,11 @@
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.roles import Scorer, Target, current_uses
+from evalmark.roles import Scorer, Target, TrialTools, current_uses
 from evalmark.values import Case, Output, Score
 
 T = TypeVar("T")
@@ -26,6 +27,12 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
     Raises:
         RunStoppedError: the target could make no further call in this run.
     """
+    output = await _answered(target, case, within)
+    tools = current_uses().tools
+    return output if tools is None else _with_tools(output, tools)
+
+
+async def _answered(target: Target, case: Case, within: float | None) -> Output:
     started = time.perf_counter()
     try:
         output = await _within(within, target(case))
@@ -40,6 +47,23 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
     except BaseException as error:  # noqa: BLE001  foreign code: the target
         return Output(error=describe(error), seconds=time.perf_counter() - started, metadata=_where_kept(error))
     return output
+
+
+def _with_tools(output: Output, tools: TrialTools) -> Output:
+    """The output with the recordings that its tools have made or used; an error where one could not do its part.
+
+    The target may have gone on: agents hand what a tool raises to their model, as if the tool had said so.
+
+    Raises:
+        RunStoppedError: a tool's result could not be kept.
+    """
+    if isinstance(tools.fault, RunStoppedError):
+        raise tools.fault
+    error = output.error if tools.fault is None else describe(tools.fault)
+    calls = output.metadata.get("calls", [])
+    if tools.used and isinstance(calls, list | tuple):  # else the target means something else by it
+        return replace(output, error=error, metadata={**output.metadata, "calls": [*calls, *dict.fromkeys(tools.used)]})
+    return output if error == output.error else replace(output, error=error)
 
 
 async def judge(

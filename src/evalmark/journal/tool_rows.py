@@ -3,15 +3,12 @@
 import json
 import zlib
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evalmark.database.fields import a_text, a_whole_number, from_sql, sql_text, to_json
-from evalmark.documents import MAX_ROW, secrets_in
+from evalmark.documents import MAX_ROW, without_secrets
 from evalmark.errors import ToolError
 from evalmark.values import ToolRecording
-
-NOT_KEPT = "(not kept)"
-"""What stands in the place of a secret."""
 
 
 class ToolRow(NamedTuple):
@@ -43,7 +40,7 @@ def encode_tool(recording: ToolRecording) -> ToolRow:
     Raises:
         ToolError: it is longer than a line of a file may be.
     """
-    arguments = _without_secrets(recording.arguments)
+    arguments = without_secrets(recording.arguments)
     texts = tuple(to_json(part) for part in (arguments, recording.input, recording.result))
     if (length := sum(map(len, texts))) > MAX_ROW // 2:
         raise ToolError(
@@ -82,20 +79,6 @@ def decode_tool(row: ToolRow) -> ToolRecording:
         created=from_sql(row.created),
         altered=bool(a_whole_number(row.altered)),
     )
-
-
-def _without_secrets(arguments: Any) -> Any:
-    """The arguments with a mark in the place of each value that goes by the name of a secret."""
-    paths = list(secrets_in(arguments))
-    if not paths:
-        return arguments
-    own = json.loads(to_json(arguments))
-    for *above, last in paths:
-        holder = own
-        for part in above:
-            holder = holder[part]
-        holder[last] = NOT_KEPT
-    return own
 
 
 def _checksum(row: ToolRow) -> int:

@@ -88,12 +88,18 @@ class ToolReplay:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the run should know."""
         with self._lock:
-            recorded, failed = len(self._recorded), self._failed
-            if not (self._replayed or recorded or failed):
-                return tuple(self._damages)
-            said = f"{count(self._replayed, 'tool call')} replayed, {recorded:,} recorded"
-            more = f", {failed:,} failed and not recorded" if failed else ""
-            return (f"{said}{more}.", *self._damages)
+            counts = {
+                "replayed": self._replayed,
+                "recorded": len(self._recorded),
+                "failed and not recorded": self._failed,
+            }
+            damages = tuple(self._damages)
+        told = [(number, what) for what, number in counts.items() if number]
+        said = [
+            f"{f'{number:,}' if place else count(number, 'tool call')} {what}"
+            for place, (number, what) in enumerate(told)
+        ]
+        return (*([f"{', '.join(said)}."] if said else ()), *damages)
 
 
 class TrialTools:

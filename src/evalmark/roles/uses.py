@@ -57,7 +57,7 @@ def current_uses() -> Uses:
 
 
 def current_tools() -> TrialTools | None:
-    """What tools may do here; None outside of trials, and where they are just called."""
+    """What tools have to heed here; None outside of trials, and where they are just called."""
     uses = _CURRENT.get()
     return None if uses is None else uses.tools
 

@@ -18,11 +18,11 @@ class ToolRecording:
     """The name by which its recordings are found."""
     version: str = ""
     """As the user counts them; another version has recordings of its own."""
-    arguments: Any = None
+    arguments: Any
     """By name, defaults included; without what must not be kept."""
-    input: Any = None
+    input: Any
     """That of the case for which the tool was called."""
-    result: Any = None
+    result: Any
     created: str = ""
     """ISO 8601 in UTC."""
     altered: bool = False
