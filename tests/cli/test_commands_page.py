@@ -16,7 +16,7 @@ from evalmark.cli.words import in_full
 from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.testing.scripted import Says, ScriptedServer
-from evalmark.values import Call, Request, Turn
+from evalmark.values import Call, Request, ToolRecording, Turn, tool_key
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
@@ -166,8 +166,8 @@ def models(monkeypatch):
         assert server.problems == []
 
 
-def record_a_failed_call(path) -> None:
-    """What `cache clear --failed` forgets."""
+def record_by_hand(path) -> None:
+    """What `cache clear --failed` forgets, and a call of a tool."""
     request = Request(messages=(Turn(role="user", content="Where is Oslo?"),))
     failed = Call(
         key=request.key("openai/NAME"),
@@ -177,8 +177,19 @@ def record_a_failed_call(path) -> None:
         error="answered 500",
         created="2026-11-21T14:32:05.000+00:00",
     )
+    asked = {"query": "Oslo"}
+    searched = ToolRecording(
+        key=tool_key("search", "1", asked, "Where?"),
+        tool="search",
+        version="1",
+        arguments=asked,
+        input="Where?",
+        result=["In Norway."],
+        created="2026-11-21T14:32:05.000+00:00",
+    )
     with open_store(path) as store:
         asyncio.run(store.journal().keep(failed))
+        store.tool_journal().keep(searched)
 
 
 def steady(line: str) -> str:
@@ -193,7 +204,7 @@ def test_what_the_page_shows_is_what_is_printed(evalmark, world, models, monkeyp
     for name, text in FILES.items():
         (world / name).write_text(text, encoding="utf-8")
     evalmark("run", "examples/checks/suite.yaml", "--target", "slow:answer", "--store", "other.db", "-q")
-    record_a_failed_call(world / ".evalmark" / "evalmark.db")
+    record_by_hand(world / ".evalmark" / "evalmark.db")
     compared = 0
     for command, printed in shown_commands():
         said = [steady(line) for line in evalmark(*shlex.split(command)[1:]).text.splitlines()]

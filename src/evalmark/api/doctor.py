@@ -63,6 +63,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
         (health.results, "result"),
         (health.vectors, "vector"),
         (health.calls, "call"),
+        (health.tool_calls, "tool call"),
         (health.size, "byte"),
     )
     held = ", ".join(count(number, noun) for number, noun in kept)

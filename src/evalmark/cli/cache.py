@@ -1,6 +1,7 @@
-"""`evalmark cache list`, `clear`, `export`, `import`: the recorded calls of chat models."""
+"""`evalmark cache list`, `clear`, `export`, `import`: the recorded calls of chat models and tools."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from . import flags
 from .terminal import look, say, say_line
 
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only calls of this model.")]
+Tool = Annotated[str | None, typer.Option("--tool", metavar="NAME", help="Only calls of this tool.")]
 
 _AGE = re.compile(r"(\d{1,6})([dhm])")
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
@@ -23,8 +25,10 @@ _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 def add(app: typer.Typer) -> None:
     """Put the verbs on the command line."""
-    verbs = typer.Typer(help="Recorded model calls: list, clear, share.", no_args_is_help=True, rich_markup_mode=None)
-    verbs.command("list", short_help="List what is recorded, by model or call by call.")(list_calls)
+    verbs = typer.Typer(
+        help="Recorded calls of models and tools: list, clear, share.", no_args_is_help=True, rich_markup_mode=None
+    )
+    verbs.command("list", short_help="List what is recorded, by model and tool or call by call.")(list_calls)
     verbs.command("clear", short_help="Forget recorded calls.")(clear)
     verbs.command("export", short_help="Write recordings to a file that a team can share.")(export)
     verbs.command("import", short_help="Add the recordings of a file.")(import_calls)
@@ -34,36 +38,39 @@ def add(app: typer.Typer) -> None:
 def list_calls(
     calls: Annotated[bool, typer.Option("--calls", help="Single calls, newest first.")] = False,
     match: Annotated[
-        str, typer.Option("--match", metavar="TEXT", help="Calls of a model or a key, or that asked for the text.")
+        str,
+        typer.Option("--match", metavar="TEXT", help="Calls of a model, a tool or a key, or that asked for the text."),
     ] = "",
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many single calls.")] = 50,
     store: flags.Store = None,
 ) -> None:
-    """List what is recorded of each model, or with --calls or --match single calls."""
+    """List what is recorded of each model and tool, or with --calls or --match single calls."""
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if calls or match:
             found = ledger.calls(match, limit)
             say(console.recorded_calls(found, look(), of=0 if found else _recorded(ledger)))
         else:
-            say(console.recorded_models(ledger.recorded_models(), look()))
+            say(console.recorded_models(ledger.recorded_models(), look(), ledger.recorded_tools()))
 
 
 def clear(
     all: Annotated[bool, typer.Option("--all", help="All of them.")] = False,  # noqa: A002  as the flag, and so its variable
     model: Model = None,
+    tool: Tool = None,
     older_than: Annotated[
         str | None, typer.Option("--older-than", metavar="AGE", help="Only calls older than this: 30d, 12h, 45m.")
     ] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only calls that cannot be replayed.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Only calls of models that cannot be replayed.")] = False,
     store: flags.Store = None,
 ) -> None:
     """Forget recorded calls: --all of them, or those that every other flag holds for."""
     before = None if older_than is None else _moment(older_than)
-    if all == bool(model or before or failed):
-        raise ConfigError("say which calls to forget: --all, or some of --model, --older-than and --failed.")
+    if all == bool(model or tool or before or failed):
+        raise ConfigError("say which calls to forget: --all, or some of --model, --tool, --older-than and --failed.")
+    _of_one_kind(tool, {"--model": bool(model), "--failed": failed})
     with _existing(store) as ledger:
         there = _recorded(ledger)
-        gone = ledger.clear_calls(model, before, failed_only=failed)
+        gone = ledger.clear_calls(model, before, failed_only=failed, tool=tool)
     if gone or not there:
         say_line(f"Forgot {count(gone, 'call')}." if gone else "No calls are recorded, so none is forgotten.")
     else:
@@ -76,11 +83,13 @@ def export(
         str | None, typer.Option("--run", metavar="RUN", help="Only calls that this run has used or paid for.")
     ] = None,
     model: Model = None,
+    tool: Tool = None,
     store: flags.Store = None,
 ) -> None:
     """Write the recordings that can be replayed to a file that a team can share, in the order of their keys."""
+    _of_one_kind(tool, {"--model": bool(model)})
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
-        written = ledger.export_calls(file, run, model)
+        written = ledger.export_calls(file, run, model, tool)
     say_line(f"{file}: {count(written, 'call')}")
 
 
@@ -94,8 +103,15 @@ def import_calls(
     say_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
 
 
+def _of_one_kind(tool: str | None, others: Mapping[str, bool]) -> None:
+    """Refuse conditions that no call of a tool meets."""
+    given = [flag for flag, is_given in others.items() if is_given]
+    if tool and given:
+        raise ConfigError(f"--tool names calls of tools and {given[0]} calls of models; leave one of them out.")
+
+
 def _recorded(ledger: "kept.Store") -> int:
-    return sum(model.calls for model in ledger.recorded_models())
+    return sum(model.calls for model in ledger.recorded_models()) + sum(tool.calls for tool in ledger.recorded_tools())
 
 
 def _existing(store: str | None) -> "kept.Store":

@@ -48,7 +48,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         str | None, typer.Option("--case", metavar="ID", help="One case by its id or the start of it, in full.")
     ] = None,
     calls: Annotated[
-        bool, typer.Option("--calls", help="With each case, what models were asked for it, word for word.")
+        bool, typer.Option("--calls", help="With each case, what models and tools were asked for it, word for word.")
     ] = False,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many cases in full.")] = 50,
     worst: flags.Worst = 5,
@@ -74,8 +74,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
             say(console.one_case(result, look(), run=found))
             shown += 1
             for key in result.calls if calls else ():
-                call = ledger.call(key)
-                say(console.one_call(call, look()) if call else f"  The call {key} is no longer recorded.\n")
+                say(_one_call(ledger, key))
         if shown == 0:
             if chosen is not None:
                 raise ConfigError(f"{found.id} has no case {chosen!r} that did not pass; {_all_cases(found)}")
@@ -84,6 +83,15 @@ def show(  # noqa: PLR0913  each is a flag of the command line
             say_line(
                 f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl"
             )
+
+
+def _one_call(ledger: "kept.Store", key: str) -> str:
+    """A call of a model or a tool in full, where it is still recorded."""
+    if (call := ledger.call(key)) is not None:
+        return console.one_call(call, look())
+    if (recording := ledger.tool_call(key)) is not None:
+        return console.one_tool_call(recording, look())
+    return f"  The call {key} is no longer recorded.\n"
 
 
 def _case_id(run: "Kept", wanted: str) -> str:

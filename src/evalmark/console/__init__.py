@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .call import one_call
+    from .call import one_call, one_tool_call
     from .cases import one_case
     from .drawing import Look
+    from .evals import evals
     from .forecast import Forecast, MetricForecast, ModelForecast, plan
     from .listing import run_list
     from .recorded import recorded_calls, recorded_models
@@ -18,8 +19,10 @@ __all__ = [
     "Look",
     "MetricForecast",
     "ModelForecast",
+    "evals",
     "one_call",
     "one_case",
+    "one_tool_call",
     "plan",
     "recorded_calls",
     "recorded_models",
@@ -34,8 +37,10 @@ __getattr__ = deferred(
         "Look": "drawing",
         "MetricForecast": "forecast",
         "ModelForecast": "forecast",
+        "evals": "evals",
         "one_call": "call",
         "one_case": "cases",
+        "one_tool_call": "call",
         "plan": "forecast",
         "recorded_calls": "recorded",
         "recorded_models": "recorded",

@@ -1,7 +1,7 @@
-"""One model call for a terminal: exactly what was asked, what came back, and what it took."""
+"""One call of a model or a tool for a terminal: exactly what was asked, what came back, and what it took."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import RenderableType
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark import wording
-from evalmark.values import Call, Reply, Usage, count, plain
+from evalmark.values import Call, Reply, ToolRecording, Usage, count, plain
 from evalmark.wording import clean, money, one_line
 
 from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
@@ -22,12 +22,24 @@ _FORMS = {"schema": "native JSON schema", "tool": "tool call", "text": "read fro
 
 def one_call(call: Call, look: Look = DEFAULT) -> str:
     """A call in full: every message as it was sent, settings, schema, reply, tokens, money and failed attempts."""
+    return _drawn(_heading(call), (*_asked(call), *_answered(call)), look)
+
+
+def one_tool_call(recording: ToolRecording, look: Look = DEFAULT) -> str:
+    """A recorded call of a tool in full: what it was asked, for which input, and what it gave."""
+    name = " ".join(filter(None, (recording.tool, recording.version)))
+    heading = Text.assemble((f"{MARKS['pass']} ", COLORS["pass"]), (one_line(name, 200), "bold"), "  a tool")
+    rows = {"key": recording.key, "at": recording.created, "input": recording.input}
+    return _drawn(heading, (*rows.items(), ("arguments", recording.arguments), ("result", recording.result)), look)
+
+
+def _drawn(heading: RenderableType, rows: Iterable[tuple[str, Any]], look: Look) -> str:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", min_width=10, max_width=20)
     table.add_column(overflow="fold")
-    for label, value in (*_asked(call), *_answered(call)):
+    for label, value in rows:
         table.add_row(one_line(label, 20), _exact(value))
-    return drawn([_heading(call), Padding(table, (0, 0, 0, 2))], look)
+    return drawn([heading, Padding(table, (0, 0, 0, 2))], look)
 
 
 def _heading(call: Call) -> RenderableType:

@@ -1,4 +1,4 @@
-"""Recorded model calls, by model or one a line, for a terminal."""
+"""Recorded calls, by model and tool or one a line, for a terminal."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark import wording
-from evalmark.journal import ModelCalls, Recording
+from evalmark.journal import ModelCalls, Recording, ToolCalls
 from evalmark.values import count
 from evalmark.wording import money, one_line
 
@@ -25,10 +25,16 @@ _NUMBERS = frozenset({"calls", "replayable", "tokens in", "tokens out", "price"}
 _NONE = Text("No calls are recorded.")
 
 
-def recorded_models(models: Iterable[ModelCalls], look: Look = DEFAULT) -> str:
-    """How much is recorded of each model: calls, those that can be replayed, what they took, and the newest."""
-    rows = [_of_model(model, look) for model in models]
-    return drawn([_table(rows, "model", look) if rows else _NONE], look)
+def recorded_models(models: Iterable[ModelCalls], look: Look = DEFAULT, tools: Iterable[ToolCalls] = ()) -> str:
+    """How much is recorded of each model and tool: calls, those that can be replayed, what they took, and the newest."""
+    tables = {"model": [_of_model(model, look) for model in models], "tool": [_of_tool(tool, look) for tool in tools]}
+    parts = [_table(rows, flexible, look) for flexible, rows in tables.items() if rows]
+    return "".join(drawn([part], look) for part in parts) or drawn([_NONE], look)
+
+
+def _of_tool(tool: ToolCalls, look: Look) -> dict[str, str]:
+    found = {"tool": tool.tool, "version": tool.version or wording.DASH, "calls": f"{tool.calls:,}"}
+    return found | ({"newest": _when(tool.newest)} if look.width >= _ROOMY else {})
 
 
 def _of_model(model: ModelCalls, look: Look) -> dict[str, str]:
