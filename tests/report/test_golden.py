@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.report import WRITERS, Options, as_csv
+from evalmark.report import WRITERS, Options, annotations, as_csv, as_github
 from tests.wording import judged
 from tests.wording.example import RUN
 
@@ -18,7 +18,12 @@ TEXTS = {
     for name, run in (("run", RUN), ("judged", judged.RUN))
     for ending, write in WRITERS.items()
     if ending != ".xml"
-} | {"raw.csv": lambda: "".join(as_csv(RUN, options=Options(raw=True)))}
+} | {
+    "raw.csv": lambda: "".join(as_csv(RUN, options=Options(raw=True))),
+    "run.github.md": lambda: "".join(as_github(RUN)),
+    "judged.github.md": lambda: "".join(as_github(judged.RUN)),
+    "annotations.txt": lambda: "\n".join([*annotations(RUN), *annotations(judged.RUN), ""]),
+}
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .files import save, write_whole
     from .forecast import foresee
     from .ledger import Ledger, Memory
+    from .merging import merged
     from .rag import RagJob, plan_rag
     from .rescoring import Rescore, plan_rescore
     from .session import Seat, Session
@@ -39,6 +40,7 @@ __all__ = [
     "execute",
     "foresee",
     "grown_by",
+    "merged",
     "now",
     "own_version",
     "plan_rag",
@@ -68,6 +70,7 @@ __getattr__ = deferred(
         "examine": "doctor",
         "execute": "conduct",
         "foresee": "forecast",
+        "merged": "merging",
         "now": "door",
         "own_version": "doctor",
         "plan_rag": "rag",

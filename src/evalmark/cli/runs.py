@@ -1,4 +1,4 @@
-"""`evalmark list`, `show`, `report`, `validate`: what is kept, and what is wrong with a file."""
+"""`evalmark list`, `show`, `validate`: what is kept, and what is wrong with a file."""
 
 from dataclasses import replace
 from difflib import get_close_matches
@@ -13,7 +13,6 @@ from evalmark import store as kept
 from evalmark.errors import ConfigError
 
 from . import flags
-from .conduct import refuse_over
 from .terminal import look, say, say_line
 
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ def add(app: typer.Typer) -> None:
     """Put the verbs on the command line."""
     app.command("list")(list_runs)
     app.command(short_help="Show a run, or cases of it in full.")(show)
-    app.command("report", short_help="Write reports of a run that is kept.")(write_report)
     app.command(short_help="Name every fault of suites and datasets.")(validate)
 
 
@@ -123,23 +121,6 @@ def _all_cases(run: "Kept") -> str:
 def _with_spending(run: "Kept", ledger: "kept.Store") -> "Kept":
     """A run that was killed has no figures of its calls in its header; the journal has."""
     return run if run.spending else replace(run, spending=ledger.spending(run.id))
-
-
-def write_report(
-    run: Run = "last",
-    output: flags.Reports = None,
-    store: flags.Store = None,
-) -> None:
-    """Write reports of a run that is kept; the ending of each file says which report."""
-    with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
-        found = _with_spending(ledger.run(run), ledger)
-        if not output:
-            raise ConfigError("name at least one file with -o, for example -o report.html.")
-        refuse_over([found.suite, *(info.path for info in found.datasets)], output)
-        summary = stats.summarise(found)
-        for path in output:
-            api.save(found, path, summary)
-            say_line(f"{path}: {len(found.results)} results of {found.id}")
 
 
 def validate(

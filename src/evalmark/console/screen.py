@@ -55,7 +55,7 @@ def _header(run: Run, summary: Summary, verdict: GateVerdict) -> RenderableType:
 
 def _part(part: Part, summary: Summary, layout: Layout, look: Look) -> Iterable[RenderableType]:
     heading = Text(wording.title(part, summary), style="bold")
-    heading.append(f"   {wording.endings(part)}", style="not bold")
+    heading.append(f"   {wording.endings(part.tally)}", style="not bold")
     yield heading
     if not part.metrics:
         return

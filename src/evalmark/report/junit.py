@@ -75,10 +75,7 @@ def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     verdict = result.verdict
     if verdict in ("pass", "ungated"):
         return ""
-    scores = wording.telling(result)
-    said = [f"{one_line(s.name)}: {wording.standing(s, metrics)}. {clean(s.reason)}".strip() for s in scores]
-    if result.output.error is not None:
-        said.insert(0, clean(result.output.error))
+    said = wording.why(result, metrics)
     message = one_line("; ".join(said), 500)
     if verdict == "unscored":
         return f"      <skipped{_attributes({'message': message})}/>\n"

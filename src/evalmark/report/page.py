@@ -70,7 +70,7 @@ def _opening(run: Run, summary: Summary, verdict: GateVerdict, options: Options)
 
 
 def _group(group: Group, summary: Summary) -> str:
-    lines = [f"<h2>{_safe(wording.title(group, summary))}</h2>", f"<p>{_safe(wording.endings(group))}</p>"]
+    lines = [f"<h2>{_safe(wording.title(group, summary))}</h2>", f"<p>{_safe(wording.endings(group.tally))}</p>"]
     if group.metrics:
         lines.append(
             "<div class=wide><table><thead><tr><th>metric<th>n<th>mean<th>95 % interval<th><th>passed<th>unscored<th>errors<th>spread<tbody>"

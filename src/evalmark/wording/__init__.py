@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .judged import agreement_lines, all_remarks, remarks, worst_rows
     from .spending import money, spent_lines
     from .titles import facts, methods, name_of, once, origin, quoted, title
-    from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of
+    from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of, why
 
 __all__ = [
     "ASCII_BLOCKS",
@@ -70,6 +70,7 @@ __all__ = [
     "title",
     "unsupported",
     "verdict_of",
+    "why",
     "worst_rows",
 ]
 
@@ -115,6 +116,7 @@ __getattr__ = deferred(
         "title": "titles",
         "unsupported": "verdicts",
         "verdict_of": "verdicts",
+        "why": "verdicts",
         "worst_rows": "judged",
     },
 )

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evalmark.stats import GateVerdict, Group, scale_ends
+from evalmark.stats import GateVerdict, Tally, scale_ends
 from evalmark.values import Metric, Result, Score, count
 
-from .cleaning import one_line
+from .cleaning import clean, one_line
 from .figures import figure, on_scale, percent, placed, share_interval
 
 
@@ -17,10 +17,9 @@ def outcome(verdict: GateVerdict) -> str:
     return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
 
 
-def endings(group: Group) -> str:
-    """How the trials of a group ended, in words."""
-    tally, rate = group.tally, group.tally.pass_rate
-    found = []
+def endings(tally: Tally) -> str:
+    """How trials ended, in words."""
+    rate, found = tally.pass_rate, []
     if rate.n:
         found.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")
     for n, noun in ((tally.errors, "error"), (tally.unscored, "unscored"), (tally.ungated, "ungated")):
@@ -40,6 +39,15 @@ def telling(result: Result) -> list[Score]:
         return [s for s in result.scores if s.status == "unscored"]
     scored = [s for s in result.scores if s.value is not None]
     return sorted(scored, key=_goodness)[:2] if verdict == "ungated" else []
+
+
+def why(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
+    """What decided a trial's verdict: why no output came, then each score that tells."""
+    said = [
+        f"{one_line(score.name)}: {standing(score, metrics)}. {clean(score.reason)}".strip()
+        for score in telling(result)
+    ]
+    return said if result.output.error is None else [clean(result.output.error), *said]
 
 
 def _goodness(score: Score) -> float:
