@@ -130,10 +130,11 @@ def _place(reference: str, store: str) -> tuple[str, str]:
         return reference, "last"
     if at and Path(path).is_file():
         return path, name or "last"
-    if "/" in reference or reference.endswith(".db"):
-        raise ConfigError(
-            f"{reference}: there is no such file of runs. Name one as FILE or FILE@RUN, or a run by its id."
-        )
+    for file in filter(None, (reference, path)):
+        if Path(file).name != file or file.endswith(".db"):
+            raise ConfigError(
+                f"{file}: there is no such file of runs. Name one as FILE or FILE@RUN, or a run by its id."
+            )
     return store, reference
 
 
@@ -166,16 +167,20 @@ def _report_to_github(run: "Run", summary: stats.Summary) -> None:
 
 
 def _append(path: Path, run: "Run", summary: stats.Summary) -> None:
-    """What a step has written there already stays, and counts against the room."""
+    """What a step has written there already stays, and counts against the room.
+
+    Raises:
+        EvalmarkError: the file cannot be written.
+    """
     try:
-        taken = path.stat().st_size if path.exists() else 0
-        text = "\n" * bool(taken) + "".join(report.as_github(run, summary, room=report.LIMIT - taken - bool(taken)))
-        with path.open("a", encoding="utf-8", errors="backslashreplace", newline="") as stream:
-            stream.write(text)
+        before = b"\n" if path.exists() and path.stat().st_size else b""
+        room = report.LIMIT - (path.stat().st_size + len(before) if before else 0)
+        text = "".join(report.as_github(run, summary, room=room)).encode(errors="backslashreplace")
+        if not text:
+            complain(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
+            return
+        with path.open("ab") as stream:
+            stream.write(before + text)
     except OSError as error:
-        reason = error.strerror or error
-        raise EvalmarkError(
-            f"{path}: the job summary cannot be written there: {reason}. Unset {SUMMARY_FILE} to see it."
-        ) from None
-    if not text.strip():
-        complain(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
+        said = f"{path}: the job summary cannot be written there: {error.strerror or error}."
+        raise EvalmarkError(f"{said} Unset {SUMMARY_FILE} to have it printed.") from None

@@ -109,7 +109,8 @@ def _command(name: str, properties: Mapping[str, str], lines: Iterable[str]) -> 
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # `##[` was the mark of commands once, wherever in a line it stood; runners by others may look for it first.
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A").replace("##[", "# #[")
 
 
 def _property(text: str) -> str:

@@ -1,0 +1,227 @@
+"""`evalmark report` as a CI calls it: several stores as one run, a job summary, annotations, and the gate's exit code."""
+
+import json
+
+import pytest
+
+from evalmark.report import LIMIT
+from evalmark.store import open_store
+
+BOT = """
+def answer(text):
+    return text.upper()
+
+def picky(text):
+    if text == "c":
+        raise ValueError("no c today")
+    return text.upper()
+
+def hostile(text):
+    return "x\\n::error::pwned\\n  ::add-mask::a\\n##[add-path]/tmp\\n</pre></details><script>alert(1)</script> @org/team | a |"
+"""
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch):
+    """The tests may themselves run in a job of GitHub Actions."""
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def ran(world, evalmark):
+    """Runs a suite of some letters, of which the first are expected to be something else, and gives its run's id."""
+
+    def run(rows="abcd", wrong=0, store=".evalmark/evalmark.db", target="bot:answer", name="letters", **more):
+        (world / "bot.py").write_text(BOT, encoding="utf-8")
+        cases = [
+            {"id": row, "input": row, "expected": "?" if number < wrong else row.upper()}
+            for number, row in enumerate(rows)
+        ]
+        (world / f"{name}.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+        suite = {"name": name, "datasets": [f"{name}.jsonl"], "target": target, "metrics": ["equals"], **more}
+        (world / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+        evalmark("run", "suite.json", "--store", store, "-q")
+        with open_store(store, read_only=True) as kept:
+            return kept.run("last").id
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("shape", "words", "code", "says"),
+    [
+        pytest.param({"wrong": 2}, (), 0, "", id="without a gate of its own a report is no verdict"),
+        pytest.param({"wrong": 2}, ("--min-pass-rate", "0.5"), 0, "Gate passed: 2 of 4", id="the rate is reached"),
+        pytest.param({"wrong": 2}, ("--min-pass-rate", "0.6"), 1, "Gate failed: 2 of 4", id="the rate is missed"),
+        pytest.param({"wrong": 2}, ("--min-score", "0.6", "--min-pass-rate", "0"), 1, "less than 0.6", id="a mean is missed"),
+        pytest.param({"wrong": 2}, ("--min-score", "0.5", "--min-pass-rate", "0"), 0, "at least 0.5", id="every mean is reached"),
+        pytest.param({"wrong": 1}, ("--max-errors", "0"), 1, "1 of 4", id="a failing case fails a gate without a rate"),
+        pytest.param({"target": "bot:picky"}, ("--min-pass-rate", "0.5"), 3, "1 error", id="an error"),
+        pytest.param({"target": "bot:picky"}, ("--max-errors", "1"), 0, "Gate passed", id="an error that is allowed"),
+        pytest.param({"wrong": 2, "gate": {"min_pass_rate": 1}}, ("--min-pass-rate", "0.5"), 0, "Gate passed", id="the flags stand in for the suite's gate"),
+        pytest.param({"wrong": 2, "gate": {"min_pass_rate": 1}}, (), 0, "", id="the suite's gate is shown and decides nothing"),
+        pytest.param({"rows": ""}, (), 3, "No cases ran", id="no cases"),
+        pytest.param({"rows": ""}, ("--min-pass-rate", "0"), 3, "No cases ran", id="no cases, though any rate would do"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("to", [("-o", "out.md"), ("--to", "github")], ids=["a file", "GitHub"])
+def test_the_exit_code_is_that_of_the_gate_that_was_asked_for(evalmark, ran, shape, words, code, says, to):
+    ran(**shape)
+    said = evalmark("report", *words, *to)
+    assert said.code == code, said.text
+    assert says in said.text
+
+
+def test_the_summary_is_added_to_the_file_and_the_output_holds_annotations_alone(evalmark, ran, world, monkeypatch):
+    ran(wrong=1)
+    (world / "summary.md").write_text("said before", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(world / "summary.md"))
+    said = evalmark("report", "--to", "github")
+    assert said.out.splitlines() == [
+        "::error title=letters%3A failed::1 of 4 judged trials failed.",
+        "::error file=letters.jsonl,line=1,title=a%3A fail::equals: no. the answer 'A' is not '?'%0Aanswered: A",
+    ]
+    text = (world / "summary.md").read_text(encoding="utf-8")
+    assert text.startswith("said before\n## ❌ letters: failed\n\n- 1 of 4 judged trials failed.\n")
+    assert "<details><summary>a (fail)</summary>" in text
+
+
+def test_without_such_a_file_the_summary_is_printed(evalmark, ran):
+    ran()
+    said = evalmark("report", "--to", "github", "--min-pass-rate", "1")
+    assert said.out.startswith("## ✅ letters: passed\n")
+    assert said.out.endswith("Gate passed: 4 of 4 judged trials passed (1), at least 1.\n")
+    assert "::error" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("taken", "says"),
+    [
+        pytest.param(LIMIT - 900, "The rest is left out", id="room for a beginning"),
+        pytest.param(LIMIT - 10, "full, so the job summary is left out", id="no room"),
+        pytest.param(LIMIT + 10, "full, so the job summary is left out", id="too much was there already"),
+    ],
+)
+def test_a_summary_never_makes_the_file_larger_than_github_takes(evalmark, ran, world, monkeypatch, taken, says):
+    ran(wrong=4)
+    (world / "summary.md").write_text("x" * taken, encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(world / "summary.md"))
+    said = evalmark("report", "--to", "github")
+    text = (world / "summary.md").read_text(encoding="utf-8")
+    assert len(text) <= max(LIMIT, taken)
+    assert says in text + said.err
+    assert "::error" in said.out
+
+
+def test_a_summary_that_cannot_be_written_is_an_error_in_words(evalmark, ran, world, monkeypatch):
+    ran()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(world / "nowhere" / "summary.md"))
+    said = evalmark("report", "--to", "github")
+    assert said.code == 2
+    assert "summary.md: the job summary cannot be written there: No such file" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        pytest.param((), "name at least one file with -o", id="nothing to write"),
+        pytest.param(("--min-pass-rate", "0.5"), "name at least one file with -o", id="a gate alone"),
+        pytest.param(("--to", "html"), "--to takes github, not 'html'", id="another word"),
+        pytest.param(("--to", "html", "-o", "x.html"), "-o FILE", id="another word and a file"),
+        pytest.param(("-o", "out.pdf"), "no report has this ending", id="an unknown ending"),
+        pytest.param(("--to", "github", "--min-score", "1.5"), "--min-score", id="a mean beyond 1"),
+        pytest.param(("--to", "github", "--min-score", "nan"), "--min-score", id="a mean that is no number"),
+        pytest.param(("--to", "github", "--max-errors", "-1"), "--max-errors", id="fewer than no errors"),
+        pytest.param(("gone/evals.db", "--to", "github"), "gone/evals.db: there is no such file of runs", id="a store that is not there"),
+        pytest.param(("gone.db@last", "--to", "github"), "gone.db: there is no such file of runs", id="a run of a store that is not there"),
+        pytest.param((".evalmark/evalmark.db@zz", "--to", "github"), "there is no run 'zz'", id="a run that is not in the file"),
+        pytest.param(("nope", "--to", "github"), "there is no run 'nope'", id="neither a file nor a run"),
+        pytest.param(("suite.json", "--to", "github"), "suite.json", id="a file that is no store"),
+        pytest.param(("last", "-o", "letters.jsonl"), "the run reads this file", id="a file that the run reads"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_said_and_nothing_is_written(evalmark, ran, world, words, says):
+    ran()
+    before = {path.name: path.read_bytes() for path in world.iterdir() if path.is_file()}
+    said = evalmark("report", *words)
+    assert said.code == 2, said.text
+    assert says in said.text
+    assert "Traceback" not in said.text
+    assert {path.name: path.read_bytes() for path in world.iterdir() if path.is_file()} == before
+
+
+def told(world, name="all.json"):
+    """The document of a merged run: its cases, and its notes."""
+    document = json.loads((world / name).read_text(encoding="utf-8"))
+    return [result["case"]["id"] for result in document["results"]], document["run"]["notes"]
+
+
+def test_the_stores_of_two_shards_are_one_run(evalmark, ran, world):
+    first, second = ran("ab", store="one.db"), ran("cd", wrong=1, store="two.db")
+    said = evalmark("report", "one.db", "two.db", "-o", "all.json", "--min-pass-rate", "0.75")
+    assert said.code == 0, said.text
+    assert f"all.json: 4 results of {first}+{second}\n" in said.out
+    cases, notes = told(world)
+    assert (cases, notes) == (["a", "b", "c", "d"], [f"Merged from 2 runs: {first}, {second}."])
+    assert evalmark("report", "one.db", "two.db", "-o", "all.json", "--min-pass-rate", "0.8").code == 1
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "md", "html", "junit.xml"])
+def test_every_kind_of_file_takes_a_merged_run(evalmark, ran, world, ending):
+    ran("ab", store="one.db")
+    ran("cd", store="two.db", name="others")
+    said = evalmark("report", "one.db", "two.db", "-o", f"all.{ending}")
+    assert said.code == 0, said.text
+    text = (world / f"all.{ending}").read_text(encoding="utf-8")
+    assert "letters" in text
+    assert "others" in text
+
+
+def test_runs_of_several_stores_can_be_named_in_every_way(evalmark, ran, world):
+    old = ran("a", store="one.db")
+    ran("b", store="one.db")
+    ran("c")
+    said = evalmark("report", "last", f"one.db@{old}", "one.db@last", "one.db", "-o", "all.json")
+    assert said.code == 0, said.text
+    cases, notes = told(world)
+    assert sorted(cases) == ["a", "b", "c"]
+    assert notes[-1] == "1 trial met in an earlier one of them counted once, as it is there."
+
+
+def test_a_shard_that_broke_off_leaves_the_whole_undecided(evalmark, ran, world):
+    ran("ab", store="one.db")
+    broken = ran("cdef", store="two.db", name="others")
+    with open_store("two.db") as store:
+        store.amend(store.resume(broken))
+    said = evalmark("report", "one.db", "two.db", "--to", "github", "--min-pass-rate", "0.5")
+    assert said.code == 3, said.text
+    assert f"({broken}" not in said.out
+    assert "The run is not complete" in said.out
+
+
+def test_a_store_without_runs_is_refused(evalmark, ran, world):
+    ran("ab", store="one.db")
+    open_store("empty.db").close()
+    said = evalmark("report", "one.db", "empty.db", "--to", "github")
+    assert said.code == 2
+    assert "empty.db" in said.err
+
+
+def test_nothing_that_a_target_answers_reaches_the_runner_as_a_command(evalmark, ran, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    ran("ab", target="bot:hostile")
+    printed = [
+        evalmark(*words) for words in (("run", "suite.json"), ("show", "--failed"), ("report", "--to", "github"))
+    ]
+    lines = [line.lstrip() for said in printed for line in said.text.splitlines()]
+    assert not [line for line in lines if "##[" in line]
+    commands = [line for line in lines if line.startswith("::")]
+    assert [line.split(" ")[0] for line in commands] == ["::error"] * 3
+    assert all("title=letters" in line or "file=letters.jsonl" in line for line in commands)
+    assert any(": :error::pwned" in line for line in lines), "the text itself is still there"
+
+
+def test_a_terminal_shows_such_texts_as_they_are(evalmark, ran):
+    ran("a", target="bot:hostile")
+    assert "##[add-path]/tmp" in evalmark("show", "--failed").out
