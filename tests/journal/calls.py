@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from evalmark.values import Attempt, Call, Reply, Request, Turn, Usage
+from evalmark.values import Attempt, Call, Reply, Request, ToolRecording, Turn, Usage, tool_key
 
 MODEL = "test/model"
 IDENTITY = "test/model@http://127.0.0.1"
@@ -57,3 +57,19 @@ def troubled(number: int) -> Call:
     attempts = tuple(Attempt(seconds=0.5, error="answered 503", status=503, body="busy") for _ in range(2))
     made = call(number)
     return replace(made, reply=replace(made.reply, attempts=attempts))
+
+
+def tool_call(number: int, **more) -> ToolRecording:
+    """What a tool gave for a number, unless `more` says otherwise."""
+    asked = {"number": number, "unit": "é\ud800"}
+    fields = {
+        "tool": "square",
+        "version": "1",
+        "arguments": asked,
+        "input": f"What is {number} squared?",
+        "result": {"square": [number * number, None]},
+        "created": f"2026-11-21T14:32:{number % 60:02}.000000+00:00",
+    }
+    fields |= more
+    key = tool_key(fields["tool"], fields["version"], fields["arguments"], fields["input"])
+    return ToolRecording(**{"key": key, **fields})

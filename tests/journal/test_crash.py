@@ -8,7 +8,7 @@ import pytest
 from evalmark.store import open_store
 from tests.store.conftest import doomed  # noqa: F401  a fixture
 
-from .calls import COUNT, call, key
+from .calls import COUNT, call, key, tool_call
 from .conftest import RUN, find
 
 SAMPLE = 36
@@ -124,3 +124,62 @@ def test_a_disk_that_fills_up_keeps_the_calls_that_were_acknowledged(doomed, tmp
     assert len(set(told["sent"]) - found) <= lost
     assert doomed.do("ask", tmp_path)["finished"]
     assert recorded(tmp_path)[0] == set(range(COUNT))
+
+
+# What tools gave.
+
+
+def tools_in(folder: Path) -> set[int]:
+    """Which calls of tools are found in a store that must be sound."""
+    if not file_in(folder).exists():
+        return set()
+    with open_store(file_in(folder), read_only=True) as store:
+        assert store.check().problems == ()
+        journal = store.tool_journal()
+        found = {number: journal.find(tool_call(number).key) for number in range(COUNT)}
+    assert all(kept in (None, tool_call(number)) for number, kept in found.items())
+    return {number for number, kept in found.items() if kept is not None}
+
+
+def kill_and_call_again(doomed, folder: Path, at: int, how: str) -> bool:  # noqa: F811
+    """Whether the process was killed; no tool whose result was acknowledged is called again."""
+    told = doomed.do("call_tools", folder, at, how)
+    found = tools_in(folder)
+    assert set(told["acknowledged"]) <= found <= set(told["sent"])
+    if told["killed"]:
+        again = doomed.do("call_tools", folder)
+        assert again["finished"], again
+        assert found.isdisjoint(again["sent"]), "a tool was called again though its result was recorded"
+    assert tools_in(folder) == set(range(COUNT))
+    return told["killed"]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_a_kill_at_some_writes_loses_no_result_of_a_tool(doomed, tmp_path, how):  # noqa: F811
+    (tmp_path / "whole").mkdir()
+    changes = doomed.do("call_tools", tmp_path / "whole")["changes"]
+    killed = 0
+    for at in random.Random(how).sample(range(1, changes + 1), SAMPLE // 6):  # noqa: S311
+        (folder := tmp_path / str(at)).mkdir()
+        killed += kill_and_call_again(doomed, folder, at, how)
+    assert killed > SAMPLE // 12
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("how", HOWS)
+def test_a_kill_at_every_write_loses_no_result_of_a_tool(doomed, tmp_path, how):  # noqa: F811
+    at, killed = 0, True
+    while killed:
+        at += 1
+        (folder := tmp_path / str(at)).mkdir()
+        killed = kill_and_call_again(doomed, folder, at, how)
+    assert at > COUNT
+
+
+def test_a_disk_that_fills_up_keeps_the_results_of_tools_that_were_acknowledged(doomed, tmp_path):  # noqa: F811
+    told = doomed.do("call_tools", tmp_path, 45, "full")
+    assert not told["killed"]
+    assert told["error"].startswith("StoreFullError"), told
+    assert set(told["acknowledged"]) <= tools_in(tmp_path)
+    assert doomed.do("call_tools", tmp_path)["finished"]
+    assert tools_in(tmp_path) == set(range(COUNT))

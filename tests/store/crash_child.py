@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,6 +72,30 @@ async def _ask_all(journal, say) -> None:
                 say("acknowledged", [number])
 
     await asyncio.gather(*(hand() for _ in range(5)))
+
+
+def call_tools(path: Path, say) -> None:
+    """Call the tools whose results are not recorded yet, in several threads, as an agent does within a run."""
+    with open_store(path) as store:
+        if store.runs():
+            store.resume(sample.run().id)
+        else:
+            store.start(sample.run())
+        journal = store.tool_journal(sample.run().id)
+        numbers = iter(range(calls.COUNT))
+
+        def hand() -> None:
+            for number in numbers:
+                if journal.find(calls.tool_call(number).key) is None:
+                    say("sent", [number])
+                    if journal.keep(calls.tool_call(number)) == calls.tool_call(number):
+                        say("acknowledged", [number])
+
+        with ThreadPoolExecutor(4) as hands:
+            for done in [hands.submit(hand) for _ in range(4)]:
+                done.result()
+        store.finish(sample.run(status="complete"))
+        say("finished", True)
 
 
 def open_it(path: Path, say) -> None:
@@ -185,7 +210,18 @@ def count_syncs_of_calls(path: Path, say) -> None:
 
 JOBS = {
     job.__name__: job
-    for job in (go_on, ask, open_it, migrate, look, touch, without_shared_memory, count_syncs, count_syncs_of_calls)
+    for job in (
+        go_on,
+        ask,
+        call_tools,
+        open_it,
+        migrate,
+        look,
+        touch,
+        without_shared_memory,
+        count_syncs,
+        count_syncs_of_calls,
+    )
 }
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 
 from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
@@ -77,7 +78,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     reading = Reading(plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said)
     jobs = _affordable(conduct.settings.jobs, said)
     limits = Limits(jobs=_hands(plan, jobs), timeout=plan.timeout or conduct.settings.timeout)
-    tools = ToolReplay(ledger.tool_journal(run.id), conduct.settings.replay)
+    tools = ToolReplay(partial(ledger.tool_journal, run.id), conduct.settings.replay)
     work = Work(
         trials=trials(reading),
         target=bound.target,

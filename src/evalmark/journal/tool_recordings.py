@@ -52,7 +52,7 @@ def listed(db: Connection, match: str = "", limit: int | None = None) -> list[Re
 def _tools(db: Connection, match: str) -> Iterator[Recording]:
     rows = db.execute(
         "select key, tool, version, created, substr(arguments, 1, ?3) from tool_call "
-        "where instr(tool, ?1) or substr(key, 1, length(?1)) = ?1 or instr(arguments, ?2) "
+        "where instr(tool, ?1) or substr(key, 1, length(?1)) = ?1 or instr(arguments, ?1) or instr(arguments, ?2) "
         "order by created desc, number desc",
         (sql_text(match), to_json(match)[1:-1], LONGEST),
     )

@@ -1,6 +1,7 @@
 """What the tools of an agent meet while it is under test: whether to call, what is recorded, and how often that was."""
 
 import threading
+from collections.abc import Callable
 from typing import Any, Literal
 
 from evalmark.errors import DamagedRecordingError, EvalmarkError, ToolError
@@ -14,11 +15,12 @@ the place of what is recorded. `strict`: nothing is called. `off`: everything is
 
 
 class ToolReplay:
-    """The tools of one run. May be used by any number of threads at once."""
+    """The tools of one run. May be used by any number of threads at once; `journal` is opened with the first call."""
 
-    def __init__(self, journal: ToolJournal, mode: ToolMode = "auto") -> None:
+    def __init__(self, journal: Callable[[], ToolJournal], mode: ToolMode = "auto") -> None:
         self.mode = mode
-        self._journal = journal
+        self._open = journal
+        self._opened: ToolJournal | None = None
         self._lock = threading.Lock()
         self._recording = threading.Lock()
         self._recorded: set[str] = set()
@@ -51,7 +53,7 @@ class ToolReplay:
         if self.mode == "record" and key not in self._recorded:
             return None
         try:
-            found = self._journal.find(key)
+            found = self._journal().find(key)
         except DamagedRecordingError as damage:
             if self.mode == "strict":
                 raise
@@ -71,14 +73,20 @@ class ToolReplay:
         """
         if self.mode == "record":
             with self._recording:  # else one who comes second could still be given what is about to be replaced
-                kept = self._journal.keep(recording, anew=recording.key not in self._recorded)
+                kept = self._journal().keep(recording, anew=recording.key not in self._recorded)
                 self._recorded.add(recording.key)
                 return kept
-        kept = self._journal.keep(recording)
+        kept = self._journal().keep(recording)
         if kept.created == recording.created:  # else another was faster
             with self._lock:
                 self._recorded.add(recording.key)
         return kept
+
+    def _journal(self) -> ToolJournal:
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
 
     def failed(self) -> None:
         """A tool was called and raised, so nothing is recorded."""

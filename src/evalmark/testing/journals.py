@@ -1,10 +1,12 @@
-"""A journal for tests: keeps calls as long as it lives."""
+"""Journals for tests: they keep calls as long as they live."""
 
 import asyncio
+import threading
+from copy import deepcopy
 from dataclasses import dataclass, field
 
-from evalmark.errors import StoreFullError
-from evalmark.values import Call
+from evalmark.errors import DamagedRecordingError, StoreFullError
+from evalmark.values import Call, ToolRecording
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +65,42 @@ class MemoryJournal:
         earlier = self._kept.get(call.key)
         if earlier is None or call.can_be_replayed or not earlier.can_be_replayed:
             self._kept[call.key] = call
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryToolJournal:
+    """Keeps what tools gave; of keys that are `damaged` it says so, and `full_after` recordings that the disk is full.
+
+    >>> MemoryToolJournal().find("a key") is None
+    True
+    """
+
+    full_after: int | None = None
+    damaged: set[str] = field(default_factory=set)
+    kept: dict[str, ToolRecording] = field(default_factory=dict)
+    """By key."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def find(self, key: str) -> ToolRecording | None:
+        """The recording with this key, with a result that its caller may change.
+
+        Raises:
+            DamagedRecordingError: it is one of those that are damaged.
+        """
+        if key in self.damaged:
+            raise DamagedRecordingError(f"the recorded tool call {key} is damaged (as it was told to be).")
+        return deepcopy(self.kept.get(key))
+
+    def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
+        """Keep the recording, unless a sound one is there and `anew` is not wanted; gives the one that is kept.
+
+        Raises:
+            StoreFullError: it would be one more than `full_after`.
+        """
+        with self._lock:
+            if anew or recording.key in self.damaged or recording.key not in self.kept:
+                if self.full_after is not None and len(self.kept) >= self.full_after:
+                    raise StoreFullError("the disk is full")
+                self.kept[recording.key] = deepcopy(recording)
+                self.damaged.discard(recording.key)
+            return deepcopy(self.kept[recording.key])

@@ -95,7 +95,7 @@ def _shown(value: Any) -> Any:
     try:
         return as_argument(value)
     except NotPlainError:
-        return f"(a {type(value).__name__})"
+        return f"(of the type {type(value).__name__})"
 
 
 def recording_of(asked: Asked, result: Any) -> ToolRecording:
@@ -134,12 +134,16 @@ def _sanitized(tool: Tool, sanitize: Sanitize, record: Mapping[str, Any]) -> dic
             f"{tool.name}: nothing is recorded, since `sanitize` gave {_short(found)}. Have it return the mapping it gets, "
             "in which arguments, input and result may be changed."
         )
+    return {name: _kept(tool, name, found[name]) for name in record}
+
+
+def _kept(tool: Tool, name: str, value: Any) -> Any:
     try:
-        return {name: as_result(found[name]) for name in record}
+        return as_result(value)
     except NotPlainError as fault:
         raise ToolError(
-            f"{tool.name}: nothing is recorded, since of what `sanitize` gave {fault}. Have it put dicts, lists, texts, "
-            "numbers, truth values or None there."
+            f"{tool.name}: nothing is recorded, since `sanitize` gave a {name} that cannot be: {fault}. Have it put dicts, "
+            "lists, texts, numbers, truth values or None there."
         ) from None
 
 
