@@ -262,7 +262,7 @@ def test_a_chat_message_gives_its_text_its_tools_and_its_usage():
     assert output == Output(
         value="hello",
         seconds=output.seconds,
-        tool_calls=(ToolCall(name="search", arguments={"q": "x"}),),
+        transcript=(Turn(role="assistant", content="hello"), ToolCall(name="search", arguments={"q": "x"}, id="1")),
         metadata={"response_metadata": {"model": "m"}},
     )
 

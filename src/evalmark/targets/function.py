@@ -12,6 +12,7 @@ from evalmark.errors import ConfigError
 from evalmark.roles import Binding, Target, Threads, bind, load_object, own
 from evalmark.values import Case, Output
 
+from .agent import AgentTarget, agent_target, kind_of
 from .fresh import FreshTarget
 from .given import Given
 from .identity import identity, name_of
@@ -62,7 +63,7 @@ class FunctionTarget:
 
 
 def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
-    """The thing as a target: a function, a callable, a runnable, a program of DSPy, or where one is found.
+    """The thing as a target: a function, a callable, a runnable, a program of DSPy, an agent, or where one is found.
 
     That is `package.module:attribute`. Nothing is called yet. The module may lie in one of `folders`.
 
@@ -72,12 +73,14 @@ def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
     name = thing if isinstance(thing, str) else name_of(thing)
     if isinstance(thing, str):
         thing = load_object(thing, folders, what="target")
-    if isinstance(thing, (FunctionTarget, Given, ModelTarget, FreshTarget, ProgramTarget)):
+    if isinstance(thing, (FunctionTarget, Given, ModelTarget, FreshTarget, ProgramTarget, AgentTarget)):
         return thing
     if inspect.isclass(thing) and (method := _asked_by(thing)):
         return _fresh(thing, method, name)
     if is_program(thing):
         return program_target(thing, name)
+    if not inspect.isclass(thing) and (kind := kind_of(thing)):
+        return agent_target(thing, kind, name)
     function = _function(thing, name)
     return FunctionTarget(
         name=name,

@@ -1,19 +1,17 @@
 """What a target's function returned, as an Output."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from evalmark.values import Output, ToolCall
+from evalmark.transcripts import is_message, recognised
+from evalmark.values import Output
 
 
 def as_output(returned: Any, seconds: float) -> Output:
-    """An Output as it is, a chat message as its text and tool calls, anything else as the value."""
-    if isinstance(returned, Output):
-        return returned if returned.seconds is not None else replace(returned, seconds=seconds)
-    if is_message(returned):
-        return _of_message(returned, seconds)
-    return Output(value=returned, seconds=seconds)
+    """An Output as it is, what a known framework gives with its transcript, anything else as the value."""
+    output = returned if isinstance(returned, Output) else recognised(returned) or Output(value=returned)
+    return output if output.seconds is not None else replace(output, seconds=seconds)
 
 
 def joined(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) -> Any:
@@ -36,27 +34,3 @@ def joined(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) 
 async def gathered(pieces: AsyncIterator[Any]) -> Any:
     """`joined`, for an asynchronous stream."""
     return joined([piece async for piece in pieces])
-
-
-def is_message(thing: Any) -> bool:
-    """Whether this looks like the message of a chat model (LangChain's AIMessage and its chunks)."""
-    return isinstance(getattr(thing, "content", None), (str, list)) and hasattr(thing, "response_metadata")
-
-
-def _of_message(message: Any, seconds: float) -> Output:
-    calls = getattr(message, "tool_calls", None) or ()
-    metadata = {
-        key: value
-        for key in ("response_metadata", "usage_metadata")
-        if isinstance(value := getattr(message, key, None), Mapping) and value
-    }
-    return Output(
-        value=message.content,
-        seconds=seconds,
-        tool_calls=tuple(
-            ToolCall(name=str(call.get("name")), arguments=call.get("args") or {})
-            for call in calls
-            if isinstance(call, Mapping)
-        ),
-        metadata=metadata,
-    )
