@@ -1,0 +1,75 @@
+"""The workflows on the page about CI are workflows, and every command in them takes its flags."""
+
+import re
+import shlex
+
+import pytest
+import yaml
+
+from evalmark import pytest_plugin
+from tests.cli.test_commands_page import FLAG, VERBS
+from tests.conftest import ROOT
+
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+WORKFLOWS = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
+STEPS = [step for workflow in WORKFLOWS for job in workflow["jobs"].values() for step in job["steps"]]
+COMMANDS = [step["run"] for step in STEPS if "run" in step]
+OF_SPLITTING = {"--splits", "--group"}
+"""Of a plug-in by others."""
+
+
+class Options:
+    """Notes the options that a plug-in of pytest adds."""
+
+    def __init__(self):
+        self.names = set()
+
+    def getgroup(self, *_):
+        return self
+
+    def addoption(self, name, **_):
+        self.names.add(name)
+
+    def addini(self, *_, **__):
+        """Settings are no flags."""
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("evalmark")])
+def test_every_command_of_a_workflow_takes_its_flags(command):
+    verb = next(name for name in sorted(VERBS, key=len, reverse=True) if command[len("evalmark ") :].startswith(name))
+    assert set(FLAG.findall(command)) <= VERBS[verb]
+
+
+def test_pytest_takes_the_options_of_a_workflow():
+    known = Options()
+    pytest_plugin.pytest_addoption(known)
+    (command,) = (c for c in COMMANDS if c.startswith("pytest "))
+    assert {word for word in shlex.split(command) if word.startswith("--")} <= known.names | OF_SPLITTING
+
+
+def test_the_report_comes_whatever_happened_before():
+    found = [
+        job.get("if") or step.get("if")
+        for workflow in WORKFLOWS
+        for job in workflow["jobs"].values()
+        for step in job["steps"]
+        if "evalmark report" in step.get("run", "")
+    ]
+    assert found == ["always()", "always()"]
+
+
+def test_a_shard_hands_on_the_file_that_the_report_reads():
+    kept = [
+        step["with"] for step in STEPS if "upload-artifact" in step.get("uses", "") and "db" in step["with"]["path"]
+    ]
+    fetched = [step["with"] for step in STEPS if "download-artifact" in step.get("uses", "")]
+    assert [files["path"] for files in kept] == ["evals.db*"]
+    assert fetched == [{"pattern": "shard-*", "path": "shards"}]
+    assert kept[0]["name"].startswith("shard-")
+    assert any("report shards/*/evals.db" in command for command in COMMANDS)
+
+
+@pytest.mark.parametrize("flag", ["--min-pass-rate", "--min-score", "--max-unscored", "--max-errors"])
+def test_the_flags_of_the_gate_are_on_the_page(flag):
+    assert re.search(rf"^\| `{flag} \w` \|", PAGE, re.MULTILINE)
+    assert flag in VERBS["report"]
