@@ -10,15 +10,19 @@ TYPE_CHECKING = False  # importing it from `typing` would take longer than all t
 if TYPE_CHECKING:
     from .api import evaluate, evaluate_async
     from .errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
-    from .scorers import Similarity
+    from .evals import EvalFailedError, check_factuality, describe_eval, expect
+    from .judges import Factuality
+    from .scorers import Similarity, StructuredOutput, ToolCalls
     from .values import Case, Example, Gate, Output, Result, Run, Score, ToolCall, Turn
 
 __all__ = [
     "Case",
     "ConfigError",
     "DataError",
+    "EvalFailedError",
     "EvalmarkError",
     "Example",
+    "Factuality",
     "Gate",
     "ModelError",
     "Output",
@@ -27,10 +31,15 @@ __all__ = [
     "Score",
     "Similarity",
     "StoreError",
+    "StructuredOutput",
     "ToolCall",
+    "ToolCalls",
     "Turn",
+    "check_factuality",
+    "describe_eval",
     "evaluate",
     "evaluate_async",
+    "expect",
 ]
 
 
@@ -45,8 +54,10 @@ __getattr__ = deferred(
         "Case": "values",
         "ConfigError": "errors",
         "DataError": "errors",
+        "EvalFailedError": "evals",
         "EvalmarkError": "errors",
         "Example": "values",
+        "Factuality": "judges",
         "Gate": "values",
         "ModelError": "errors",
         "Output": "values",
@@ -55,9 +66,14 @@ __getattr__ = deferred(
         "Score": "values",
         "Similarity": "scorers",
         "StoreError": "errors",
+        "StructuredOutput": "scorers",
         "ToolCall": "values",
+        "ToolCalls": "scorers",
         "Turn": "values",
+        "check_factuality": "evals",
+        "describe_eval": "evals",
         "evaluate": "api",
         "evaluate_async": "api",
+        "expect": "evals",
     },
 )

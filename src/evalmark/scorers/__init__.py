@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from evalmark.matching import ABSENT, Fuzzy
+
     from .answer_quality import AnswerQuality
     from .checks import Contains, Equals, Length, Regex, Time
     from .closeness import Chrf, EditSimilarity
@@ -21,8 +23,11 @@ if TYPE_CHECKING:
     from .retrieval import ContextPrecisionAtK, ContextRecallAtK
     from .similarity import Closest, Compared, CosineRule, Similarity, closest_example, comparable, compared_text
     from .structure import IsJson, JsonSchema
+    from .structured_output import StructuredOutput
+    from .tool_calls import ToolCalls
 
 __all__ = [
+    "ABSENT",
     "FLAGS",
     "RAG_METRICS",
     "AnswerCorrectness",
@@ -42,13 +47,16 @@ __all__ = [
     "EditSimilarity",
     "Equals",
     "Flag",
+    "Fuzzy",
     "IsJson",
     "JsonSchema",
     "Length",
     "Numeric",
     "Regex",
     "Similarity",
+    "StructuredOutput",
     "Time",
+    "ToolCalls",
     "closest_example",
     "comparable",
     "compared_text",
@@ -58,6 +66,7 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "ABSENT": "structured_output",
         "AnswerCorrectness": "rag",
         "AnswerHallucination": "rag",
         "AnswerQuality": "answer_quality",
@@ -76,6 +85,7 @@ __getattr__ = deferred(
         "Equals": "checks",
         "FLAGS": "grounding",
         "Flag": "grounding",
+        "Fuzzy": "structured_output",
         "IsJson": "structure",
         "JsonSchema": "structure",
         "Length": "checks",
@@ -83,7 +93,9 @@ __getattr__ = deferred(
         "RAG_METRICS": "grounding",
         "Regex": "checks",
         "Similarity": "similarity",
+        "StructuredOutput": "structured_output",
         "Time": "checks",
+        "ToolCalls": "tool_calls",
         "closest_example": "similarity",
         "comparable": "similarity",
         "compared_text": "similarity",

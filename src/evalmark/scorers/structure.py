@@ -15,43 +15,12 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from evalmark.errors import ConfigError
+from evalmark.matching import NotJsonError, json_of, no_constant
 from evalmark.scoring import checked, shown
-from evalmark.values import Case, Output, Score, plain
+from evalmark.values import Case, Output, Score
 
 PATTERN_SECONDS = 1.0
 """How long one `pattern` of a schema may take on one text."""
-
-
-class NotJsonError(ValueError):
-    """An answer that is no JSON; its text says why."""
-
-
-def json_of(value: Any) -> Any:
-    """The data of an answer: read from text, or the answer itself where it is data already.
-
-    Raises:
-        NotJsonError: the text is not JSON, or there is no answer.
-    """
-    if value is None:
-        raise NotJsonError("there is no answer")
-    if not isinstance(value, str):
-        return plain(value)
-    try:
-        return json.loads(value, parse_constant=_no_constant)
-    except RecursionError:
-        raise NotJsonError("it is nested too deeply") from None
-    except ValueError as error:
-        raise NotJsonError(_why(error)) from None
-
-
-def _no_constant(name: str) -> Any:
-    raise NotJsonError(f"JSON has no {name}")
-
-
-def _why(error: ValueError) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg[:1].lower()}{error.msg[1:]}, line {error.lineno} column {error.colno}"
-    return str(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +93,7 @@ def said(error: ValidationError | SchemaError) -> str:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_no_constant)
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=no_constant)
     except OSError as error:
         raise ConfigError(f"json_schema: {path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
