@@ -24,6 +24,13 @@ def holding(thing):
     return lambda: thing
 
 
+def nested(thing, times=20):
+    """Data as deep as a schema of nested objects is."""
+    for _ in range(times):
+        thing = {"properties": [thing]}
+    return thing
+
+
 @pytest.mark.parametrize(
     ("one", "another", "same"),
     [
@@ -37,6 +44,9 @@ def holding(thing):
         pytest.param(Bot("a"), Bot("a"), True, id="equal settings"),
         pytest.param(Bot("a"), Bot("b"), False, id="a private setting"),
         pytest.param(Bot(np.zeros(2)), Bot(np.ones(2)), False, id="the numbers of an array"),
+        pytest.param(Bot(nested("a")), Bot(nested("a")), True, id="equal data, far down"),
+        pytest.param(Bot(nested("a")), Bot(nested("b")), False, id="other data, far down"),
+        pytest.param(Bot(nested(object())), Bot(nested(object())), True, id="an object far down stands for its class"),
         pytest.param(Bot(object()), Bot(object()), True, id="an address in memory is no setting"),
     ],
 )
@@ -56,3 +66,9 @@ def test_a_circle_of_objects_comes_to_an_end(make):
     one = make()
     one.other = one
     assert json.dumps(described(one))
+
+
+def test_a_circle_of_lists_comes_to_an_end():
+    circle = []
+    circle += [circle, circle, circle]
+    assert json.dumps(described(Bot(circle)))

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
-from evalmark.values import fingerprint
+from evalmark.values import MAX_DEPTH, fingerprint
 
 from .protocols import ChatModel
 from .surroundings import surroundings
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 DEEPEST = 4
-"""Objects held by objects held by a foreign object are followed so far."""
+"""Objects held by objects held by a foreign object are followed so far; data among them to its end."""
 
 
 def described(thing: Any, depth: int = 0) -> Any:
@@ -32,7 +32,7 @@ def described(thing: Any, depth: int = 0) -> Any:
     if thing is None or isinstance(thing, (str, bool, int, float)):
         return thing
     if depth > DEEPEST:
-        return _name(type(thing))
+        return _data(thing)
     if isinstance(thing, Mapping):
         return {str(key): described(item, depth + 1) for key, item in thing.items()}
     if isinstance(thing, (list, tuple, set, frozenset)):
@@ -45,6 +45,18 @@ def described(thing: Any, depth: int = 0) -> Any:
     if inspect.isroutine(thing) or inspect.isclass(thing):
         return _function(thing, depth)
     return ["module", thing.__name__] if inspect.ismodule(thing) else _object(thing, depth)
+
+
+def _data(thing: Any, above: tuple[Any, ...] = ()) -> Any:
+    """Mappings and lists of scalars as they are, however deep (a schema, say); of an object that they hold, its class."""
+    if thing is None or isinstance(thing, (str, bool, int, float)):
+        return thing
+    if not isinstance(thing, (Mapping, list, tuple)) or len(above) >= MAX_DEPTH or any(thing is it for it in above):
+        return _name(type(thing))
+    above = (*above, thing)
+    if isinstance(thing, Mapping):
+        return {str(key): _data(item, above) for key, item in thing.items()}
+    return [_data(item, above) for item in thing]
 
 
 def _function(thing: Any, depth: int) -> Any:
