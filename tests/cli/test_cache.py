@@ -10,7 +10,8 @@ import pytest
 
 from evalmark.store import open_store
 from evalmark.values import Output, Score
-from tests.journal.calls import MODEL, call, failed, key
+from evalmark.wording import DASH
+from tests.journal.calls import MODEL, call, failed, key, tool_call
 from tests.store import sample
 
 STORE = ".evalmark/evalmark.db"
@@ -231,3 +232,105 @@ def test_a_line_that_was_changed_is_refused_with_its_place(evalmark, recorded):
 def test_every_verb_of_the_cache_has_help(evalmark):
     for verb in ("list", "clear", "export", "import"):
         assert "--store" in evalmark("cache", verb, "--help").out
+
+
+# Calls of tools.
+
+
+@pytest.fixture
+def with_tools(recorded):
+    with open_store(STORE) as store:
+        for number in (5, 6):
+            store.tool_journal().keep(tool_call(number))
+        store.tool_journal().keep(tool_call(7, tool="cube", version=""))
+    return recorded
+
+
+def test_tools_are_listed_under_the_models(evalmark, with_tools):
+    rows = [line.split() for line in evalmark("cache", "list").out.strip().splitlines()]
+    assert [row[0] for row in rows if row] == ["model", "other/model", MODEL, "tool", "cube", "square"]
+    assert rows[-2:] == [
+        ["cube", DASH, "1", "2026-11-21", "14:32:07"],
+        ["square", "1", "2", "2026-11-21", "14:32:06"],
+    ]
+
+
+def test_a_store_with_tools_alone_lists_them(evalmark, world):
+    with open_store(STORE) as store:
+        store.tool_journal().keep(tool_call(1))
+    said = evalmark("cache", "list").out
+    assert "No calls" not in said
+    assert "square" in said
+
+
+def test_single_calls_of_tools_stand_among_those_of_models(evalmark, with_tools):
+    lines = evalmark("cache", "list", "--calls", "-n", "4").out.strip().splitlines()[1:]
+    assert [line.split()[1] for line in lines] == ["cube", "square", "square", "other/model"]
+    (line,) = evalmark("cache", "list", "--match", tool_call(5).key).out.strip().splitlines()[1:]
+    assert "square 1 (a tool)" in line
+
+
+@pytest.mark.parametrize(
+    ("flags", "says", "left_of"),
+    [
+        pytest.param(["--tool", "square"], "Forgot 2 calls.\n", (4, 1), id="of one tool"),
+        pytest.param(
+            ["--tool", "none"], "None of 7 recorded calls matches, so none is forgotten.\n", (4, 3), id="none"
+        ),
+        pytest.param(["--all"], "Forgot 7 calls.\n", (0, 0), id="all"),
+        pytest.param(["--failed"], "Forgot 1 call.\n", (3, 3), id="failed ones"),
+        pytest.param(["--model", MODEL], "Forgot 3 calls.\n", (1, 3), id="of one model"),
+    ],
+)
+def test_calls_of_tools_are_forgotten(evalmark, with_tools, flags, says, left_of):
+    assert evalmark("cache", "clear", *flags).out == says
+    with open_store(STORE, read_only=True) as store:
+        assert (store.check().calls, store.check().tool_calls) == left_of
+
+
+@pytest.mark.parametrize(
+    "words", [["clear", "--tool", "a", "--model", "b"], ["clear", "--tool", "a", "--failed"]], ids=["model", "failed"]
+)
+def test_conditions_that_no_call_of_a_tool_meets_are_refused(evalmark, with_tools, words):
+    said = evalmark("cache", *words)
+    assert said.code == 2
+    assert "--tool names calls of tools and --" in said.err
+
+
+def test_calls_of_tools_go_to_a_file_and_come_from_it(evalmark, with_tools):
+    assert evalmark("cache", "export", "all.jsonl").out == "all.jsonl: 6 calls\n"
+    assert evalmark("cache", "export", "some.jsonl", "--tool", "square").out == "some.jsonl: 2 calls\n"
+    assert evalmark("cache", "export", "some.jsonl", "--tool", "a", "--model", "b").code == 2
+    assert evalmark("cache", "import", "all.jsonl", "--store", "new.db").out == (
+        "all.jsonl: 6 calls added, 0 known before\n"
+    )
+
+
+def test_a_case_is_shown_with_the_calls_of_its_tools_in_full(evalmark, with_tools):
+    (trial,) = sample.trials([sample.case(1)])
+    result = sample.answered(trial)
+    named = replace(result.output, metadata={"calls": [tool_call(5).key, "tool-gone"]})
+    with open_store(STORE) as store:
+        store.start(sample.run())
+        asyncio.run(store.sink(sample.run().id).write([replace(result, output=named)]))
+        store.finish(sample.run(status="complete"))
+    said = evalmark("show", "last", "--calls").out
+    assert "square 1  a tool" in said
+    assert "What is 5 squared?" in said
+    assert '{"square": [25, null]}' in said
+    assert "The call tool-gone is no longer recorded." in said
+
+
+def test_nothing_that_a_tool_gave_acts_on_the_terminal(evalmark, world):
+    odd = tool_call(1, tool="\x1b[2Jname", version="\x1b]0;x\x07", result="\x1b[31mred", arguments={"\x9b2J": "\x1bc"})
+    with open_store(STORE) as store:
+        store.tool_journal().keep(odd)
+        store.start(sample.run())
+        (trial,) = sample.trials([sample.case(1)])
+        named = replace(sample.answered(trial), output=Output(value=1, metadata={"calls": [odd.key]}))
+        asyncio.run(store.sink(sample.run().id).write([named]))
+        store.finish(sample.run(status="complete"))
+    for words in (["cache", "list"], ["cache", "list", "--calls"], ["show", "last", "--calls"]):
+        said = evalmark(*words).out
+        assert said
+        assert not {"\x1b", "\x07", "\x9b"} & set(said)
