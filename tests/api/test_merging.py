@@ -1,12 +1,13 @@
 """Runs that went side by side, as one."""
 
 from dataclasses import replace
+from time import perf_counter
 
 import pytest
 
 from evalmark.api import merged
 from evalmark.stats import judge, summarise
-from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Spending, Trial
+from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Spending, Trial, metrics_for
 
 
 def results(dataset, *ids, start=0, passed=True, **fields):
@@ -215,7 +216,7 @@ STRICT, LOOSE = Metric(name="m", threshold=0.9), Metric(name="m", threshold=0.1)
             [(STRICT,), (LOOSE,)], "ab", (replace(STRICT, dataset="a"), replace(LOOSE, dataset="b")), False,
             id="metrics of one name go with the datasets of their run",
         ),
-        pytest.param([(STRICT,), (LOOSE,)], "aa", (replace(STRICT, dataset="a"),), True, id="a dataset that is shared is held to the first"),
+        pytest.param([(STRICT,), (LOOSE,)], "aa", (STRICT,), True, id="a dataset that is shared is held to the first"),
         pytest.param([(STRICT,), (Metric(name="n"),)], "ab", (STRICT, Metric(name="n")), False, id="others beside it"),
         pytest.param(
             [(replace(STRICT, dataset="a"),), (replace(LOOSE, dataset="b"),)], "ab",
@@ -230,3 +231,26 @@ def test_metrics_are_united(metrics, datasets, expected, noted):
     assert whole.metrics == expected
     said = "The runs describe m differently; what the first says of it is shown."
     assert (said in whole.notes) is noted
+
+
+def test_a_dataset_with_a_metric_of_its_own_keeps_that_one_beside_the_one_for_all():
+    own = replace(STRICT, dataset="b")
+    first = run("x", results("a", "a0"), results("b", "b0"), metrics=(LOOSE, own))
+    second = run("y", results("b", "b1"), results("c", "c0"), metrics=(STRICT,))
+    whole = merged([first, second])
+    assert {d: metrics_for(whole.metrics, d)["m"].threshold for d in "abc"} == {"a": 0.1, "b": 0.9, "c": 0.9}
+    assert len(whole.metrics) == 3
+    assert whole.notes == ("Merged from 2 runs: x, y.",)
+
+
+def test_a_run_without_cases_still_brings_its_metrics():
+    whole = merged([run("x", metrics=(STRICT,)), run("y", metrics=(Metric(name="n"),))])
+    assert whole.metrics == (STRICT, Metric(name="n"))
+
+
+def test_many_cases_that_were_all_counted_from_0_are_placed_in_no_time():
+    parts = [run(str(n), results("a", *(f"{n}.{place}" for place in range(3_000)))) for n in range(2)]
+    began = perf_counter()
+    whole = merged(parts)
+    assert sorted(place for _, _, place, _ in told(whole)) == list(range(6_000))
+    assert perf_counter() - began < 5

@@ -7,7 +7,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import chain, groupby, pairwise
 from typing import Any
 
-from evalmark.values import DatasetInfo, Metric, Result, Run, Spending, Trial, count
+from evalmark.values import DatasetInfo, Metric, Result, Run, Spending, Trial, count, metrics_for
 
 Key = tuple[str, str, str]
 """A case of a run: its dataset, its id and its fingerprint."""
@@ -24,7 +24,7 @@ def merged(runs: Sequence[Run]) -> Run:
     if len(runs) == 1:
         return runs[0]
     found = _met(runs)
-    metrics, differing = _metrics(runs)
+    metrics, differing = _metrics(runs, found)
     return Run(
         id="+".join(run.id for run in runs),
         name=_joined(run.name for run in runs),
@@ -59,6 +59,8 @@ class _Cases:
     positions: dict[Key, int] = field(default_factory=dict)
     taken: dict[str, set[int]] = field(default_factory=dict)
     """The positions of each shared dataset that are in use."""
+    ends: dict[str, int] = field(default_factory=dict)
+    """The first position of each shared dataset behind all that are in use."""
     ways: dict[tuple[str, str, int], int] = field(default_factory=dict)
     """A number for each target, mode and repeat."""
     held: dict[tuple[int, str, int], int] = field(default_factory=dict)
@@ -77,8 +79,10 @@ class _Cases:
         """A case keeps its position, unless another one of its dataset has it already."""
         if key not in self.positions:
             taken = self.taken.setdefault(key[0], set())
-            self.positions[key] = place = wanted if wanted not in taken else max(taken) + 1
+            place = wanted if wanted not in taken else self.ends[key[0]]
             taken.add(place)
+            self.positions[key] = place
+            self.ends[key[0]] = max(self.ends.get(key[0], 0), place + 1)
 
     def _name(self, trial: Trial) -> tuple[int, str, int]:
         way = self.ways.setdefault((trial.target, trial.mode, trial.repeat), len(self.ways))
@@ -199,29 +203,25 @@ def _datasets(runs: Sequence[Run], found: _Cases) -> tuple[DatasetInfo, ...]:
     return tuple(infos.values())
 
 
-def _metrics(runs: Sequence[Run]) -> tuple[tuple[Metric, ...], list[str]]:
-    """Every metric once, and the names of those that the runs describe differently.
+def _metrics(runs: Sequence[Run], found: _Cases) -> tuple[tuple[Metric, ...], list[str]]:
+    """Every metric once, and the names of those that the runs describe differently for one dataset.
 
-    Where two runs have different metrics of one name, each goes with the datasets of its run; where they share a
-    dataset, that is held to the metric of the first.
+    Where metrics of one name differ, each dataset has its own, which for a dataset of several runs is that of the first.
     """
-    known: dict[tuple[str, str], dict[Metric, list[Run]]] = {}
-    for run in runs:
-        for metric in run.metrics:
-            known.setdefault((metric.name, metric.dataset), {}).setdefault(metric, []).append(run)
+    held: dict[str, dict[str, Metric]] = {}
+    differing: dict[str, None] = {}
+    for run, order in zip(runs, found.orders, strict=True):
+        named = [info.name for info in run.datasets] + [metric.dataset for metric in run.metrics if metric.dataset]
+        for dataset in dict.fromkeys([*named, *order]) or [""]:
+            for name, metric in metrics_for(run.metrics, dataset).items():
+                bare = replace(metric, dataset="")
+                if held.setdefault(name, {}).setdefault(dataset, bare) != bare:
+                    differing[name] = None
     metrics: list[Metric] = []
-    differing: list[str] = []
-    for (name, dataset), several in known.items():
-        if len(several) == 1:
-            metrics += several
-            continue
-        of: dict[str, Metric] = {}
-        for metric, having in several.items():
-            names = [dataset] if dataset else [info.name for run in having for info in run.datasets]
-            if any(of.setdefault(held, metric) != metric for held in names):
-                differing.append(name)
-        metrics += [replace(metric, dataset=held) for held, metric in of.items()]
-    return tuple(metrics), list(dict.fromkeys(differing))
+    for of in held.values():
+        alike = len(set(of.values())) == 1
+        metrics += [*of.values()][:1] if alike else [replace(metric, dataset=name) for name, metric in of.items()]
+    return tuple(metrics), [*differing]
 
 
 def _versions(runs: Sequence[Run]) -> Mapping[str, str]:
