@@ -75,13 +75,18 @@ def grown_by(run: Run, part: Run) -> Run:
     return replace(
         run,
         target=", ".join(targets),
-        datasets=run.datasets + met,
+        datasets=(*(_again(info, part) for info in run.datasets), *met),
         metrics=run.metrics + _new_metrics(run.metrics, part, met),
         repeat=max(run.repeat, part.repeat),
         embedder=run.embedder or part.embedder,
         spending=_added(run.spending, part.spending),
         notes=(*run.notes, *(note for note in part.notes if note not in run.notes)),
     )
+
+
+def _again(info: DatasetInfo, part: Run) -> DatasetInfo:
+    """The dataset as a part knows it that was asked anew, by other scorers say."""
+    return next((other for other in part.datasets if other.name == info.name and other.plan), info)
 
 
 def _new_metrics(known: Sequence[Metric], part: Run, met: Sequence[DatasetInfo]) -> tuple[Metric, ...]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from evalmark.engine import Answered, Limits, Work, answer, run_trials
 from evalmark.plans import Bound, Door, Models, Plan, as_it_is, check, load_embedder, refuse
-from evalmark.roles import Embedder, Journal, Uses, counting
+from evalmark.roles import Embedder, Journal, ToolReplay, TrialTools, Uses, counting
 from evalmark.settings import Settings
-from evalmark.values import Output, Result, Run, Spending, Trial
+from evalmark.values import DatasetInfo, Output, Result, Run, Spending, Trial
 
 from .conduct import timestamp, versions
 from .ledger import Ledger
@@ -27,11 +27,13 @@ class Seat:
     bound: Bound
     timeout: float | None
     """Seconds for one answer, and for one scorer's word on it; None: no limit."""
+    info: DatasetInfo
+    """What a run says of its cases."""
 
     @property
     def dataset(self) -> str:
         """What its cases go by in the run."""
-        return self.plan.sources[0].info.name
+        return self.info.name
 
     def part(self, results: Sequence[Result] = (), spending: Sequence[Spending] = ()) -> Run:
         """A piece of a run: what was found for some trials, with all a report has to know of them."""
@@ -41,7 +43,7 @@ class Seat:
             created=timestamp(),
             status="running",
             target=self.bound.target.name,
-            datasets=(self.plan.sources[0].info,),
+            datasets=(self.info,),
             metrics=tuple(scorer.metric for scorer in self.bound.scorers),
             repeat=self.plan.repeat,
             embedder="" if self.bound.embedder is None else self.bound.embedder.fingerprint,
@@ -59,6 +61,8 @@ class Session:
         self.models = Models(settings=settings)
         self.stop = asyncio.Event()
         """Set, on the loop, to begin no further trial."""
+        self.tools = ToolReplay(lambda: ledger().tool_journal(), settings.replay)
+        """What tools of agents under test meet; opens the ledger with the first call of one."""
         self._ledger, self._journal = ledger, journal
         self._embedders: dict[str, Embedder | None] = {}
 
@@ -89,11 +93,12 @@ class Session:
         refuse(faults)
         cache = None if plan.embedder is None else self._ledger()
         bound = plan.bound(cache, self.door if plan.chat_models else as_it_is)
-        return Seat(plan=plan, bound=bound, timeout=plan.timeout or self.settings.timeout)
+        info = plan.sources[0].info
+        return Seat(plan=plan, bound=bound, timeout=plan.timeout or self.settings.timeout, info=info)
 
     async def answer(self, seat: Seat, trial: Trial) -> Output:
         """What the target gives for a trial, on the caller's loop; what it raises is part of the output."""
-        with counting(Uses(trial.repeat)):
+        with counting(Uses(trial.repeat, TrialTools(self.tools, trial.case.input))):
             return await answer(seat.bound.target, trial.case, seat.timeout)
 
     async def ask(self, seat: Seat, items: Iterable[Trial | Answered], hand: Hand, jobs: int | None = None) -> str:
@@ -101,7 +106,8 @@ class Session:
 
         Gives why no further call could be made, where that is what left trials out; else nothing.
         """
-        work = Work(trials=items, target=seat.bound.target, scorers=seat.bound.single, sink=_Handing(hand))
+        sink = _Handing(hand)
+        work = Work(trials=items, target=seat.bound.target, scorers=seat.bound.single, sink=sink, tools=self.tools)
         limits = Limits(jobs=jobs or self.settings.jobs, timeout=seat.timeout)
         return (await run_trials(work, limits, stop=self.stop)).reason
 
@@ -119,8 +125,8 @@ class Session:
         )
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the run should know of its models."""
-        return self.door.meter.notes() if "door" in self.__dict__ else ()
+        """What a reader of the run should know of its models and tools."""
+        return (*(self.door.meter.notes() if "door" in self.__dict__ else ()), *self.tools.notes())
 
     async def close(self) -> None:
         """Let go of all connections."""

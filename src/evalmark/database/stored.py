@@ -166,7 +166,7 @@ RUN: Spec = {
     "finished": _NAME,
     "status": Field(kept_text, a_status),
     "target": _TEXT,
-    "datasets": many(DatasetInfo, {"name": _NAME, "path": _TEXT, "rows": _COUNT}),
+    "datasets": many(DatasetInfo, {"name": _NAME, "path": _TEXT, "rows": _COUNT, "plan": _TEXT}),
     "metrics": many(
         Metric,
         {

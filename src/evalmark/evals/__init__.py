@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .host import HOST, Host
     from .recorder import EvalCase
     from .rows import rows_of
-    from .seating import seat_of
+    from .seating import check_eval, seat_of
     from .thresholds import NOT_SAID, Threshold
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Expectation",
     "Host",
     "Threshold",
+    "check_eval",
     "check_factuality",
     "describe_eval",
     "evals_of",
@@ -46,6 +47,7 @@ __getattr__ = deferred(
         "NOT_SAID": "thresholds",
         "REGISTRY": "described",
         "Threshold": "thresholds",
+        "check_eval": "seating",
         "check_factuality": "factuality",
         "describe_eval": "described",
         "evals_of": "described",

@@ -14,11 +14,12 @@ from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.plans import Wanted
 from evalmark.settings import load
 from evalmark.store import open_store
-from evalmark.values import Case, Result, Trial
+from evalmark.values import Case, Result, Run, Trial
 
 from .described import PATIENCE, Eval, Judges, short_path
 from .failing import EvalFailedError, failure
-from .host import HOST, Host
+from .host import Host
+from .host import host as current_host
 from .seating import seat_of
 from .thresholds import NOT_SAID, Threshold
 
@@ -58,12 +59,14 @@ class Expectation:
         """
         __tracebackhide__ = True
         described = _described(expected, task, scorers, options)
-        host: Host | None = HOST.get()
+        host = current_host()
         if host is None or host.loop.is_here:
             return _passed(*now(_alone(described, self._case(expected), asked_once)))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
-        return _passed(seat, host.loop.run(_kept(host, seat, trial)))
+        part = host.loop.run(_found(host.session, seat, trial))
+        host.keep(part)
+        return _passed(seat, next(iter(part.results)))
 
     async def to_eval_async(
         self, expected: Any, task: Any, *scorers: Wanted, **options: Unpack[ExpectOptions]
@@ -71,14 +74,16 @@ class Expectation:
         """`to_eval` with the task on the caller's own loop."""
         __tracebackhide__ = True
         described = _described(expected, task, scorers, options)
-        host: Host | None = HOST.get()
+        host = current_host()
         if host is None or host.loop.is_here:
             return _passed(*await _alone(described, self._case(expected), _answered))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
         output = await host.session.answer(seat, trial)
-        judging = host.loop.start(_kept(host, seat, Answered(trial=trial, output=output)))
-        return _passed(seat, await asyncio.wrap_future(judging))
+        judging = host.loop.start(_found(host.session, seat, Answered(trial=trial, output=output)))
+        part = await asyncio.wrap_future(judging)
+        host.keep(part)
+        return _passed(seat, next(iter(part.results)))
 
     def _case(self, expected: Any) -> Case:
         return Case(id="expect", input=self.input, expected=expected)
@@ -117,12 +122,11 @@ def _ready(described: Eval, case: Case, host: Host) -> tuple[Seat, Trial]:
     return seat, replace(trial, target=seat.bound.target.name)
 
 
-async def _kept(host: Host, seat: Seat, item: Trial | Answered) -> Result:
-    """What is found for the trial, after the host has it; on the host's loop."""
-    before = host.session.spending()
-    result = await asked_once(host.session, seat, item)
-    host.keep(seat.part([result], host.session.spent_since(before)))
-    return result
+async def _found(session: Session, seat: Seat, item: Trial | Answered) -> Run:
+    """What is found for a trial, and what that took, as a part of the run; on the loop of the session."""
+    before = session.spending()
+    result = await asked_once(session, seat, item)
+    return seat.part([result], session.spent_since(before))
 
 
 async def asked_once(session: Session, seat: Seat, item: Trial | Answered) -> Result:

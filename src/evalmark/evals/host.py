@@ -1,29 +1,31 @@
 """Who runs the test in which something is expected; without one, an expectation stands for itself."""
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from evalmark.api import Loop, Session
-from evalmark.values import Case, Run, Trial
+if TYPE_CHECKING:
+    from evalmark.api import Loop, Session
+    from evalmark.values import Case, Run, Trial
 
-from .thresholds import Threshold
+    from .thresholds import Threshold
 
 
 class Host(Protocol):
     """What runs tests and keeps what they find; one for all tests of a process."""
 
     @property
-    def session(self) -> Session:
+    def session(self) -> "Session":
         """Asks targets and scorers."""
         ...
 
     @property
-    def loop(self) -> Loop:
+    def loop(self) -> "Loop":
         """On which the models are asked."""
         ...
 
     @property
-    def threshold(self) -> Threshold:
+    def threshold(self) -> "Threshold":
         """What the running test holds its scores to, where an expectation does not say."""
         ...
 
@@ -31,15 +33,21 @@ class Host(Protocol):
         """Leave the test here when evals are not to run."""
         ...
 
-    def trial(self, case: Case) -> Trial:
+    def trial(self, case: "Case") -> "Trial":
         """Where the next case of the running test stands in the run."""
         ...
 
-    def keep(self, part: Run) -> None:
+    def keep(self, part: "Run") -> None:
         """Take what was found."""
         ...
 
 
 # Set once, when tests begin: loops and threads that copy a context find it, whichever test they serve.
-HOST: ContextVar[Any] = ContextVar("evalmark_host", default=None)
-"""The host of this process; None outside of tests."""
+HOST: ContextVar[Callable[[], Host] | None] = ContextVar("evalmark_host", default=None)
+"""Gives the host of this process; None outside of tests."""
+
+
+def host() -> Host | None:
+    """The host of this process, made now if nobody has asked for it yet; None outside of tests."""
+    found = HOST.get()
+    return None if found is None else found()

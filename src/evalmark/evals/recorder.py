@@ -10,7 +10,7 @@ from evalmark.errors import ConfigError
 from evalmark.plans import Wanted
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
 
-from .described import Eval
+from .described import Eval, Judges
 from .expectation import asked_once
 from .failing import EvalFailedError, failure
 from .host import Host
@@ -24,9 +24,16 @@ TEST = "test"
 class EvalCase:
     """A case in the hands of a test: log what the system answered, score it, and the run has it."""
 
-    def __init__(self, host: Host, trial: Trial, threshold: Threshold, scorers: Sequence[Wanted] = ()) -> None:
+    def __init__(
+        self,
+        host: Host,
+        trial: Trial,
+        threshold: Threshold,
+        scorers: Sequence[Wanted] = (),
+        judge: Judges | None = None,
+    ) -> None:
         self._host, self._trial, self._threshold = host, trial, threshold
-        self._scorers = tuple(scorers)
+        self._scorers, self._judges = tuple(scorers), judge
         self._output: Output | None = None
         self._scores: list[Score] = []
         self._metrics: dict[str, Metric] = {}
@@ -45,6 +52,11 @@ class EvalCase:
     def expected(self) -> Any:
         """The reference answer; None when there is none."""
         return self._trial.case.expected
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything was logged or scored."""
+        return self._output is not None or bool(self._scores)
 
     @property
     def repeat(self) -> int:
@@ -106,10 +118,15 @@ class EvalCase:
         return replace(part, results=(result,)), failure(result, metrics)
 
     def _judge(self, scorers: Sequence[Wanted], name: str = "") -> tuple[Score, ...]:
-        eval_ = Eval(
-            name=self._trial.dataset, data=(), task=_nothing, scorers=tuple(scorers), threshold=self._threshold
+        described = Eval(
+            name=self._trial.dataset,
+            data=(),
+            task=_nothing,
+            scorers=tuple(scorers),
+            threshold=self._threshold,
+            judge=self._judges,
         )
-        seat = seat_of(eval_, [self.case], self._host.session, name)
+        seat = seat_of(described, [self.case], self._host.session, name)
         item = Answered(trial=self._trial, output=self._output or Output())
         result = self._host.loop.run(asked_once(self._host.session, seat, item))
         for score in result.scores:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalmark.api import Seat, Session
+from evalmark.api import Seat, Session, check_usable
 from evalmark.cases import BadRow
 from evalmark.errors import ConfigError
-from evalmark.plans import Plan, Source, asked_in_python, embedder_for
+from evalmark.plans import Loader, Plan, Source, asked_in_python, embedder_for
 from evalmark.roles import Target
+from evalmark.settings import Settings
 from evalmark.targets import as_target
 from evalmark.values import Case, DatasetInfo, Output
 
@@ -45,16 +46,19 @@ class Answering:
         return output
 
 
-def plan_of(described: "Eval", rows: Sequence[Case | BadRow], session: Session, called: str = "") -> Plan:
+def plan_of(
+    described: "Eval", rows: Sequence[Case | BadRow], session: Session, called: str = "", load: Loader | None = None
+) -> Plan:
     """The eval as a plan over these rows; its only scorer may be `called` something.
 
     Raises:
         ConfigError: the task, a scorer, the judge or a threshold cannot be used.
     """
     here = (Path(described.file).parent if described.file else Path.cwd(),)
-    asked = held(
-        asked_in_python(described.scorers, described.judge, session.models, here), described.threshold, described.place
-    )
+    asked = asked_in_python(described.scorers, described.judge, session.models, here)
+    if called:
+        asked = tuple(replace(one, name=called) for one in asked)
+    asked = held(asked, described.threshold, described.place)
     needing = [one.bound(None).name for one in asked if one.needs_judge and one.judge is None]
     if needing:
         verb = "needs" if len(needing) == 1 else "need"
@@ -69,10 +73,27 @@ def plan_of(described: "Eval", rows: Sequence[Case | BadRow], session: Session, 
         target=Answering(as_target(described.task, folders=here)),
         asked=asked,
         models=session.models,
-        embedder=embedder_for(asked, wanted, session.models, here, session.load_embedder),
+        embedder=embedder_for(asked, wanted, session.models, here, load or session.load_embedder),
         repeat=described.repeat,
         timeout=described.timeout,
     )
+
+
+def check_eval(described: "Eval", session: Session) -> None:
+    """Find what is wrong with an eval without reading its data, loading a model or opening a file.
+
+    Raises:
+        ConfigError: something of it cannot be used; the message begins with its place.
+    """
+    plan = plan_of(described, (), session, load=_nothing_loaded)
+    try:
+        check_usable(plan, session.settings)
+    except ConfigError as fault:
+        raise ConfigError(f"{described.place}: {fault}") from fault
+
+
+def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) -> None:
+    """In the place of an embedding model, which takes its time to load."""
 
 
 def seat_of(described: "Eval", rows: Sequence[Case | BadRow], session: Session, called: str = "") -> Seat:

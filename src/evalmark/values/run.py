@@ -68,6 +68,8 @@ class DatasetInfo:
     """As the user wrote it; empty for cases handed over in Python."""
     rows: int | None = None
     """How many rows were read; None until all of them were."""
+    plan: str = ""
+    """Fingerprint of what was asked of this dataset, where each has its own target and scorers; else empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

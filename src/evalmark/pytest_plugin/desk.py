@@ -1,0 +1,236 @@
+"""Where evals meet pytest: runs them, and passes on what they find."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from os import environ
+from typing import Any
+
+import pytest
+
+from evalmark.api import Loop, Session
+from evalmark.errors import ConfigError, EvalmarkError
+from evalmark.evals import Eval, EvalCase, Threshold, check_eval, rows_of
+from evalmark.settings import Settings, load
+from evalmark.values import Case, Gate, Run, Trial
+
+from .hooks import Hooks
+from .items import OFF, Group, SkippedEval, node_name, tests_of
+from .keeping import Keeper, Parcels
+from .marked import ids_of, read_mark
+from .running import Runner
+from .sharing import share_of
+from .standing import CASE, EXPECTED, case_of, mark_of, note, repeat_of, suite_of
+from .summary import Ending
+
+GRACE = 12.0
+"""Seconds that trials under way get to finish when pytest ends."""
+EACH = 10_000
+"""Places between two tests, for the expectations in them."""
+POSITION = pytest.StashKey[int]()
+
+
+class Desk:
+    """The host of expectations, and the hooks that evals need; one a process, made with its first eval."""
+
+    def __init__(self, config: pytest.Config, running: Callable[[], pytest.Item | None]) -> None:
+        self.config, self._running = config, running
+        self.worker: Any = getattr(config, "workerinput", None)
+        """What xdist has told this process, if it is one of its workers."""
+        self._groups: dict[str, str] = {}
+        self._places: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        self.runner = Runner(self)
+        """Runs the tests of evals."""
+        config.pluginmanager.register(Hooks(self), "evalmark-hooks")
+        if self.worker is None:
+            config.pluginmanager.register(Ending(self), "evalmark-ending")
+
+    # What it works with, made when it is needed.
+
+    @property
+    def on(self) -> bool:
+        """Whether evals are to run."""
+        return bool(self.config.getoption("evalmark") or self.config.getini("evalmark_run"))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force; a worker of xdist has its share of every limit.
+
+        Raises:
+            ConfigError: a setting cannot be read.
+        """
+        option, here = self.config.getoption, self.config.invocation_params.dir
+        replay = option("evalmark_replay")
+        found = load(
+            environ,
+            here,
+            {"store": option("evalmark_store"), "replay": "auto" if replay == "replay" else replay},
+        )
+        store = str(here / found.store)  # a test may change the working directory
+        workers = 1 if self.worker is None else int(self.worker["workercount"])
+        return share_of(replace(found, store=store), workers)
+
+    @cached_property
+    def gate(self) -> Gate | None:
+        """The rule for the whole run; None: every trial has to pass."""
+        option = self.config.getoption
+        names = ("min_pass_rate", "min_score", "max_unscored", "max_errors")
+        said = {name: value for name in names if (value := option(f"evalmark_{name}")) is not None}
+        return Gate(**said) if said else None
+
+    @cached_property
+    def keeper(self) -> Keeper | Parcels:
+        """Where results go: the store, or the process that leads."""
+        if self.worker is not None:
+            return Parcels(self._running)
+        return Keeper(self.settings.store, self.loop, self.gate, self.config.getoption("evalmark_resume"))
+
+    @cached_property
+    def loop(self) -> Loop:
+        """The loop on which models are asked."""
+        return Loop()
+
+    @cached_property
+    def session(self) -> Session:
+        """Asks targets and scorers."""
+        return Session(self.settings, lambda: self.keeper.ledger(self.settings.store), self._journal)
+
+    def _journal(self) -> Any:
+        return self.keeper.journal(self.settings.store)
+
+    def stop(self) -> None:
+        """Begin nothing more, and wait a little for what is under way."""
+        if "loop" in self.__dict__:
+            self.loop.run(self._stopped())
+            self.runner.stop(GRACE)
+
+    async def _stopped(self) -> None:
+        self.session.stop.set()
+
+    def close(self) -> None:
+        """Let go of connections, of the store and of the loop."""
+        if "session" in self.__dict__ and "loop" in self.__dict__:
+            self.loop.run(self.session.close())
+        if "keeper" in self.__dict__:
+            self.keeper.close()
+        if "loop" in self.__dict__:
+            self.loop.close()
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the run should know of its models."""
+        return self.session.notes() if "session" in self.__dict__ else ()
+
+    # Collecting.
+
+    def items(self, collector: Any, evals: Sequence[Eval]) -> list[pytest.Item]:
+        """The tests of the evals of a module, checked so far as that costs nothing.
+
+        Raises:
+            CollectError: an eval cannot be used; pytest runs no test then.
+        """
+        names = [described.name for described in evals]
+        try:
+            for described in evals:
+                if names.count(described.name) > 1:
+                    raise ConfigError(
+                        f"{described.place}: {names.count(described.name)} evals of this file are called {described.name!r}; "
+                        "give each a name of its own."
+                    )
+            return [item for described in evals for item in self._items(collector, described)]
+        except EvalmarkError as fault:
+            raise collector.CollectError(str(fault)) from None
+
+    def _items(self, collector: Any, described: Eval) -> Iterator[pytest.Item]:
+        title = node_name(described.name)
+        if not self.on or described.skip_if:
+            reason = "skip_if is true" if self.on else OFF
+            yield SkippedEval.from_parent(collector, name=title, described=described, reason=reason)
+            return
+        named = replace(described, name=self._dataset(described))
+        check_eval(named, self.session)
+        group = Group(described=named, title=title, desk=self, rows=rows_of(described.data, described.place))
+        yield from tests_of(collector, group)
+
+    def _dataset(self, described: Eval) -> str:
+        """What the cases of an eval go by in the run: its name, and its file where another file has an eval of that name."""
+        first = self._groups.setdefault(described.name, described.file)
+        return described.name if first == described.file else f"{described.name} ({described.place.rpartition(':')[0]})"
+
+    def repeat(self, metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
+        """Make a marked test one test for each case and repeat."""
+        try:
+            mark = read_mark(marker, metafunc.definition.nodeid)
+            if "evalmark_case" not in metafunc.fixturenames:
+                metafunc.fixturenames.append("evalmark_case")
+            if not self.on:
+                return
+            rows = [None] if mark.data is None else rows_of(mark.data, metafunc.definition.nodeid)
+            params = [(row, repeat) for repeat in range(mark.repeat) for row in rows]
+            if len(params) > 1 or mark.data is not None:
+                metafunc.parametrize("evalmark_case", params, indirect=True, ids=ids_of(params, mark.repeat))
+        except EvalmarkError as fault:
+            pytest.fail(str(fault), pytrace=False)
+
+    def gather(self, items: Sequence[pytest.Item]) -> None:
+        """Skip marked tests when evals are not to run; else note which of them are repeats of one case."""
+        for item in items:
+            if not self.on:
+                item.add_marker(pytest.mark.skip(reason=OFF))
+                continue
+            known = self._places[suite_of(item)]
+            item.stash[POSITION] = known.setdefault(case_of(item).id, len(known))
+
+    # The host of expectations and of marked tests.
+
+    @property
+    def threshold(self) -> Threshold:
+        """That of the running test's marker."""
+        return mark_of(self._item()).threshold
+
+    def begin(self) -> None:
+        """Skip the running test when evals are not to run."""
+        if not self.on:
+            pytest.skip(OFF)
+        self._item()
+
+    def trial(self, case: Case) -> Trial:
+        """The next expectation of the running test: named after the test, counted where it has several."""
+        item = self._item()
+        number = item.stash.get(EXPECTED, 0)
+        item.stash[EXPECTED] = number + 1
+        known = case_of(item)
+        suite = suite_of(item)
+        place = item.stash.get(POSITION, None)
+        if place is None:
+            place = self._places[suite].setdefault(item.nodeid, item.session.items.index(item))
+        name = known.id if number == 0 else f"{known.id} ({number + 1})"
+        repeat = repeat_of(item)
+        return Trial(case=replace(case, id=name), dataset=suite, position=place * EACH + number, repeat=repeat)
+
+    def keep(self, part: Run) -> None:
+        """Take what an expectation has found."""
+        self.keeper.take(part)
+        for result in part.results:
+            note(self._item(), result)
+
+    def case(self, request: pytest.FixtureRequest) -> EvalCase:
+        """The case of a marked test."""
+        item: pytest.Item = request.node
+        mark = mark_of(item)
+        trial = Trial(
+            case=case_of(item),
+            dataset=suite_of(item),
+            target=getattr(item, "originalname", item.name),
+            position=item.stash.get(POSITION, 0) * EACH,
+            repeat=repeat_of(item),
+        )
+        found = EvalCase(self, trial, mark.threshold, mark.scorers, mark.judge)
+        item.stash[CASE] = found
+        return found
+
+    def _item(self) -> pytest.Item:
+        item = self._running()
+        if item is None:
+            raise ConfigError("expect(...) stands where no test is running; put it into a test.")
+        return item

@@ -1,0 +1,87 @@
+"""The hooks that evals need beside those of every run."""
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evalmark.evals import EvalCase, EvalFailedError
+from evalmark.values import Run
+
+from .items import EvalItem
+from .keeping import Parcels
+from .running import bad_part
+from .standing import CASE, EXPECTED, VERDICT, case_of, note
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+CLOSED = pytest.StashKey[bool]()
+"""Set where a marked test came to its end and its scores fail it: no line of it is to blame."""
+
+
+class Hooks:
+    """Hears of every test, once there is an eval."""
+
+    def __init__(self, desk: "Desk") -> None:
+        self._desk = desk
+
+    def pytest_unconfigure(self) -> None:
+        """The end of everything."""
+        self._desk.close()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: Any) -> None:
+        """In a worker of xdist: say what the process that leads cannot know."""
+        output = getattr(self._desk.config, "workeroutput", None)
+        if output is not None:
+            output["evalmark_notes"] = list(self._desk.notes())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
+        """Notice fixtures that are there for one test alone."""
+        if fixturedef.scope == "function" and isinstance(request.node, EvalItem):
+            request.node.stands_alone = True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+        """Close the case of a marked test at its end, whatever that is."""
+        case = pyfuncitem.stash.get(CASE, None)
+        if case is None:
+            return (yield)
+        try:
+            done = yield
+        except (Exception, SystemExit) as error:
+            self._close(pyfuncitem, case, error)
+            raise
+        self._close(pyfuncitem, case, None)
+        return done
+
+    def _close(self, item: pytest.Item, case: EvalCase, error: BaseException | None) -> None:
+        if error is None and not case.is_used and item.stash.get(EXPECTED, 0):
+            return  # its expectations are its cases
+        part, why = case.found(error)
+        self._desk.keeper.take(part)
+        for result in part.results:
+            note(item, result)
+            if why is not None and error is None:
+                item.stash[CLOSED] = True
+                raise EvalFailedError(why, result)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
+        """Tell with each report what it is worth as an eval, and in a worker of xdist what was found."""
+        report: Any = yield
+        if CLOSED in item.stash and call.when == "call" and call.excinfo is not None:
+            report.longrepr = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
+        if call.when == "call" and VERDICT in item.stash:
+            report.evalmark_verdict = item.stash[VERDICT]
+        if isinstance(self._desk.keeper, Parcels):
+            self._desk.keeper.send(report, self._begun(item) if call.when == "setup" else None)
+        return report
+
+    def _begun(self, item: pytest.Item) -> Run | None:
+        """What is lost when the worker dies in this test."""
+        if not isinstance(item, EvalItem):
+            return None
+        return bad_part(item)

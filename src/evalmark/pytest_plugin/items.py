@@ -1,0 +1,138 @@
+"""The tests that pytest makes of an eval: one for each case and repeat, named by case."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evalmark.api import Seat
+from evalmark.cases import BadRow
+from evalmark.errors import EvalmarkError
+from evalmark.evals import Eval, EvalFailedError, seat_of
+from evalmark.values import Case, Output, Result, Trial, count
+from evalmark.wording import one_line
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+_LONGEST_NAME = 60
+"""Characters of an input by which a test is named."""
+OFF = "evals may cost money; run them with --evalmark"
+
+
+@dataclass
+class Group:
+    """The tests of one eval: what they share."""
+
+    described: Eval
+    title: str
+    """What its tests are called."""
+    desk: "Desk"
+    rows: Sequence[Case | BadRow]
+    seated: Seat | EvalmarkError | None = None
+
+    def seat(self) -> Seat:
+        """The eval, ready to be asked; made once, when the first test needs it.
+
+        Raises:
+            EvalmarkError: something of it cannot be used, a model that cannot be loaded say.
+        """
+        if self.seated is None:
+            try:
+                seat = seat_of(self.described, self.rows, self.desk.session)
+                self.seated = replace(seat, info=replace(seat.info, plan=seat.plan.fingerprint))
+            except EvalmarkError as fault:
+                self.seated = fault
+        if isinstance(self.seated, EvalmarkError):
+            raise self.seated
+        return self.seated
+
+
+class EvalItem(pytest.Function):
+    """One case of an eval, for the n-th time."""
+
+    def __init__(self, *, group: Group, trial: Trial, bad: BadRow | None = None, **named: Any) -> None:
+        super().__init__(callobj=_unused, **named)
+        self.group, self.trial, self.bad = group, trial, bad
+        self.result: Result | None = None
+        """What was found, once it has run."""
+        self.stands_alone = False
+        """Whether fixtures of this very test are set up around it, so that its case cannot be answered before."""
+
+    def runtest(self) -> None:
+        """Answer and judge the case, unless that has happened while earlier tests were reported."""
+        self.result = self.group.desk.runner.run(self)
+
+    def bad_result(self) -> Result:
+        """The result of a row that is no case."""
+        return Result(trial=self.trial, output=Output(error=str(self.bad)))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The message alone: where in evalmark it was raised is of no use."""
+        if isinstance(excinfo.value, (EvalFailedError, EvalmarkError)):
+            return f"{excinfo.value}\n\n{self.group.described.place}: {type(excinfo.value).__name__}"
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the eval is described."""
+        return Path(self.group.described.file), max(0, self.group.described.line - 1), self.name
+
+
+class SkippedEval(pytest.Function):
+    """An eval that is left out as a whole: its data is not even read."""
+
+    def __init__(self, *, described: Eval, reason: str, **named: Any) -> None:
+        super().__init__(callobj=_unused, **named)
+        self.described = described
+        self.add_marker(pytest.mark.skip(reason=reason))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the eval is described."""
+        return Path(self.described.file), max(0, self.described.line - 1), self.name
+
+
+def _unused() -> None:
+    """In the place of the function that pytest would call."""
+
+
+def tests_of(collector: Any, group: Group) -> Iterator[EvalItem]:
+    """The tests of an eval, in the order of its data; the first repeat of all cases first."""
+    described = group.described
+    title, names = group.title, Counter[str]()
+    labels = [_label(row, names) for row in group.rows]
+    for repeat in range(described.repeat):
+        for position, (row, label) in enumerate(zip(group.rows, labels, strict=True)):
+            if isinstance(row, BadRow) and repeat:
+                continue
+            case = Case(id=f"row {position + 1}", place=row.place) if isinstance(row, BadRow) else row
+            trial = Trial(case=case, dataset=described.name, position=position, repeat=repeat)
+            name = f"{title}[{label}]" if described.repeat == 1 else f"{title}[{label}-{repeat + 1}]"
+            bad = row if isinstance(row, BadRow) else None
+            item: EvalItem = EvalItem.from_parent(collector, name=name, group=group, trial=trial, bad=bad)
+            yield item
+
+
+def _label(row: Case | BadRow, names: Counter[str]) -> str:
+    """What a case is called: its id, or its input where the id was made; counted where two are the same."""
+    if isinstance(row, BadRow):
+        text = "data" if row.last else row.place.rpartition(": ")[2]
+    else:
+        text = one_line(row.input, _LONGEST_NAME) if row.has_made_id and row.input is not None else row.id
+    name = node_name(text) or "case"
+    names[name] += 1
+    return name if names[name] == 1 else f"{name}-{names[name]}"
+
+
+def node_name(text: str) -> str:
+    """A text as part of a test's id, which `::` and brackets would cut apart."""
+    text = re.sub(r"::+", ":", one_line(text, _LONGEST_NAME))
+    return text.translate({ord("["): "(", ord("]"): ")"}).encode("ascii", "backslashreplace").decode()
+
+
+def skipped_note(number: int) -> str:
+    """What a run without evals says of them."""
+    return f"{count(number, 'eval')} skipped: {OFF}, or `evalmark_run = true` in the configuration."

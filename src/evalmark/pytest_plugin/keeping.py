@@ -1,0 +1,153 @@
+"""Where the results of tests go: into the store, or from a worker of xdist to the process that leads."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from evalmark.api import Book, Ledger, Loop, begin
+from evalmark.roles import Journal
+from evalmark.store import Store, open_store, packed, unpacked
+from evalmark.values import Gate, Result, Run, RunStatus, Spending, Trial
+
+PARTS = pytest.StashKey[list[Run]]()
+Key = tuple[str, str, int, str]
+"""Dataset, case, repeat, and the fingerprint of the case."""
+
+
+class Keeper:
+    """The run in the store; opened with the first result, and written by this process alone."""
+
+    def __init__(self, store: str, loop: Loop, gate: Gate | None, resume: str | None) -> None:
+        self._path, self._loop, self._gate, self._resume = store, loop, gate, resume
+        self.costs: defaultdict[str, list[Spending]] = defaultdict(list)
+        """What the calls of each dataset came to."""
+
+    @cached_property
+    def _store(self) -> Store:
+        return open_store(self._path)
+
+    @cached_property
+    def book(self) -> Book:
+        """The run; begun, or taken up again, at the first use."""
+        return begin(self._store, "pytest", self._gate, self._resume)
+
+    @property
+    def is_used(self) -> bool:
+        """Whether there is anything to keep."""
+        return "book" in self.__dict__
+
+    def ledger(self, store: str) -> Ledger:
+        """For vectors."""
+        return self._store
+
+    def journal(self, store: str) -> Journal:
+        """For the calls of models, which are then those of the run."""
+        return self._store.journal(self.book.run.id)
+
+    def meet(self, part: Run) -> None:
+        """Hear of a dataset and its metrics, before their first result."""
+        self.book.meet(part)
+
+    async def write(self, results: Sequence[Result]) -> None:
+        """Keep results; when this returns they are durable."""
+        await self.book.write(results)
+
+    def take(self, part: Run) -> None:
+        """Keep a part of the run; when this returns it is durable."""
+        self.meet(part)
+        self.spent(part.datasets[0].name, part.spending)
+        self._loop.run(self.write(tuple(part.results)))
+
+    def spent(self, dataset: str, spending: Sequence[Spending]) -> None:
+        """Note what the calls of a dataset came to."""
+        self.costs[dataset] += spending
+
+    def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
+        """Close the run, and give it."""
+        return self.book.finish(status, notes)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        if "_store" in self.__dict__:
+            self._store.close()
+
+
+class Parcels:
+    """What a worker of xdist finds, on its way to the process that leads; the store is opened for calls of models only."""
+
+    def __init__(self, running: Callable[[], pytest.Item | None]) -> None:
+        self._running = running
+        self._stores: dict[str, Store] = {}
+
+    def ledger(self, store: str) -> Ledger:
+        """For vectors."""
+        if store not in self._stores:
+            self._stores[store] = open_store(store)
+        return self._stores[store]
+
+    def journal(self, store: str) -> Journal:
+        """For the calls of models; the run is written by another process, so they are not noted as its own."""
+        return self.ledger(store).journal()
+
+    def meet(self, part: Run) -> None:
+        """Each part says what it belongs to."""
+
+    async def write(self, results: Sequence[Result]) -> None:
+        """Results go with the report of their test."""
+
+    def spent(self, dataset: str, spending: Sequence[Spending]) -> None:
+        """Each part says what it came to."""
+
+    def take(self, part: Run) -> None:
+        """Put a part to the report of the running test."""
+        item = self._running()
+        if item is not None:
+            item.stash.setdefault(PARTS, []).append(part)
+
+    def send(self, report: Any, begun: Run | None) -> None:
+        """Put everything that is known of a test into its report."""
+        item = self._running()
+        parts = [] if item is None else item.stash.get(PARTS, [])
+        if begun is not None:
+            report.evalmark_begun = packed(begun)
+        if parts and item is not None:
+            report.evalmark = [packed(part) for part in parts]
+            item.stash[PARTS] = []
+
+    def close(self) -> None:
+        """Let go of the store."""
+        for store in self._stores.values():
+            store.close()
+
+
+def trial_key(trial: Trial) -> Key:
+    """What a trial is known by in an earlier run."""
+    return trial.dataset, trial.case.id, trial.repeat, trial.case.fingerprint
+
+
+def kept_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:
+    """What a run knows, by the fingerprint of the eval that found it; without errors, which are asked anew.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    with open_store(store, read_only=True) as opened:
+        run = opened.run(reference)
+        plans = {info.name: info.plan for info in run.datasets if info.plan}
+        found: defaultdict[str, dict[Key, Result]] = defaultdict(dict)
+        for result in run.results:
+            trial = result.trial
+            if trial.dataset in plans and result.verdict != "error":
+                found[plans[trial.dataset]][trial_key(trial)] = result
+    return dict(found)
+
+
+def opened(parcel: Any) -> Run | None:
+    """The part of a run that a worker has sent; None where it cannot be read."""
+    with suppress(ValueError, TypeError):
+        return unpacked(parcel)
+    return None
