@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.wording.cleaning import clean, cut, one_line, shown
+from evalmark.wording.cleaning import clean, cut, inert, one_line, shown
 
 ESC, CSI, OSC, ST, BEL = "\x1b", "\x9b", "\x9d", "\x1b\\", "\x07"
 
@@ -87,3 +87,30 @@ def test_one_line_is_one_line_of_its_width():
     assert one_line("x" * 50, 10) == "x" * 9 + "…"
     assert one_line("x" * 10, 10) == "x" * 10
     assert cut("ab  cd", 4) == "ab…"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        pytest.param("::error::x", ": :error::x", id="a command"),
+        pytest.param(
+            "a\n \t::set-output name=a::b", "a\n \t: :set-output name=a::b", id="behind blanks of a later line"
+        ),
+        pytest.param("\u3000::error::x", "\u3000: :error::x", id="behind a blank of another script"),
+        pytest.param("see ##[error]x", "see # #[error]x", id="the older form, anywhere"),
+        pytest.param("###[error]x", "## #[error]x", id="the older form behind one more sign"),
+        pytest.param("a::b and std::string", "a::b and std::string", id="no command"),
+        pytest.param("## [a heading]", "## [a heading]", id="a heading"),
+    ],
+)
+def test_what_a_runner_would_obey_gets_a_space(text, left):
+    assert inert(text) == left
+    assert inert(left) == left
+
+
+@given(st.text(st.sampled_from(":# \n[]ab\t"), max_size=30))
+def test_nothing_is_left_that_a_runner_would_obey(text):
+    left = inert(text)
+    assert "##[" not in left
+    assert not [line for line in left.split("\n") if line.lstrip().startswith("::")]
+    assert left.replace(" ", "") == text.replace(" ", "")

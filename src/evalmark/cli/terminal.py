@@ -1,16 +1,12 @@
 """What the terminal can show."""
 
 import os
-import re
 import shutil
 import sys
 from contextlib import suppress
 from typing import Any
 
 from evalmark import console, wording
-
-_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\[)", re.MULTILINE)
-"""What the runner of GitHub Actions obeys: lines that begin with `::`, and `##[` in the midst of one."""
 
 
 def look(store: str = "", worst: int = 5) -> "console.Look":
@@ -31,7 +27,7 @@ def say(text: str) -> None:
 
     A reader that has gone away (`| head`) has seen enough: the rest is dropped.
     """
-    _write(inert(text), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
+    _write(_obeyed_by_nobody(text), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
 
 
 def command(text: str) -> None:
@@ -39,11 +35,8 @@ def command(text: str) -> None:
     _write(f"{text}\n", sys.stdout, sys.__stdout__)
 
 
-def inert(text: str) -> str:
-    """The text with nothing in it that the runner of GitHub Actions would obey, where this is one of its jobs."""
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return text
-    return _COMMAND.sub(lambda found: f"{found[0]} ", text)
+def _obeyed_by_nobody(text: str) -> str:
+    return wording.inert(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def say_line(text: str) -> None:
@@ -53,7 +46,7 @@ def say_line(text: str) -> None:
 
 def complain(text: str) -> None:
     """Write to the error stream, unless it is closed; never fails, and nothing in it acts on the terminal."""
-    _write(inert(wording.clean(text)), sys.stderr, sys.__stderr__)
+    _write(_obeyed_by_nobody(wording.clean(text)), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .cleaning import clean, cut, one_line, shown
+    from .cleaning import clean, cut, inert, one_line, shown
     from .figures import (
         ASCII_BLOCKS,
         BLOCKS,
@@ -46,6 +46,7 @@ __all__ = [
     "endings",
     "facts",
     "figure",
+    "inert",
     "interval",
     "methods",
     "money",
@@ -92,6 +93,7 @@ __getattr__ = deferred(
         "endings": "verdicts",
         "facts": "titles",
         "figure": "figures",
+        "inert": "cleaning",
         "interval": "figures",
         "methods": "titles",
         "money": "spending",

@@ -14,6 +14,8 @@ _SEQUENCE = re.compile(
 )
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_COMMAND = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\[)", re.MULTILINE)
+"""What the runner of GitHub Actions obeys: lines that begin with `::`, and `##[` in the midst of one."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -30,6 +32,16 @@ def clean(text: str) -> str:
         return text
     text = _LINE_ENDS.sub("\n", _SEQUENCE.sub("", text))
     return _ODD.sub("", _SURROGATE.sub("\ufffd", text))
+
+
+def inert(text: str) -> str:
+    r"""The text with a space in whatever the runner of GitHub Actions would obey, were it printed in one of its jobs.
+
+    >>> print(inert("said\n  ::error::that ##[add-mask]is a::b"))
+    said
+      : :error::that # #[add-mask]is a::b
+    """
+    return _COMMAND.sub(lambda found: f"{found[0]} ", text)
 
 
 def shown(value: Any) -> str:
