@@ -1,0 +1,48 @@
+"""What @replayed costs: outside of runs, where a recording is used, and where one is made; in one process."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from evalmark.roles import ToolReplay, TrialTools, Uses, counting
+from evalmark.store import open_store
+from evalmark.tools import replayed
+
+TRIES = 5
+"""The best one counts: nothing makes a program faster than it is."""
+RECORDED = 300
+
+
+def search(query: str, limit: int = 2) -> list[str]:
+    return [query] * limit
+
+
+def seconds_each(act: Callable[[int], object], times: int) -> float:
+    best = float("inf")
+    for attempt in range(TRIES):
+        started = time.perf_counter()
+        for number in range(times):
+            act(attempt * times + number)
+        best = min(best, (time.perf_counter() - started) / times)
+    return best
+
+
+def main() -> None:
+    tool = replayed(version="1")(search)
+    bare = seconds_each(lambda _: search("tea"), 200_000)
+    outside = seconds_each(lambda _: tool("tea"), 200_000)
+    print(f"outside of runs     {(outside - bare) * 1e6:6.2f} µs more than the function itself")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_store(Path(folder) / "store.db") as store,
+        counting(Uses(0, TrialTools(ToolReplay(store.tool_journal), "Which tea?"))),
+    ):
+        made = seconds_each(lambda number: tool(f"query {number}"), RECORDED)
+        found = seconds_each(lambda number: tool(f"query {number % RECORDED}"), 3_000)
+    print(f"a recording is used {found * 1e6:6.0f} µs")
+    print(f"a recording is made {made * 1e3:6.2f} ms, on this disk")
+
+
+if __name__ == "__main__":
+    main()
