@@ -267,6 +267,8 @@ def test_tags_and_split():
         ("f", ToolCall(name="f")),
         ({"name": "f", "arguments": {"x": 1}, "result": 2}, ToolCall(name="f", arguments={"x": 1}, result=2)),
         ({"function": {"name": "f", "arguments": '{"x": 1}'}}, ToolCall(name="f", arguments={"x": 1})),
+        ({"id": "a", "function": {"name": "f"}, "result": None, "error": "e"}, ToolCall(name="f", id="a", error="e")),
+        ({"type": "function_call", "call_id": 7, "name": "f", "output": "x"}, ToolCall(name="f", id="7", result="x")),
         ({"name": "f", "input_parameters": {"x": 1}, "output": 2, "error": "e"}, ToolCall(name="f", arguments={"x": 1}, result=2, error="e")),
     ],
 )  # fmt: skip

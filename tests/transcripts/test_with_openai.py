@@ -10,7 +10,6 @@ openai = pytest.importorskip("openai", reason="openai is not installed")
 chat = pytest.importorskip("openai.types.chat")
 responses = pytest.importorskip("openai.types.responses")
 
-NO_WAY = {"type": "mcp_protocol_error", "code": 7, "message": "no\nway"}
 ASKED = {"role": "user", "content": "How cold is Oslo?"}
 
 
@@ -100,7 +99,7 @@ def test_a_response_gives_messages_calls_hosted_tools_and_reasoning():
                 "status": "completed",
                 "action": {"type": "search", "query": "Oslo"},
             },
-            {"type": "mcp_call", "id": "m", "name": "look", "server_label": "s", "arguments": "{}", "error": NO_WAY},
+            {"type": "mcp_call", "id": "m", "name": "look", "server_label": "s", "arguments": "{}", "output": "far"},
             {"type": "message", "id": "t", "role": "assistant", "status": "completed", "content": [said]},
         )
     )
@@ -108,7 +107,7 @@ def test_a_response_gives_messages_calls_hosted_tools_and_reasoning():
     assert weather == ToolCall(name="weather", arguments={"city": "Oslo"}, id="a")
     assert (search.name, search.result) == ("web_search", None)
     assert search.arguments["action"]["query"] == "Oslo"
-    assert look == ToolCall(name="look", id="m", error="no way")
+    assert look == ToolCall(name="look", id="m", result="far")
     assert output.value == "It is cold."
     assert output.metadata == {"reasoning": "Look it up."}
     assert output.usage == Usage(

@@ -74,7 +74,7 @@ def history_of(value: Any, cell: bool) -> tuple[Turn, ...]:
 
 
 def tool_calls_of(value: Any, cell: bool) -> tuple[ToolCall, ...]:
-    """Tool calls: a name, and arguments as a mapping or its JSON text."""
+    """Tool calls: a name, arguments as a mapping or its JSON text, and what came back, with an id or without."""
     return tuple(_tool_call(item) for item in _listed(value, cell))
 
 
@@ -89,12 +89,14 @@ def _tool_call(item: Any) -> ToolCall:
         arguments = _parsed(arguments, "the arguments of a tool call")
     if arguments is not None and not isinstance(arguments, Mapping):
         raise FieldError("the arguments of a tool call are a mapping")
-    error = call.get("error")
+    known = {**item, **call}  # what came back may stand beside the `function`
+    identity, error = _first(known, "id", "call_id", "tool_call_id"), known.get("error")
     return ToolCall(
         name=call["name"],
         arguments=arguments or {},
-        result=_first(call, "result", "output"),
+        result=_first(known, "result", "output"),
         error=None if error is None else str(error),
+        id="" if identity is None else str(identity),
     )
 
 
