@@ -10,7 +10,7 @@ import pytest
 
 from evalmark.console import Look, one_call, one_case, plan, run_list, terminal
 from tests.console.exchanges import BROKEN, CALL, FORECAST
-from tests.wording import judged
+from tests.wording import agents, judged
 from tests.wording.example import RESULTS, RUN
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -24,6 +24,7 @@ TEXTS = {
     "judged-80.txt": lambda: terminal(judged.RUN, Look(width=80, store=KEPT)),
     "judged-120.txt": lambda: terminal(judged.RUN, Look(width=120, store=KEPT)),
     "judged-case.txt": lambda: one_case(judged.RUN.results[4], Look(width=80), run=judged.RUN),
+    "agent-case.txt": lambda: "".join(one_case(r, Look(width=80), run=agents.RUN) for r in agents.RESULTS),
     "call.txt": lambda: one_call(CALL, Look(width=80)) + one_call(BROKEN, Look(width=80)),
     "plan.txt": lambda: plan(FORECAST, Look(width=80)) + plan(FORECAST, Look(width=120)),
     "list.txt": lambda: run_list([RUN], Look(width=100)),

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from evalmark.report import WRITERS, Options, annotations, as_csv, as_github
-from tests.wording import judged
+from tests.wording import agents, judged
 from tests.wording.example import RUN
 
 GOLDEN = Path(__file__).parent / "golden"
 TEXTS = {
     f"{name}{ending}": lambda write=write, run=run: "".join(write(run))
-    for name, run in (("run", RUN), ("judged", judged.RUN))
+    for name, run in (("run", RUN), ("judged", judged.RUN), ("agent", agents.RUN))
     for ending, write in WRITERS.items()
     if ending != ".xml"
 } | {

@@ -11,6 +11,7 @@ import pytest
 from evalmark.report import Options, as_html
 from evalmark.report.page import LONGEST
 from evalmark.values import Case, Output, Result, Score, Trial
+from tests.wording import agents
 from tests.wording.example import RUN, everywhere
 
 PAYLOADS = [
@@ -39,7 +40,7 @@ ALLOWED = {
     "html": {"lang"}, "meta": {"charset", "http-equiv", "content", "name"}, "title": set(), "style": set(), "main": set(), "header": set(),
     "h1": set(), "h2": set(), "p": {"class"}, "strong": {"class"}, "div": {"class"}, "table": {"class"}, "thead": set(), "tbody": set(),
     "tr": set(), "th": set(), "td": {"class"}, "small": set(), "span": {"class"}, "b": set(), "i": {"class"}, "em": set(), "mark": set(),
-    "br": set(), "dl": set(), "dt": set(), "dd": set(), "details": {"open"}, "summary": set(), "svg": {"viewbox", "width", "height"},
+    "br": set(), "dl": set(), "dt": set(), "dd": {"class"}, "details": {"class", "open"}, "summary": set(), "svg": {"viewbox", "width", "height"},
     "rect": {"class", "x", "y", "width", "height", "rx"}, "circle": {"class", "cx", "cy", "r"}, "path": {"class", "d"},
 }  # fmt: skip
 
@@ -85,7 +86,29 @@ def test_every_case_is_there_and_the_worst_come_first():
     assert text.index("Worst cases") < text.index("All 21 trials")
     for result in RUN.results[:16]:
         assert text.count(f"{result.trial.case.input}") >= 2
-    assert page(RUN).count("<details") == len(RUN.results) + 7
+    assert _unfolding(page(RUN)) == len(RUN.results) + 7
+
+
+def _unfolding(text):
+    """How many cases and tables can be unfolded, transcripts within cases aside."""
+    return text.count("<details") - text.count("<details class=steps")
+
+
+def test_a_transcript_is_told_step_by_step_and_as_text_only():
+    text = page(agents.RUN)
+    steps = re.search(r"<details class=steps>(?:(?!</details>).)*find_order.*?</details>", text, re.S)[0]
+    told = "".join(Page(steps).text)
+    parts = [
+        "1 tool call · 4 messages · 1,204 tokens in",
+        "You answer customers.",
+        "Let me look.",
+        'find_order {"order": 7} (250 ms)',
+    ]
+    places = [told.index(part) for part in (*parts, '{"status": "sent", "day": "Monday"}', "It was sent on Monday.")]
+    assert places == sorted(places)
+    bare = page(agents.RUN, times=False)
+    assert "250 ms" not in bare
+    assert "tokens in" not in bare
 
 
 def test_a_long_answer_is_cut_and_the_page_says_so():
@@ -97,7 +120,7 @@ def test_a_long_answer_is_cut_and_the_page_says_so():
 
 def test_more_cases_than_a_browser_can_bear_are_named_not_listed():
     text = page(RUN, cases=3)
-    assert text.count("<details") == 3 + 7
+    assert _unfolding(text) == 3 + 7
     assert "The first 3 are listed here" in text
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark import wording
-from evalmark.values import Call, Reply, ToolRecording, Usage, count, plain
+from evalmark.values import Call, Reply, ToolRecording, count, plain
 from evalmark.wording import clean, money, one_line
 
 from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
@@ -103,21 +103,7 @@ def _took(reply: Reply) -> str:
     cost = "price unknown" if reply.cost is None else money(reply.cost)
     seconds = [] if reply.seconds is None else [wording.duration(reply.seconds)]
     paid = [f"nothing now, {cost} when it was sent"] if reply.replayed else [cost]
-    return " · ".join([_tokens(reply.usage), *paid, *seconds])
-
-
-def _tokens(usage: Usage) -> str:
-    if usage.input_tokens is None and usage.output_tokens is None:
-        return "tokens unknown"
-    known = {"in": usage.input_tokens, "out": usage.output_tokens}
-    parts = [f"{'?' if n is None else f'{n:,}'} tokens {way}" for way, n in known.items()]
-    within = {
-        "read from the provider's cache": usage.cached_tokens,
-        "written to it": usage.cache_write_tokens,
-        "of reasoning": usage.reasoning_tokens,
-    }
-    more = ", ".join(f"{n:,} {what}" for what, n in within.items() if n)
-    return ", ".join(parts) + (f" ({more})" if more else "")
+    return " · ".join([wording.tokens_used(reply.usage), *paid, *seconds])
 
 
 def _exact(value: Any) -> Text:

@@ -16,6 +16,8 @@ from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
 
 _LINES = 400
 """How much of a field a case shown in full may fill, in characters a column."""
+_STEP_LINES = 40
+"""The same of one step of a transcript, of which there may be many."""
 
 
 def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) -> str:
@@ -27,6 +29,7 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
     for label, value in rows:
         if value is not None:
             table.add_row(label, Text(cut(shown(value), look.width * _LINES)))
+    _add_steps(table, result, look)
     metrics = metrics_for(run.metrics if run else (), result.trial.dataset)
     for score in result.scores:
         _add_score(table, score, metrics, None)
@@ -67,6 +70,18 @@ def fields() -> Table:
 def _named(result: Result, run: Run | None) -> Text:
     verdict = result.verdict
     return Text.assemble((f"{MARKS[verdict]} ", COLORS.get(verdict, "dim")), (wording.name_of(result, run), "bold"))
+
+
+def _add_steps(table: Table, result: Result, look: Look) -> None:
+    """What an agent said and did on the way to its answer, and what it took."""
+    steps = wording.steps(result)
+    if steps:
+        table.add_row("transcript", Text(wording.steps_title(result), style="dim"))
+    for step in steps:
+        said = cut(step.said, look.width * _STEP_LINES)
+        table.add_row(f"  {step.who}", Text(said, style=COLORS["fail"] if step.kind == "error" else ""))
+    if result.output.usage is not None:
+        table.add_row("tokens", Text(wording.tokens_used(result.output.usage)))
 
 
 def _add_score(table: Table, score: Score, metrics: Mapping[str, Metric], room: int | None) -> None:

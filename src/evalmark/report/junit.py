@@ -58,7 +58,7 @@ def _case(result: Result, metrics: Mapping[str, Metric], options: Options) -> st
         attributes["time"] = f"{seconds:.3f}"
     inner = [_properties(result), _ending(result, metrics)]
     if result.verdict != "pass":
-        inner.append(_element("system-out", _told(result)))
+        inner.append(_element("system-out", _told(result, options)))
     return f"    <testcase{_attributes(attributes)}>\n{''.join(inner)}    </testcase>\n"
 
 
@@ -84,9 +84,12 @@ def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     return f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(said))}</{tag}>\n"
 
 
-def _told(result: Result) -> str:
-    case = result.trial.case
-    rows = (("asked", case.input), ("expected", case.expected), ("answered", result.output.value))
+def _told(result: Result, options: Options) -> str:
+    case, usage = result.trial.case, result.output.usage
+    rows = [("asked", case.input), ("expected", case.expected), ("answered", result.output.value)]
+    rows += [(step.who, step.said) for step in wording.steps(result, times=options.times)]
+    if options.times and usage is not None:
+        rows.append(("tokens", wording.tokens_used(usage)))
     return "\n".join(f"{name}: {cut(shown(value), _LONGEST)}" for name, value in rows if value is not None)
 
 

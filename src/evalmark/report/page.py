@@ -174,7 +174,22 @@ def _case(result: Result, run: Run, options: Options, *, unfold: bool = False) -
     return (
         f"<details{' open' if unfold else ''}><summary><i class={verdict}>{verdict}</i> <b>{_safe(wording.name_of(result, run))}</b> "
         f"<span>{_safe(asked)}</span> <small>{_safe(deciding)}</small></summary>\n"
-        f"<dl>{shown_rows}</dl>\n{_scores(result, metrics)}</details>\n"
+        f"<dl>{shown_rows}</dl>\n{_steps(result, options, unfold)}{_scores(result, metrics)}</details>\n"
+    )
+
+
+def _steps(result: Result, options: Options, unfold: bool) -> str:
+    """What an agent said and did on the way to its answer, and what it took."""
+    usage = result.output.usage if options.times else None
+    steps = wording.steps(result, times=options.times)
+    took = "" if usage is None else wording.tokens_used(usage)
+    if not steps:
+        return f"<p class=steps>{took}</p>\n" if took else ""
+    rows = "".join(f"<dt>{_safe(step.who)}<dd class={step.kind}>{_text(step.said)}" for step in steps)
+    title = " · ".join(filter(None, (wording.steps_title(result), took)))
+    return (
+        f"<details class=steps{' open' if unfold else ''}><summary>Transcript <small>{title}</small></summary>\n"
+        f"<dl>{rows}</dl></details>\n"
     )
 
 

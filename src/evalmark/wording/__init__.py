@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .judged import agreement_lines, all_remarks, remarks, worst_rows
     from .spending import money, spent_lines
     from .titles import facts, methods, name_of, once, origin, quoted, title
+    from .transcripts import steps, steps_title, tokens_used
     from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of, why
 
 __all__ = [
@@ -67,8 +68,11 @@ __all__ = [
     "spent_lines",
     "spread",
     "standing",
+    "steps",
+    "steps_title",
     "telling",
     "title",
+    "tokens_used",
     "unsupported",
     "verdict_of",
     "why",
@@ -114,8 +118,11 @@ __getattr__ = deferred(
         "spent_lines": "spending",
         "spread": "figures",
         "standing": "verdicts",
+        "steps": "transcripts",
+        "steps_title": "transcripts",
         "telling": "verdicts",
         "title": "titles",
+        "tokens_used": "transcripts",
         "unsupported": "verdicts",
         "verdict_of": "verdicts",
         "why": "verdicts",
