@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
     from .evals import EvalFailedError, check_factuality, describe_eval, expect
     from .judges import Factuality
+    from .plans import chat_model
     from .scorers import Similarity, StructuredOutput, ToolCalls
     from .values import Case, Example, Gate, Output, Result, Run, Score, ToolCall, Turn
 
@@ -35,6 +36,7 @@ __all__ = [
     "ToolCall",
     "ToolCalls",
     "Turn",
+    "chat_model",
     "check_factuality",
     "describe_eval",
     "evaluate",
@@ -70,6 +72,7 @@ __getattr__ = deferred(
         "ToolCall": "values",
         "ToolCalls": "scorers",
         "Turn": "values",
+        "chat_model": "plans",
         "check_factuality": "evals",
         "describe_eval": "evals",
         "evaluate": "api",

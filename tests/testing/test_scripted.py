@@ -485,3 +485,12 @@ def test_nothing_is_left_when_the_block_ends():
 
 def test_every_name_that_is_offered_can_be_had():
     assert all(getattr(scripted, name) is not None for name in scripted.__all__)
+
+
+def test_a_server_can_come_back_at_its_port():
+    with ScriptedServer() as first:
+        port = int(first.url.rpartition(":")[2])
+        with pytest.raises(OSError, match="in use"), ScriptedServer(port=port):
+            pass
+    with ScriptedServer(port=port) as second:
+        assert second.url == first.url

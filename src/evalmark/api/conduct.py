@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
 from evalmark.errors import ConfigError
-from evalmark.plans import Checked, Door, Models, Plan, check, refuse
+from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse
 from evalmark.roles import Recorded, ToolReplay
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
@@ -86,6 +86,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         turn_scorers=bound.turns,
         sink=ledger.sink(run.id),
         tools=tools,
+        lend=Lender(models, lambda: door, asyncio.get_running_loop()),
     )
     outcome: Outcome | None = None
     try:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evalmark.engine import Answered, Limits, Work, answer, run_trials
-from evalmark.plans import Bound, Door, Models, Plan, as_it_is, check, load_embedder, refuse
+from evalmark.plans import Bound, Door, Lender, Models, Plan, as_it_is, check, load_embedder, refuse
 from evalmark.roles import Embedder, Journal, ToolReplay, TrialTools, Uses, counting
 from evalmark.settings import Settings
 from evalmark.values import DatasetInfo, Output, Result, Run, Spending, Trial
@@ -54,22 +54,37 @@ class Seat:
 
 
 class Session:
-    """Asks targets and scorers in one process; its models live on the loop that first asks them."""
+    """Asks targets and scorers in one process; its models live on the loop `home` gives, or on the first that asks."""
 
-    def __init__(self, settings: Settings, ledger: Callable[[], Ledger], journal: Callable[[], Journal]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Callable[[], Ledger],
+        journal: Callable[[], Journal],
+        home: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop,
+    ) -> None:
         self.settings = settings
         self.models = Models(settings=settings)
         self.stop = asyncio.Event()
         """Set, on the loop, to begin no further trial."""
         self.tools = ToolReplay(lambda: ledger().tool_journal(), settings.replay)
         """What tools of agents under test meet; opens the ledger with the first call of one."""
-        self._ledger, self._journal = ledger, journal
+        self._ledger, self._journal, self._home = ledger, journal, home
         self._embedders: dict[str, Embedder | None] = {}
 
     @cached_property
     def door(self) -> Door:
         """What is put around models; opens the journal."""
         return Door(self.models, self._journal())
+
+    @cached_property
+    def lend(self) -> Lender:
+        """Lends chat models to targets."""
+        return Lender(self.models, lambda: self.door, self._home())
+
+    def uses(self, trial: Trial) -> Uses:
+        """What the target of a trial meets: its tools, its models, and which of its calls is which."""
+        return Uses(trial.repeat, TrialTools(self.tools, trial.case.input), self.lend)
 
     def load_embedder(self, name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
         """The embedding model of a name, loaded once."""
@@ -98,7 +113,7 @@ class Session:
 
     async def answer(self, seat: Seat, trial: Trial) -> Output:
         """What the target gives for a trial, on the caller's loop; what it raises is part of the output."""
-        with counting(Uses(trial.repeat, TrialTools(self.tools, trial.case.input))):
+        with counting(self.uses(trial)):
             return await answer(seat.bound.target, trial.case, seat.timeout)
 
     async def ask(self, seat: Seat, items: Iterable[Trial | Answered], hand: Hand, jobs: int | None = None) -> str:
@@ -107,7 +122,10 @@ class Session:
         Gives why no further call could be made, where that is what left trials out; else nothing.
         """
         sink = _Handing(hand)
-        work = Work(trials=items, target=seat.bound.target, scorers=seat.bound.single, sink=sink, tools=self.tools)
+        bound = seat.bound
+        work = Work(
+            trials=items, target=bound.target, scorers=bound.single, sink=sink, tools=self.tools, lend=self.lend
+        )
         limits = Limits(jobs=jobs or self.settings.jobs, timeout=seat.timeout)
         return (await run_trials(work, limits, stop=self.stop)).reason
 

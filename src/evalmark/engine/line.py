@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.errors import RunStoppedError
-from evalmark.roles import Scorer, Sink, Target, ToolReplay, TrialTools, Uses, counting
+from evalmark.roles import Lend, Scorer, Sink, Target, ToolReplay, TrialTools, Uses, counting
 from evalmark.values import Case, Output, Result, Trial, Turn
 
 from .trial import answer, judge
@@ -67,6 +67,8 @@ class Work:
     """Those that judge the turns of conversations."""
     tools: ToolReplay | None = None
     """What the tools of the target meet; None where they are just called."""
+    lend: Lend | None = None
+    """Where the target gets chat models that it asks for by name; None: it opens its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,7 +230,7 @@ class _Line:
 
     def _uses(self, repeat: int, case: Case) -> Uses:
         tools = self.work.tools
-        return Uses(repeat, None if tools is None else TrialTools(tools, case.input))
+        return Uses(repeat, None if tools is None else TrialTools(tools, case.input), self.work.lend)
 
     async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
         scorers = self.work.scorers if trial.mode == "single" else self.work.turn_scorers

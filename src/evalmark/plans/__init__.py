@@ -10,7 +10,8 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .checking import Checked, check, refuse
     from .judging import FromFile, Judge, Wanted, asked_for, asked_in_python, judge_named, judged
-    from .models import Configured, Door, Models, chat_model
+    from .lending import Lender, chat_model
+    from .models import Configured, Door, Models
     from .plan import (
         AS_IT_IS,
         Asked,
@@ -36,6 +37,7 @@ __all__ = [
     "Door",
     "FromFile",
     "Judge",
+    "Lender",
     "Loader",
     "Models",
     "Note",
@@ -69,6 +71,7 @@ __getattr__ = deferred(
         "Door": "models",
         "FromFile": "judging",
         "Judge": "judging",
+        "Lender": "lending",
         "Loader": "plan",
         "Models": "models",
         "Note": "plan",
@@ -80,7 +83,7 @@ __getattr__ = deferred(
         "ask": "plan",
         "asked_for": "judging",
         "asked_in_python": "judging",
-        "chat_model": "models",
+        "chat_model": "lending",
         "check": "checking",
         "embedder_for": "plan",
         "file_source": "plan",

@@ -1,17 +1,15 @@
 """The models of one command: opened by name, and what a run puts around them."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import environ as own_environ
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalmark import calls, providers
 from evalmark.errors import ConfigError
 from evalmark.roles import ChatModel, Embedder, Journal
-from evalmark.settings import Settings, load
+from evalmark.settings import Settings
 from evalmark.values import Reply, Request, Spending, fingerprint
 
 if TYPE_CHECKING:
@@ -217,18 +215,3 @@ class _Once:
     async def __call__(self, request: Request) -> Reply:
         self.found = await self._send()
         return Reply()
-
-
-@asynccontextmanager
-async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterator[ChatModel]:
-    """A chat model by its name, with retries, limits and budgets, and without a journal.
-
-    Raises:
-        ConfigError: the name means no model, or its key is missing.
-    """
-    models = Models(settings=settings or load(own_environ, Path.cwd()))
-    door = Door(models, None)
-    try:
-        yield door(models.chat(name))
-    finally:
-        await door.close()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .protocols import ChatModel, Embedder, EmbeddingCache, Journal, Recorded, Scorer, Sink, Target, ToolJournal
     from .replaying import ToolMode, ToolReplay, TrialTools
     from .threads import Threads
-    from .uses import Uses, counting, current_tools, current_uses
+    from .uses import Lend, Uses, counting, current_tools, current_uses
 
 __all__ = [
     "Binding",
@@ -20,6 +20,7 @@ __all__ = [
     "Embedder",
     "EmbeddingCache",
     "Journal",
+    "Lend",
     "Recorded",
     "Scorer",
     "Sink",
@@ -48,6 +49,7 @@ __getattr__ = deferred(
         "Embedder": "protocols",
         "EmbeddingCache": "protocols",
         "Journal": "protocols",
+        "Lend": "uses",
         "Recorded": "protocols",
         "Scorer": "protocols",
         "Sink": "protocols",

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Literal
 
-from evalmark.errors import DamagedRecordingError, EvalmarkError, ToolError
+from evalmark.errors import DamagedRecordingError, EvalmarkError, RunStoppedError, ToolError
 from evalmark.values import ToolRecording, count
 
 from .protocols import ToolJournal
@@ -111,14 +111,19 @@ class ToolReplay:
 
 
 class TrialTools:
-    """The tools of one trial."""
+    """The tools of one trial, and the models that its target asks."""
 
     def __init__(self, replay: ToolReplay, given: Any) -> None:
         self.replay = replay
         self.input = given
         """That of the case."""
         self.used: list[str] = []
-        """The keys of the recordings that the trial has made or used, in order."""
+        """The keys of the calls that the trial has made or used, in order."""
         self.fault: EvalmarkError | None = None
         """Why a call could be neither replayed nor recorded. Agents hand what a tool raises to their model as if the
         tool had said it, so whoever runs the trial looks here too."""
+
+    def note(self, fault: EvalmarkError) -> None:
+        """Keep why a call was refused: the first reason, unless one is that the whole run has to stop."""
+        if self.fault is None or isinstance(fault, RunStoppedError):
+            self.fault = fault

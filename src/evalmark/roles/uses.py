@@ -1,22 +1,28 @@
-"""What a trial knows of its calls: which one a request is, how long they had to wait, and what its tools may do."""
+"""What a trial knows of its calls: which one a request is, how long they had to wait, what its tools may do, who is asked."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from .protocols import ChatModel
 from .replaying import TrialTools
+
+Lend = Callable[[str], Awaitable[ChatModel]]
+"""Gives a chat model by its name, as the run asks it."""
 
 
 class Uses:
     """Counts, within one trial, how often each request has been made and how long calls waited before they went out."""
 
-    def __init__(self, repeat: int = 0, tools: TrialTools | None = None) -> None:
+    def __init__(self, repeat: int = 0, tools: TrialTools | None = None, lend: Lend | None = None) -> None:
         self.repeat = repeat
         """Which repeat of its case the trial is, from 0."""
         self.tools = tools
         """What the tools of the agent under test may do; None where they are just called."""
+        self.lend = lend
+        """Where the agent under test gets its models; None outside of runs."""
         self._made: Counter[str] = Counter()
         self._waited = 0.0
         self._waiting = 0

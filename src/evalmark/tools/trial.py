@@ -80,8 +80,7 @@ def _noted(tools: TrialTools) -> Iterator[None]:
         fault = error
         if isinstance(error, StoreError):
             fault = RunStoppedError(f"No further tool is called, since the journal cannot be used: {error}")
-        if tools.fault is None or isinstance(fault, RunStoppedError):
-            tools.fault = fault
+        tools.note(fault)
         if fault is error:
             raise
         raise fault from error

@@ -25,6 +25,7 @@ class ScriptedServer:
     `latency` is how many seconds each answer takes. With a `key`, requests that bring another one are refused.
     Requests that make use of anything in `unsupported` (`response_format`, `tools`, …) are refused as an older server
     would refuse them. All of these may be changed while it runs. An error in `answer` is raised when the block ends.
+    Its `port` is a free one unless you say which; recorded replies are found by the address.
     """
 
     def __init__(
@@ -34,10 +35,12 @@ class ScriptedServer:
         latency: float = 0.0,
         key: str | None = None,
         unsupported: Sequence[str] = (),
+        port: int = 0,
     ) -> None:
         self.latency = latency
         self.key = key
         self.unsupported = tuple(unsupported)
+        self._port = port
         self.url = ""
         """`http://127.0.0.1:PORT`, without a slash at the end."""
         self._requests: list[Said] = []
@@ -92,7 +95,11 @@ class ScriptedServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._runner, self.url = self._do(self._start())
+        try:
+            self._runner, self.url = self._do(self._start())
+        except OSError:  # the port is taken
+            self._end()
+            raise
         return self
 
     def __exit__(
@@ -100,11 +107,14 @@ class ScriptedServer:
     ) -> None:
         self._do(self._runner.cleanup())
         self._do(_cancel_others())
+        self._end()
+        if self._broken is not None and error is None:
+            raise self._broken
+
+    def _end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
-        if self._broken is not None and error is None:
-            raise self._broken
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
@@ -115,8 +125,12 @@ class ScriptedServer:
             app.router.add_post(pattern, self._handler(dialect))
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4_096)
-        await site.start()
+        site = web.TCPSite(runner, "127.0.0.1", self._port, backlog=4_096)
+        try:
+            await site.start()
+        except OSError:
+            await runner.cleanup()
+            raise
         host, port = runner.addresses[0][:2]
         return runner, f"http://{host}:{port}"
 
