@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -59,11 +59,11 @@ def test_contexts_of_the_target_count_before_those_of_the_row():
     assert seen(scorer, Output(value="a", contexts=("found",))) == {"given": ("found",)}
 
 
-def test_parameters_with_defaults_and_catch_alls_are_left_alone():
+def test_parameters_with_defaults_are_left_alone_and_a_catch_all_gets_the_rest():
     def scorer(output, limit=3, *rest, sharp=True, **more):
         return {"score": 1, "metadata": {"given": (output, limit, rest, sharp, more)}}
 
-    assert seen(scorer) == {"given": ("the answer", 3, (), True, {})}
+    assert seen(scorer) == {"given": ("the answer", 3, (), True, {"input": "the input", "kind": "x"})}
 
 
 def test_keyword_only_parameters_are_filled_too():
@@ -449,3 +449,57 @@ def test_a_scorer_may_bring_its_threshold_along(own, given, threshold, passed):
 def test_a_threshold_of_its_own_that_cannot_be_met_is_refused():
     with pytest.raises(ConfigError, match="the threshold 90 is no number from 0 to 1"):
         as_scorer(Strict(90))
+
+
+class Levenshteinlike:
+    """A scorer by the conventions of autoevals: output, expected, whatever else, and an object with `.score`."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, output, expected=None, **kwargs):
+        self.seen.append((output, expected, kwargs))
+        return SimpleNamespace(name="Levenshtein", score=0.25, metadata={"rationale": "far off"}, error=None)
+
+
+def test_a_scorer_that_takes_anything_gets_the_input_and_what_else_the_row_brings():
+    scorer = Levenshteinlike()
+    (score,) = asyncio.run(as_scorer(scorer)(CASE, OUTPUT))
+    assert scorer.seen == [("the answer", "the expected", {"input": "the input", "kind": "x"})]
+    assert (score.value, score.reason) == (0.25, "far off")
+
+
+def test_what_a_row_brings_never_takes_the_place_of_a_parameter():
+    seen_now = []
+
+    def scorer(output, **kwargs):
+        seen_now.append((output, kwargs))
+        return 1.0
+
+    case = Case(id="1", input="in", metadata={"output": "theirs", "expected": "theirs", "input": "theirs", "kind": 1})
+    asyncio.run(as_scorer(scorer)(case, OUTPUT))
+    assert seen_now == [("the answer", {"input": "in", "kind": 1})]
+
+
+@pytest.mark.parametrize(
+    ("found", "value", "passed"),
+    [
+        pytest.param(0.99, 0.99, False, id="a number that nobody judges has to reach it"),
+        pytest.param(1.0, 1.0, True, id="and may"),
+        pytest.param(True, 1.0, True, id="a truth value decides for itself"),
+        pytest.param({"score": 0.4, "passed": True}, 0.4, True, id="so does a scorer that says so"),
+        pytest.param(None, None, None, id="what is unscored stays so"),
+        pytest.param(97, None, None, id="a number beyond 1 is on no scale"),
+    ],
+)
+def test_the_other_threshold_holds_only_what_is_undecided(found, value, passed):
+    bound = replace(as_scorer(lambda output: found), otherwise=1.0)
+    (score,) = asyncio.run(bound(CASE, OUTPUT))
+    assert (score.value, score.passed) == (value, passed)
+
+
+def test_a_scorer_that_decides_nothing_only_records():
+    bound = replace(as_scorer(lambda output: False, threshold=0.5), decides=False)
+    (score,) = asyncio.run(bound(CASE, OUTPUT))
+    assert (score.value, score.passed) == (0.0, None)
+    assert bound.fingerprint != as_scorer(lambda output: False, threshold=0.5).fingerprint

@@ -1,6 +1,6 @@
 """The evals of a test run, for the end of its output: how each one's cases ended, and the mean of each of its metrics."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -8,12 +8,15 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark import wording
-from evalmark.stats import GateVerdict, Group, summarise
+from evalmark.stats import Changes, GateVerdict, Group, changes, summarise
 from evalmark.values import Run, Spending, count
 from evalmark.wording import clean, one_line
 from evalmark.wording.spending import cost, together
 
 from .drawing import COLORS, DEFAULT, Look, drawn, inner
+
+_SHOWN = 5
+"""Of the cases that changed, by name."""
 
 
 def evals(
@@ -22,16 +25,21 @@ def evals(
     look: Look = DEFAULT,
     *,
     verdict: GateVerdict | None = None,
+    baseline: Run | None = None,
 ) -> str:
     """Name, cases, pass rate, means with their intervals and cost of each eval, and what the gate says.
 
-    `costs` holds what the calls of each dataset came to; without a `verdict` nothing is said of a gate.
+    `costs` holds what the calls of each dataset came to; without a `verdict` nothing is said of a gate, and with a
+    `baseline` each eval says which of its cases came out otherwise there.
     """
     summary = summarise(run)
+    compared = {} if baseline is None else changes(run, baseline)
     parts: list[RenderableType] = []
     for group in summary.groups:
         parts += [Text("")] if parts else []
         parts += _eval(group, costs.get(group.dataset, ()), look)
+        if baseline is not None and group.dataset in compared:
+            parts += _compared(compared[group.dataset], group.dataset, run, baseline)
     if methods := wording.methods(summary.metrics):
         parts += [Text(""), Text(f"95 % intervals: {'; '.join(methods)}.", style="dim")]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
@@ -53,9 +61,37 @@ def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[Rende
     together_spent = together(spent)
     line.add_row(head, Text(cost(together_spent) if any_spent(together_spent) else ""))
     yield line
-    yield Text(f"  {wording.endings(group.tally) or 'nothing could pass or fail'}", style=color)
+    ending = Text(wording.endings(group.tally) or "nothing could pass or fail", style=color)
+    yield Padding(ending, (0, 0, 0, 2))
     if group.metrics:
         yield Padding(_metrics(group, look), (0, 0, 0, 2))
+
+
+def _compared(found: Changes, dataset: str, run: Run, baseline: Run) -> Iterable[RenderableType]:
+    """What changed since the baseline, and whether that can be luck."""
+    parts = [f"{len(found.worse):,} worse", f"{len(found.better):,} better", f"{found.same:,} the same"]
+    if found.alone:
+        parts.append(f"{found.alone:,} not comparable")
+    luck = "" if found.p is None else f" (sign test: p = {found.p:.2g})"
+    color = {"worse": "red", "better": "green"}.get(found.outcome, "default")
+    said = Text(f"against {one_line(baseline.id)}: {', '.join(parts)}: {found.outcome}{luck}", style=color)
+    yield Padding(said, (0, 0, 0, 2))
+    names = _names(run, dataset, {*found.worse[:_SHOWN], *found.better[:_SHOWN]})
+    for word, cases in (("worse", found.worse), ("better", found.better)):
+        if cases:
+            more = f" and {len(cases) - _SHOWN:,} more" if len(cases) > _SHOWN else ""
+            listed = ", ".join(names.get(case, one_line(case, 60)).strip() for case in cases[:_SHOWN])
+            yield Padding(Text(f"{word}: {listed}{more}"), (0, 0, 0, 4))
+
+
+def _names(run: Run, dataset: str, wanted: Collection[str]) -> dict[str, str]:
+    """What cases are called: by their input, where their id was made of it."""
+    cases = (result.trial.case for result in run.results if result.trial.dataset == dataset)
+    return {
+        case.id: wording.quoted(case.input) if case.has_made_id else one_line(case.id, 60)
+        for case in cases
+        if case.id in wanted
+    }
 
 
 def any_spent(spent: Spending) -> bool:

@@ -84,7 +84,13 @@ class Desk:
         """Where results go: the store, or the process that leads."""
         if self.worker is not None:
             return Parcels(self._running)
-        return Keeper(self.settings.store, self.loop, self.gate, self.config.getoption("evalmark_resume"))
+        return Keeper(
+            self.settings.store,
+            self.loop,
+            self.gate,
+            self.config.getoption("evalmark_resume"),
+            self.config.getoption("evalmark_baseline"),
+        )
 
     @cached_property
     def loop(self) -> Loop:
@@ -149,6 +155,8 @@ class Desk:
             return
         named = replace(described, name=self._dataset(described))
         check_eval(named, self.session)
+        if isinstance(self.keeper, Keeper):
+            _ = self.keeper.baseline  # a run that is not there is said before anything is asked
         group = Group(described=named, title=title, desk=self, rows=rows_of(described.data, described.place))
         yield from tests_of(collector, group)
 

@@ -8,7 +8,7 @@ import pytest
 from evalmark.evals import EvalCase, EvalFailedError
 from evalmark.values import Run
 
-from .items import EvalItem
+from .items import EvalItem, harmless
 from .keeping import Parcels
 from .running import bad_part
 from .standing import CASE, EXPECTED, VERDICT, case_of, note
@@ -73,7 +73,8 @@ class Hooks:
         """Tell with each report what it is worth as an eval, and in a worker of xdist what was found."""
         report: Any = yield
         if CLOSED in item.stash and call.when == "call" and call.excinfo is not None:
-            report.longrepr = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
+            said = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
+            report.longrepr = harmless(said)
         if call.when == "call" and VERDICT in item.stash:
             report.evalmark_verdict = item.stash[VERDICT]
         if isinstance(self._desk.keeper, Parcels):

@@ -21,8 +21,8 @@ Key = tuple[str, str, int, str]
 class Keeper:
     """The run in the store; opened with the first result, and written by this process alone."""
 
-    def __init__(self, store: str, loop: Loop, gate: Gate | None, resume: str | None) -> None:
-        self._path, self._loop, self._gate, self._resume = store, loop, gate, resume
+    def __init__(self, store: str, loop: Loop, gate: Gate | None, resume: str | None, baseline: str | None) -> None:
+        self._path, self._loop, self._gate, self._resume, self._reference = store, loop, gate, resume, baseline
         self.costs: defaultdict[str, list[Spending]] = defaultdict(list)
         """What the calls of each dataset came to."""
 
@@ -33,7 +33,20 @@ class Keeper:
     @cached_property
     def book(self) -> Book:
         """The run; begun, or taken up again, at the first use."""
+        _ = self.baseline  # found now, when `last` still is the one before this
         return begin(self._store, "pytest", self._gate, self._resume)
+
+    @cached_property
+    def baseline(self) -> Run | None:
+        """The run to compare with; None when none was asked for.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        if self._reference is None:
+            return None
+        with open_store(self._path, read_only=True) as store:
+            return store.run(self._reference)
 
     @property
     def is_used(self) -> bool:

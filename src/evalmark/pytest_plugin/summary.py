@@ -10,7 +10,7 @@ from evalmark.errors import EvalmarkError
 from evalmark.values import Gate, Output, Result, Run, RunStatus
 from evalmark.wording import clean
 
-from .items import OFF, skipped_note
+from .items import OFF, harmless, skipped_note
 from .keeping import Keeper, opened
 
 if TYPE_CHECKING:
@@ -140,8 +140,9 @@ class Ending:
         reporter.section("evals")
         run = self._run or Run(id="", name="pytest", created="")
         costs = desk.keeper.costs if isinstance(desk.keeper, Keeper) else {}
+        baseline = desk.keeper.baseline if isinstance(desk.keeper, Keeper) else None
         verdict = None if desk.gate is None else self._verdict(desk.gate)
-        reporter.write(console.evals(run, costs, look, verdict=verdict))
+        reporter.write(harmless(console.evals(run, costs, look, verdict=verdict, baseline=baseline)))
         if run.id:
             store = (
                 f" --store {desk.config.getoption('evalmark_store')}" if desk.config.getoption("evalmark_store") else ""

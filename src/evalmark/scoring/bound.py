@@ -53,6 +53,8 @@ class BoundScorer:
     """Whether a single score goes by the metric's name, whatever the scorer called it."""
     otherwise: float | None = None
     """The threshold for scores that neither the scorer nor the metric's threshold lets pass or fail; None: they cannot."""
+    takes_more: bool = False
+    """Whether it takes arguments by any name, and so gets the input and whatever else its row brings along."""
     decides: bool = True
     """Whether scores may pass or fail at all; False: they are only recorded."""
     threads: Threads | None = None
@@ -109,6 +111,9 @@ class BoundScorer:
         given = {name: getattr(self, name) if name in MODELS else OFFERS[name](case, output) for name in names}
         if {"case", "output"} <= given.keys():
             given["output"] = output
+        if self.takes_more:
+            row = {key: item for key, item in case.metadata.items() if isinstance(key, str) and key not in OFFERS}
+            given = {"input": case.input, **row, **given}
         return given
 
     def _judged(self, score: Score) -> Score:
@@ -175,12 +180,18 @@ def as_scorer(
         judge=judging,
         needs_judge="judge" in binding.names and own_judge is None,
         renames=name is not None,
+        takes_more=not _is_ours(scorer) and _takes_more(scorer),
         threads=None if _is_ours(scorer) or _is_async(scorer) else Threads(),
     )
 
 
 def _offered(scorer: Callable[..., Any]) -> tuple[str, ...]:
     return (*OFFERS, *MODELS) if _is_async(scorer) else tuple(OFFERS)
+
+
+def _takes_more(scorer: Callable[..., Any]) -> bool:
+    """Whether it has `**kwargs`, as the scorers of autoevals have."""
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(scorer).parameters.values())
 
 
 def _own_threshold(scorer: Any) -> float | None:

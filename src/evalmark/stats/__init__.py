@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from .gate import GateVerdict, Outcome, figures_and_verdict, judge
     from .intervals import LEVEL, Interval, clopper_pearson, wilson
     from .means import clustered_error, mean, mean_interval, share_interval
+    from .paired import Changes, changes, sign_test
     from .scores import scale_ends
     from .summary import Agreement, Group, MetricSummary, Pair, Share, Steadiness, Summary, Tally, WorstRow
 
 __all__ = [
     "LEVEL",
     "Agreement",
+    "Changes",
     "GateVerdict",
     "Group",
     "Interval",
@@ -27,6 +29,7 @@ __all__ = [
     "Summary",
     "Tally",
     "WorstRow",
+    "changes",
     "clopper_pearson",
     "clustered_error",
     "cohen_kappa",
@@ -37,6 +40,7 @@ __all__ = [
     "mean_interval",
     "scale_ends",
     "share_interval",
+    "sign_test",
     "summarise",
     "wilson",
 ]
@@ -45,6 +49,7 @@ __getattr__ = deferred(
     __name__,
     {
         "Agreement": "summary",
+        "Changes": "paired",
         "GateVerdict": "gate",
         "Group": "summary",
         "Interval": "intervals",
@@ -57,6 +62,7 @@ __getattr__ = deferred(
         "Summary": "summary",
         "Tally": "summary",
         "WorstRow": "summary",
+        "changes": "paired",
         "clopper_pearson": "intervals",
         "clustered_error": "means",
         "cohen_kappa": "agreement",
@@ -67,6 +73,7 @@ __getattr__ = deferred(
         "mean_interval": "means",
         "scale_ends": "scores",
         "share_interval": "means",
+        "sign_test": "paired",
         "summarise": "collect",
         "wilson": "intervals",
     },
