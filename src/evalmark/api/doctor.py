@@ -13,8 +13,8 @@ from evalmark.settings import Settings
 from evalmark.values import count
 
 PARTS = (
-    *("evalmark", "aiohttp", "apsw", "genai-prices", "jsonschema", "numpy", "onnxruntime", "pydantic"),
-    *("pyyaml", "rapidfuzz", "referencing", "regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
+    *("evalmark", "aiohttp", "apsw", "genai-prices", "jinja2", "jsonschema", "numpy", "onnxruntime"),
+    *("pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
 )
 """What every installation has, in the order in which the doctor names it."""
 
