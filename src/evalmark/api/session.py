@@ -10,9 +10,8 @@ from evalmark.engine import Answered, Limits, Work, answer, run_trials
 from evalmark.plans import Bound, Door, Lender, Models, Plan, as_it_is, check, load_embedder, refuse
 from evalmark.roles import Embedder, Journal, ToolReplay, TrialTools, Uses, counting
 from evalmark.settings import Settings
-from evalmark.values import DatasetInfo, Output, Result, Run, Spending, Trial
+from evalmark.values import DatasetInfo, Metric, Output, Result, Run, Spending, Trial
 
-from .conduct import timestamp, versions
 from .ledger import Ledger
 
 Hand = Callable[[Sequence[Result]], Awaitable[None]]
@@ -35,19 +34,23 @@ class Seat:
         """What its cases go by in the run."""
         return self.info.name
 
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What judges its cases, as reports describe it."""
+        return tuple(scorer.metric for scorer in self.bound.scorers)
+
     def part(self, results: Sequence[Result] = (), spending: Sequence[Spending] = ()) -> Run:
         """A piece of a run: what was found for some trials, with all a report has to know of them."""
         return Run(
             id="",
             name="",
-            created=timestamp(),
+            created="",
             status="running",
             target=self.bound.target.name,
             datasets=(self.info,),
-            metrics=tuple(scorer.metric for scorer in self.bound.scorers),
+            metrics=self.metrics,
             repeat=self.plan.repeat,
             embedder="" if self.bound.embedder is None else self.bound.embedder.fingerprint,
-            versions=versions(),
             spending=tuple(spending),
             results=tuple(results),
         )

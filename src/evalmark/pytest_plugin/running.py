@@ -10,7 +10,7 @@ import pytest
 from evalmark.api import Seat
 from evalmark.errors import RunStoppedError
 from evalmark.evals import EvalFailedError, failure
-from evalmark.values import DatasetInfo, Result, Run, Trial
+from evalmark.values import DatasetInfo, Metric, Result, Run, Trial
 
 from .ahead import Ahead
 from .items import EvalItem
@@ -38,17 +38,16 @@ class Runner:
         if item.bad is not None:
             part = bad_part(item)
             self._desk.keeper.take(part)
-            return _told(item, item.bad_result(), part)
+            return _told(item, item.bad_result(), part.metrics)
         seat = item.group.seat()
         trial = replace(item.trial, target=seat.bound.target.name)
         result = self._answered_ahead(item, trial)
-        part = seat.part()
         if result is None:
             before = self._desk.session.spending()
             result = self._earlier(seat, trial) or self._desk.loop.run(self._alone(seat, trial))
             part = seat.part([result], self._desk.session.spent_since(before))
             self._desk.keeper.take(part)
-        return _told(item, result, part)
+        return _told(item, result, seat.metrics)
 
     async def _alone(self, seat: Seat, trial: Trial) -> Result:
         found: list[Result] = []
@@ -102,10 +101,10 @@ class Runner:
                 ahead.wait(seconds)
 
 
-def _told(item: pytest.Item, result: Result, part: Run) -> Result:
+def _told(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:
     """The result, if it passed; pytest is told of its scores either way."""
     note(item, result)
-    if (why := failure(result, part.metrics)) is not None:
+    if (why := failure(result, metrics)) is not None:
         raise EvalFailedError(why, result)
     return result
 
