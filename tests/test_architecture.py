@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "evalmark"
 CATCH_FOREIGN_CODE = {
     "api/door.py:_in_a_thread",
     "api/door.py:run",
-    "engine/trial.py:answer",
+    "engine/trial.py:_answered",
     "engine/trial.py:_ask",
     "engine/trial.py:_settled",
     "engine/trial.py:describe",
