@@ -48,6 +48,12 @@ def test_what_is_no_regular_file_is_refused_unopened(world, make, said):
     assert said in str(error.value)
 
 
+def test_code_is_no_data_and_the_way_to_run_it_is_said(world):
+    (world / "test_bot.py").touch()
+    with pytest.raises(DataError, match=r"^test_bot\.py: is code, .*run with: pytest --evalmark test_bot\.py"):
+        regular_file((world / "test_bot.py").relative_to(world))
+
+
 @pytest.fixture
 def suite(world):
     """A project with a suite in a folder of its own, and a secret beside the project."""

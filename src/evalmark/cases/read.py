@@ -48,9 +48,9 @@ def read_cases(
             format, not in its encoding, or broken in its header or before its first row.
     """
     path = Path(path)
+    regular_file(path)
     reader = READERS[format_of(path, options)]
     known_encoding(options.encoding, str(path))
-    regular_file(path)
     return _cases(Reading(path=path, options=options, notes=_once(notes or _silent)), reader)
 
 

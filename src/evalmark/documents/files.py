@@ -23,7 +23,7 @@ def regular_file(path: Path) -> Path:
     """The path itself if a regular file stands there; it is looked at, never opened.
 
     Raises:
-        DataError: there is no such file, or it is a folder, a pipe, a socket or a device.
+        DataError: there is no such file, or it is a folder, a pipe, a socket, a device or a Python file.
     """
     try:
         mode = path.stat().st_mode
@@ -34,6 +34,8 @@ def regular_file(path: Path) -> Path:
     for is_kind, sentence in _KINDS:
         if is_kind(mode):
             raise PlacedError(str(path), f"is {sentence}.")
+    if path.suffix == ".py":
+        raise PlacedError(str(path), f"is code, and data is wanted; evals in Python run with: pytest --evalmark {path}")
     return path
 
 
