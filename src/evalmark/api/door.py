@@ -51,13 +51,14 @@ class Loop:
     """An event loop in a thread of its own, for work that goes on between the calls that ask for it."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self.events = asyncio.new_event_loop()
+        """The loop itself."""
         self._thread = Thread(target=self._run, name="evalmark", daemon=True)
         self._thread.start()
 
     def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
         """Begin work on the loop; from any thread."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return asyncio.run_coroutine_threadsafe(work, self.events)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What the work gives; waits for it, so not for code that runs on this loop."""
@@ -70,16 +71,16 @@ class Loop:
 
     def close(self) -> None:
         """Cancel what is under way and end the thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self.events.call_soon_threadsafe(self.events.stop)
         self._thread.join()
 
     def _run(self) -> None:
         try:
-            self._loop.run_forever()
-            self._loop.run_until_complete(_cancel_others())
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self.events.run_forever()
+            self.events.run_until_complete(_cancel_others())
+            self.events.run_until_complete(self.events.shutdown_asyncgens())
         finally:
-            self._loop.close()
+            self.events.close()
 
 
 async def _cancel_others() -> None:

@@ -6,7 +6,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .line import Answered, Conversation, Limits, Outcome, Said, Watch, Work, run_trials
-    from .trial import answer, describe, judge
+    from .trial import answer, describe, judge, with_tools
 
 __all__ = [
     "Answered",
@@ -20,6 +20,7 @@ __all__ = [
     "describe",
     "judge",
     "run_trials",
+    "with_tools",
 ]
 
 __getattr__ = deferred(
@@ -36,5 +37,6 @@ __getattr__ = deferred(
         "describe": "trial",
         "judge": "trial",
         "run_trials": "line",
+        "with_tools": "trial",
     },
 )

@@ -29,7 +29,9 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
     """
     output = await _answered(target, case, within)
     tools = current_uses().tools
-    return output if tools is None else _with_tools(output, tools)
+    if tools is not None and isinstance(tools.fault, RunStoppedError):
+        raise tools.fault
+    return with_tools(output, tools)
 
 
 async def _answered(target: Target, case: Case, within: float | None) -> Output:
@@ -49,16 +51,13 @@ async def _answered(target: Target, case: Case, within: float | None) -> Output:
     return output
 
 
-def _with_tools(output: Output, tools: TrialTools) -> Output:
-    """The output with the recordings that its tools have made or used; an error where one could not do its part.
+def with_tools(output: Output, tools: TrialTools | None) -> Output:
+    """The output with the calls that its target has made or used; an error where one was refused.
 
     The target may have gone on: agents hand what a tool raises to their model, as if the tool had said so.
-
-    Raises:
-        RunStoppedError: a tool's result could not be kept.
     """
-    if isinstance(tools.fault, RunStoppedError):
-        raise tools.fault
+    if tools is None:
+        return output
     error = output.error if tools.fault is None else describe(tools.fault)
     calls = output.metadata.get("calls", [])
     if tools.used and isinstance(calls, list | tuple):  # else the target means something else by it

@@ -14,7 +14,7 @@ from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.plans import Wanted
 from evalmark.settings import load
 from evalmark.store import open_store
-from evalmark.values import Case, Result, Run, Trial
+from evalmark.values import Case, Result, Run, Spending, Trial
 
 from .described import PATIENCE, Eval, Judges, short_path
 from .failing import EvalFailedError, failure
@@ -79,8 +79,9 @@ class Expectation:
             return _passed(*await _alone(described, self._case(expected), _answered))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
+        before = host.session.spending()
         output = await host.session.answer(seat, trial)
-        judging = host.loop.start(_found(host.session, seat, Answered(trial=trial, output=output)))
+        judging = host.loop.start(_found(host.session, seat, Answered(trial=trial, output=output), before))
         part = await asyncio.wrap_future(judging)
         host.keep(part)
         return _passed(seat, next(iter(part.results)))
@@ -122,9 +123,9 @@ def _ready(described: Eval, case: Case, host: Host) -> tuple[Seat, Trial]:
     return seat, replace(trial, target=seat.bound.target.name)
 
 
-async def _found(session: Session, seat: Seat, item: Trial | Answered) -> Run:
+async def _found(session: Session, seat: Seat, item: Trial | Answered, before: Sequence[Spending] | None = None) -> Run:
     """What is found for a trial, and what that took, as a part of the run; on the loop of the session."""
-    before = session.spending()
+    before = session.spending() if before is None else before
     result = await asked_once(session, seat, item)
     return seat.part([result], session.spent_since(before))
 

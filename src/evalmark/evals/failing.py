@@ -30,7 +30,7 @@ def failure(result: Result, metrics: Sequence[Metric]) -> str | None:
     known = {metric.name: metric for metric in metrics}
     told = [_headline(result, known)]
     if result.output.error is None:
-        told += [_field("input", result.trial.case.input), _field("output", result.output.value)]
+        told += [*_input(result), _field("output", result.output.value)]
         if result.trial.case.expected is not None:
             told.append(_field("expected", result.trial.case.expected))
         told += [_told(score, known.get(score.name)) for score in sorted(result.scores, key=_badness)]
@@ -40,7 +40,7 @@ def failure(result: Result, metrics: Sequence[Metric]) -> str | None:
 def _headline(result: Result, metrics: dict[str, Metric]) -> str:
     output = result.output
     if output.error is not None:
-        return f"Error: {clean(output.error)}\n" + _field("input", result.trial.case.input)
+        return "\n".join([f"Error: {clean(output.error)}", *_input(result)])
     worst = min(result.scores, key=_badness)
     if worst.status == "error":
         return f"Error: the scorer {worst.name} broke."
@@ -95,6 +95,12 @@ def _against(score: Score, metric: Metric | None) -> str:
     wrong_side = "below" if score.direction == "higher" else "above"
     side = wrong_side if score.passed is False else f"not {wrong_side}"
     return f"{side} the threshold {figure(float(limit))}{default}"
+
+
+def _input(result: Result) -> list[str]:
+    """What was asked; nothing where the test itself is the case."""
+    case = result.trial.case
+    return [] if case.input is None else [_field("input", case.input)]
 
 
 def _field(name: str, value: object) -> str:

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from evalmark.api import Seat
-from evalmark.engine import Answered, describe
+from evalmark.engine import Answered, describe, with_tools
 from evalmark.errors import ConfigError
 from evalmark.plans import Wanted
+from evalmark.roles import Uses
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
 
 from .described import Eval, Judges
@@ -34,6 +35,9 @@ class EvalCase:
     ) -> None:
         self._host, self._trial, self._threshold = host, trial, threshold
         self._scorers, self._judges = tuple(scorers), judge
+        self.uses: Uses = host.session.uses(trial)
+        """What the code under test meets while the test runs: its tools and models are those of the run."""
+        self._before = host.session.spending()
         self._output: Output | None = None
         self._scores: list[Score] = []
         self._metrics: dict[str, Metric] = {}
@@ -104,7 +108,7 @@ class EvalCase:
         """
         if error is None and self._scorers:
             self.judge(*self._scorers)
-        output = self._output or Output()
+        output = with_tools(self._output or Output(), self.uses.tools)
         if isinstance(error, AssertionError) and not isinstance(error, EvalFailedError):
             self._add(Score(name=TEST, raw=False, value=0.0, passed=False, reason=describe(error)))
         elif error is not None and not isinstance(error, EvalFailedError):
@@ -115,7 +119,8 @@ class EvalCase:
         metrics = tuple(self._metrics.values())
         info = DatasetInfo(name=self._trial.dataset)
         part = Run(id="", name="", created="", target=self._trial.target, datasets=(info,), metrics=metrics)
-        return replace(part, results=(result,)), failure(result, metrics)
+        spending = self._host.session.spent_since(self._before)
+        return replace(part, results=(result,), spending=spending), failure(result, metrics)
 
     def _judge(self, scorers: Sequence[Wanted], name: str = "") -> tuple[Score, ...]:
         described = Eval(

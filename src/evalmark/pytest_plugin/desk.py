@@ -100,7 +100,10 @@ class Desk:
     @cached_property
     def session(self) -> Session:
         """Asks targets and scorers."""
-        return Session(self.settings, lambda: self.keeper.ledger(self.settings.store), self._journal)
+        return Session(self.settings, self._ledger, self._journal, lambda: self.loop.events)
+
+    def _ledger(self) -> Any:
+        return self.keeper.ledger(self.settings.store)
 
     def _journal(self) -> Any:
         return self.keeper.journal(self.settings.store)

@@ -1,11 +1,14 @@
 """The hooks that evals need beside those of every run."""
 
-from collections.abc import Generator
+import functools
+import inspect
+from collections.abc import Callable, Coroutine, Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from evalmark.evals import EvalCase, EvalFailedError
+from evalmark.roles import Uses, counting
 from evalmark.values import Run
 
 from .items import EvalItem, harmless
@@ -42,6 +45,21 @@ class Hooks:
         """Notice fixtures that are there for one test alone."""
         if fixturedef.scope == "function" and isinstance(request.node, EvalItem):
             request.node.stands_alone = True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """While a marked test runs, the tools and models of what it tests are those of the run."""
+        case = item.stash.get(CASE, None)
+        if case is None or not isinstance(item, pytest.Function):
+            return (yield)
+        tested = item.obj
+        if inspect.iscoroutinefunction(tested):
+            item.obj = _counted(tested, case.uses)
+        try:
+            with counting(case.uses):
+                return (yield)
+        finally:
+            item.obj = tested
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
@@ -86,3 +104,14 @@ class Hooks:
         if not isinstance(item, EvalItem):
             return None
         return bad_part(item)
+
+
+def _counted(tested: Callable[..., Coroutine[Any, Any, Any]], uses: Uses) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """An async test that says itself whose calls are made: plugins run it in tasks that were begun before it."""
+
+    @functools.wraps(tested)
+    async def test(*args: Any, **kwargs: Any) -> Any:
+        with counting(uses):
+            return await tested(*args, **kwargs)
+
+    return test
