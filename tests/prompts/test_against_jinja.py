@@ -23,7 +23,18 @@ VALUES = {
 }
 
 names = st.sampled_from(["a", "n", "z", "d.k", "d['w']", "l[1]", "r[0].k", "x", "loop.index", "missing", "d.missing"])
-filters = st.sampled_from(["", "|upper", "|lower|trim", "|default('-')", "|default('-', true)", "|trim|capitalize"])
+filters = st.sampled_from(
+    [
+        "",
+        "|upper",
+        "|lower|trim",
+        "|default('-')",
+        "|default('-', true)",
+        "|default(missing)",
+        "|default(z, n)",
+        "|trim|capitalize",
+    ]
+)
 printed = st.builds("{{{{ {}{} }}}}".format, names, filters)
 tests = st.one_of(
     names,

@@ -1,6 +1,7 @@
 """Templates that try to reach Python, files, or all of the processor: none of them gets anywhere."""
 
 import sys
+import threading
 import time
 import tracemalloc
 from pathlib import Path
@@ -287,13 +288,20 @@ def test_a_text_made_to_be_slow_is_read_in_time(text):
 WATCHED = ("compile", "exec", "open", "import", "os.system", "subprocess.Popen", "os.getenv")
 seen: list[str] = []
 watching: list[bool] = []
-sys.addaudithook(lambda event, args: seen.append(event) if watching and event in WATCHED else None)
+
+
+def watched():
+    return bool(watching) and threading.current_thread() is threading.main_thread()
+
+
+sys.addaudithook(lambda event, args: seen.append(event) if event in WATCHED and watched() else None)
 
 
 def test_nothing_is_compiled_run_or_opened_to_read_and_render_a_prompt():
     text = "---\ninputs: {n: x}\n---\n{% for a in l|items %}{{a|join(n)|upper}}{% endfor %}{{ l.b if l is defined }}"
     path = Path("p.prompty")
     render(prompt_in(text, path), {"l": {"b": 1}})  # what is loaded at first use is loaded now
+    seen.clear()
     watching.append(True)
     try:
         render(prompt_in(text + " ", path), {"l": {"b": 1}})

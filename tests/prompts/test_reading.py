@@ -312,6 +312,9 @@ WRONG_GITHUB = [
         "messages:\n- role: user\n  content: |\n    a\n    {{b", "p.yml:5:", "not a valid template", id="in a block"
     ),
     pytest.param(
+        "messages:\n- role: user\n  content: a {{b |", "p.yml:3:", "not a valid template", id="in a line with a bar"
+    ),
+    pytest.param(
         'messages:\n- role: user\n  content: "a\\n{{b"', "p.yml:3:", "not a valid template", id="in a quoted text"
     ),
     pytest.param(

@@ -1,5 +1,6 @@
 """`${env:}` and `${file:}`: what was handed in and lies under the folder, and nothing else."""
 
+import gzip
 import os
 
 import pytest
@@ -97,6 +98,8 @@ def test_a_large_file_is_refused(folder):
     with (folder / "large.txt").open("wb") as file:
         file.truncate((4 << 20) + 1)
     assert "larger than 4 MiB" in refusal(folder, "inputs: {x: '${file:large.txt}'}")
+    (folder / "bomb.txt.gz").write_bytes(gzip.compress(b"x" * ((4 << 20) + 1)))
+    assert "larger than 4 MiB" in refusal(folder, "inputs: {x: '${file:bomb.txt.gz}'}")
 
 
 def test_a_file_that_is_wrong_is_named_with_the_place_of_the_reference(folder):

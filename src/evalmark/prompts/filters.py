@@ -80,10 +80,6 @@ def _items(value: Any) -> list[list[Any]]:
     raise FilterError(f"takes a mapping, and this is {kind_of(value)}")
 
 
-def _default(value: Any, other: Any = "", falsy: Any = False) -> Any:
-    return other if falsy and not value else value
-
-
 FILTERS = {
     "upper": Filter(lambda value: _text(value).upper()),
     "lower": Filter(lambda value: _text(value).lower()),
@@ -95,6 +91,6 @@ FILTERS = {
     "last": Filter(lambda value: _end(value, -1)),
     "items": Filter(_items),
     "tojson": Filter(lambda value: json.dumps(value, ensure_ascii=False)),
-    "default": Filter(_default, (0, 2)),
+    "default": Filter(lambda value: value, (0, 2)),
 }
-"""By name; `default` sees a missing value before it gets here."""
+"""By name; what `default` does is done by `writing`, since it looks at another value only where it needs one."""

@@ -1,6 +1,7 @@
 """Prompt files: `.prompty` of both versions, GitHub Models' `.prompt.yml`, Markdown with a head."""
 
 import os
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,6 +32,8 @@ KNOWN = READ | frozenset(
 KNOWN |= frozenset((*UNREAD, "template", "tools", "source", "url", "imported", "evaluators"))
 OF_MODEL = ("id", "name", "parameters", "options")
 """Keys of `model` that have a field of their own."""
+_BLOCK = re.compile(r":[ \t]+\|[-+1-9]{0,2}[ \t]*(?:#.*)?$")
+"""The end of a line below which a block of YAML begins."""
 _ROLES = ("system", "user", "assistant", "developer")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -99,7 +102,7 @@ def _listed_messages(text: str, findings: Findings) -> tuple[Message, ...]:
 
 def _listed_message(role: str, content: str, line: int, lines: list[str]) -> Message:
     """A message with the place of its text, which in a block of YAML begins below its key."""
-    is_block = lines[line - 1].split(" #")[0].rstrip().rstrip("+-123456789").endswith("|")
+    is_block = _BLOCK.search(lines[line - 1]) is not None
     return Message(role=role, text=content.rstrip("\n"), line=line + is_block, on_one_line=not is_block)
 
 

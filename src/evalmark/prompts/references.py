@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import DataPath, PlacedError, load_document, read_text, regular_file, secrets_in
+from evalmark.documents import DataPath, PlacedError, document_of, read_text, regular_file, secrets_in
 from evalmark.documents.json_walk import json_path
 from evalmark.errors import DataError
 
@@ -16,6 +16,7 @@ from .frontmatter import is_text
 
 LONGEST_FILE = 4 << 20
 """Bytes that a file may have which a prompt brings in."""
+_TOO_LARGE = f"it is larger than {LONGEST_FILE >> 20} MiB."
 UNREAD = ("configuration", "connection")
 """Keys of how a model is reached. They are not used here and may hold keys, so nothing in them is looked up or kept."""
 USED = ("inputs", "sample", "testSamples", "testData", "scenarios", "instructions", "model", "modelParameters")
@@ -101,7 +102,8 @@ def file_under(folder: Path, said: str) -> Any:
         raise PlacedError(shown(said), "it leads out of the prompt's folder; copy the file there.")
     regular_file(folder / said)
     if real.stat().st_size > LONGEST_FILE:
-        raise PlacedError(shown(said), f"it is larger than {LONGEST_FILE >> 20} MiB.")
-    if real.suffix.lower() in _DATA:
-        return load_document(real, is_text).data
-    return read_text(real)
+        raise PlacedError(shown(said), _TOO_LARGE)
+    text = read_text(real)
+    if len(text) > LONGEST_FILE:  # what was packed with gzip grows
+        raise PlacedError(shown(said), _TOO_LARGE)
+    return document_of(text, real, is_text).data if real.suffix.lower() in _DATA else text

@@ -230,11 +230,19 @@ def _part(writing: Writing, node: Any, whole: Any, key: Any) -> Any:
     )
 
 
+def _default(writing: Writing, node: Any, scope: Scope) -> Any:
+    value = _value(writing, node.node, scope)
+    also_falsy = len(node.args) > 1 and _holds(writing, node.args[1], scope)
+    if isinstance(value, Missing) or (also_falsy and not value):
+        return _value(writing, node.args[0], scope) if node.args else ""
+    return value
+
+
 def _filter(writing: Writing, node: Any, scope: Scope) -> Any:
+    if node.name == "default":
+        return _default(writing, node, scope)
     value = _value(writing, node.node, scope)
     arguments = [_value(writing, part, scope) for part in node.args]
-    if isinstance(value, Missing) and node.name == "default":
-        value = arguments[0] if arguments else ""
     given = [writing.needed(part, item) for part, item in ((node.node, value), *zip(node.args, arguments, strict=True))]
     if not all(given):
         return Missing(_said(node), optional=True)
