@@ -83,6 +83,21 @@ def harmless(noise):
     return {"role": "tool", "content": noise, "tool_call_id": noise}
 
 
+class Odd:
+    """An object that has no truth and no hash, as arrays have none, and so has whatever it holds."""
+
+    __hash__ = None
+
+    def __getattr__(self, name):
+        return Odd() if not name.startswith("__") else super().__getattribute__(name)
+
+    def __eq__(self, other):
+        return Odd()
+
+    def __bool__(self):
+        raise ValueError("ambiguous")
+
+
 class Broken:
     """An object whose every attribute fails."""
 
@@ -98,6 +113,17 @@ class Broken:
 @pytest.mark.parametrize("reader", [pytest.param(reader, id=reader.__name__) for reader in READERS])
 def test_objects_that_fail_at_everything_are_left_out(reader):
     assert reader([Broken(), Broken()]).tool_calls == ()
+
+
+@pytest.mark.parametrize("reader", [pytest.param(reader, id=reader.__name__) for reader in READERS])
+@pytest.mark.parametrize("place", ["role", "type", "content", "part_kind", "outcome", "status", "tool_calls", "id"])
+def test_objects_without_truth_or_hash_are_no_harm_anywhere(reader, place):
+    shapes = ({"role": "assistant"}, {"type": "function_call_output"}, {"part_kind": "tool-return"}, {"type": "tool"})
+    for shape in shapes:
+        messages = [shape | {place: Odd()}, shape | {place: [Odd()]}]
+        assert isinstance(reader(messages), Output)
+        assert isinstance(reader({"messages": messages, "new_items": messages, "input": messages}), Output)
+        assert isinstance(reader({"parts": messages, "output": messages, "choices": [{"message": messages}]}), Output)
 
 
 def test_a_result_that_cannot_be_written_down_becomes_the_name_of_its_type():

@@ -10,7 +10,9 @@ from evalmark.values import Output
 
 def as_output(returned: Any, seconds: float) -> Output:
     """An Output as it is, what a known framework gives with its transcript, anything else as the value."""
-    output = returned if isinstance(returned, Output) else recognised(returned) or Output(value=returned)
+    output = returned if isinstance(returned, Output) else recognised(returned)
+    if output is None:
+        return Output(value=returned, seconds=seconds)
     return output if output.seconds is not None else replace(output, seconds=seconds)
 
 

@@ -93,7 +93,9 @@ def result_of(content: Any) -> Any:
     """
     if not isinstance(content, (list, tuple)) or not content:
         return kept(content)
-    texts = [text for item in content if part(item, "type") in _TEXTS and isinstance(text := part(item, "text"), str)]
+    texts = [
+        text for item in content if word(part(item, "type")) in _TEXTS and isinstance(text := part(item, "text"), str)
+    ]
     return "".join(texts) if len(texts) == len(content) else kept(content)
 
 

@@ -88,7 +88,7 @@ def _role(message: Any) -> str:
 
 def _returned(message: Any) -> Answered:
     id_, name, content = word(part(message, "tool_call_id")), word(part(message, "name")), part(message, "content")
-    if part(message, "status") == "error":
+    if word(part(message, "status")) == "error":
         return Answered(id=id_, name=name, error=one_line(text_of(content)) or "error")
     return Answered(id=id_, name=name, result=result_of(content))
 

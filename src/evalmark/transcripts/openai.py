@@ -66,10 +66,10 @@ def _whole(thing: Any) -> list[Any] | None:
 
 def _failed(response: Any) -> str | None:
     """What a response of the Responses API says of its failure."""
-    if part(response, "status") != "failed":
+    if word(part(response, "status")) != "failed":
         return None
     error = part(response, "error")
-    return _why(error) if error else "the response failed"
+    return "the response failed" if error is None else _why(error)
 
 
 def _why(error: Any) -> str:
@@ -161,7 +161,7 @@ def _item_call(item: Any, kind: str) -> Iterator[Event]:
 
 def _own_answer(item: Any, kind: str) -> Answered | None:
     result, error = first(item, *_RESULTS), part(item, "error")
-    if error is None and part(item, "status") == "failed":
+    if error is None and word(part(item, "status")) == "failed":
         error = "failed"
     if error is not None:
         return Answered(error=_why(error))

@@ -43,7 +43,9 @@ def _asked(given: Any) -> Iterator[Event]:
     """The messages at the end of the input that are not the agent's own."""
     held = listed(given)
     ours = len(held)
-    while ours and (isinstance(held[ours - 1], str) or part(held[ours - 1], "role") in ("user", "system", "developer")):
+    while ours and (
+        isinstance(held[ours - 1], str) or word(part(held[ours - 1], "role")) in ("user", "system", "developer")
+    ):
         ours -= 1
     for item in held[ours:]:
         yield from item_events(item)
@@ -51,7 +53,7 @@ def _asked(given: Any) -> Iterator[Event]:
 
 def _events(item: Any) -> Iterator[Event]:
     raw = part(item, "raw_item")
-    if part(item, "type") == "tool_call_output_item":
+    if word(part(item, "type")) == "tool_call_output_item":
         id_, output = word(first(raw, "call_id", "id")), first(item, "output")
         output = part(raw, "output") if output is None else output
         is_error = isinstance(output, str) and output.startswith(_FAILED)

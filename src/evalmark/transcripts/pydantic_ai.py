@@ -62,7 +62,7 @@ def _events(piece: Any, at: datetime | None) -> Iterator[Event]:
     kind, content = word(part(piece, "part_kind")), part(piece, "content")
     if kind.endswith("tool-call"):
         yield Asked(name=_name(piece), arguments=part(piece, "args"), id=_id(piece), at=at)
-    elif kind.endswith("tool-return") or (kind == "retry-prompt" and part(piece, "tool_name")):
+    elif kind.endswith("tool-return") or (kind == "retry-prompt" and word(part(piece, "tool_name"))):
         yield _returned(piece, kind)
     elif kind == "thinking":
         yield from (Thought(text) for text in (content,) if isinstance(text, str) and text.strip())
@@ -80,7 +80,7 @@ def _said(role: str, content: Any) -> Iterator[Turn]:
 
 def _returned(piece: Any, kind: str) -> Answered:
     content, at = part(piece, "content"), moment(part(piece, "timestamp"))
-    if kind == "retry-prompt" or part(piece, "outcome") not in (None, "success"):
+    if kind == "retry-prompt" or word(part(piece, "outcome")) not in ("", "success"):
         return Answered(id=_id(piece), name=_name(piece), error=_why(content) or word(part(piece, "outcome")), at=at)
     return Answered(id=_id(piece), name=_name(piece), result=result_of(content), at=at)
 
