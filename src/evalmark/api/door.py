@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from threading import Thread, current_thread
+from threading import Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -63,11 +63,6 @@ class Loop:
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What the work gives; waits for it, so not for code that runs on this loop."""
         return self.start(work).result()
-
-    @property
-    def is_here(self) -> bool:
-        """Whether the caller runs on this loop, which cannot wait for itself."""
-        return current_thread() is self._thread
 
     def close(self) -> None:
         """Cancel what is under way and end the thread."""

@@ -12,6 +12,7 @@ from evalmark.api import Seat, Session, now
 from evalmark.engine import Answered
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.plans import Wanted
+from evalmark.roles import current_tools
 from evalmark.settings import load
 from evalmark.store import open_store
 from evalmark.values import Case, Result, Run, Spending, Trial
@@ -59,8 +60,8 @@ class Expectation:
         """
         __tracebackhide__ = True
         described = _described(expected, task, scorers, options)
-        host = current_host()
-        if host is None or host.loop.is_here:
+        host = _host()
+        if host is None:
             return _passed(*now(_alone(described, self._case(expected), asked_once)))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
@@ -74,8 +75,8 @@ class Expectation:
         """`to_eval` with the task on the caller's own loop."""
         __tracebackhide__ = True
         described = _described(expected, task, scorers, options)
-        host = current_host()
-        if host is None or host.loop.is_here:
+        host = _host()
+        if host is None:
             return _passed(*await _alone(described, self._case(expected), _answered))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
@@ -93,6 +94,12 @@ class Expectation:
 def expect(input: Any) -> Expectation:  # noqa: A002  what users call it
     """Begin an expectation: `expect(question).to_eval(expected, task, scorer)`."""
     return Expectation(input)
+
+
+def _host() -> Host | None:
+    """Who keeps what is found here; None outside of tests, and inside a trial of theirs, which is kept as a whole."""
+    host, tools = current_host(), current_tools()
+    return None if host is None or (tools is not None and tools is not host.tools) else host
 
 
 def _described(expected: Any, task: Any, scorers: Sequence[Wanted], options: ExpectOptions) -> Eval:
@@ -154,7 +161,7 @@ async def _answered(session: Session, seat: Seat, item: Trial | Answered) -> Res
 
 
 async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[Seat, Result]:
-    """The expectation outside of tests: kept nowhere; only the calls of models are, so that none is paid for twice."""
+    """The expectation by itself, kept nowhere; only the calls of models are, so that none is paid for twice."""
     opened: list[Any] = []
 
     def ledger() -> Any:
@@ -162,7 +169,8 @@ async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[
             opened.append(open_store(settings.store))
         return opened[0]
 
-    settings = load(environ, Path.cwd())
+    host = current_host()
+    settings = load(environ, Path.cwd()) if host is None else host.session.settings
     session = Session(settings, ledger, lambda: ledger().journal())
     try:
         seat = seat_of(described, [case], session)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from evalmark.api import Loop, Session
+    from evalmark.roles import TrialTools
     from evalmark.values import Case, Run, Trial
 
     from .thresholds import Threshold
@@ -27,6 +28,11 @@ class Host(Protocol):
     @property
     def threshold(self) -> "Threshold":
         """What the running test holds its scores to, where an expectation does not say."""
+        ...
+
+    @property
+    def tools(self) -> "TrialTools | None":
+        """What tools heed that the running test calls itself; None where they are just called."""
         ...
 
     def begin(self) -> None:

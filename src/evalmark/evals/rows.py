@@ -9,8 +9,9 @@ from typing import Any
 from evalmark.api import now
 from evalmark.cases import BadRow, made_cases, read_cases
 from evalmark.engine import describe
-from evalmark.errors import EvalmarkError
+from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.values import Case, count
+from evalmark.wording import one_line
 
 Row = Case | Mapping[str, Any] | str
 Data = str | PathLike[str] | Iterable[Row] | AsyncIterator[Row] | Callable[[], Any]
@@ -53,6 +54,10 @@ def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
         if fault is not None:
             raise fault
         return
+    if not isinstance(data, Iterable) or isinstance(data, Mapping):
+        raise ConfigError(
+            f"{place}: its data is {one_line(repr(data), 60)}, which is no list of cases; put them into one."
+        )
     yield from made_cases(data, place)
 
 

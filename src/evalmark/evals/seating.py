@@ -54,7 +54,7 @@ def plan_of(
     Raises:
         ConfigError: the task, a scorer, the judge or a threshold cannot be used.
     """
-    here = (Path(described.file).parent if described.file else Path.cwd(),)
+    here = _here(described)
     asked = asked_in_python(described.scorers, described.judge, session.models, here)
     if called:
         asked = tuple(replace(one, name=called) for one in asked)
@@ -79,8 +79,8 @@ def plan_of(
     )
 
 
-def check_eval(described: "Eval", session: Session) -> None:
-    """Find what is wrong with an eval without reading its data, loading a model or opening a file.
+def check_eval(described: "Eval", session: Session) -> str:
+    """What the task of an eval is called; finds what is wrong without reading data, loading a model or opening a file.
 
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.
@@ -90,6 +90,11 @@ def check_eval(described: "Eval", session: Session) -> None:
         check_usable(plan, session.settings)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from fault
+    return as_target(described.task, folders=_here(described)).name
+
+
+def _here(described: "Eval") -> tuple[Path, ...]:
+    return (Path(described.file).parent if described.file else Path.cwd(),)
 
 
 def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) -> None:

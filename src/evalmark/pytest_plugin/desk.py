@@ -12,6 +12,7 @@ import pytest
 from evalmark.api import Loop, Session
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.evals import Eval, EvalCase, Threshold, check_eval, rows_of
+from evalmark.roles import TrialTools
 from evalmark.settings import Settings, load
 from evalmark.values import Case, Gate, Run, Trial
 
@@ -157,10 +158,11 @@ class Desk:
             yield SkippedEval.from_parent(collector, name=title, described=described, reason=reason)
             return
         named = replace(described, name=self._dataset(described))
-        check_eval(named, self.session)
+        target = check_eval(named, self.session)
         if isinstance(self.keeper, Keeper):
             _ = self.keeper.baseline  # a run that is not there is said before anything is asked
-        group = Group(described=named, title=title, desk=self, rows=rows_of(described.data, described.place))
+        rows = rows_of(described.data, described.place)
+        group = Group(described=named, title=title, target=target, desk=self, rows=rows)
         yield from tests_of(collector, group)
 
     def _dataset(self, described: Eval) -> str:
@@ -198,6 +200,13 @@ class Desk:
     def threshold(self) -> Threshold:
         """That of the running test's marker."""
         return mark_of(self._item()).threshold
+
+    @property
+    def tools(self) -> TrialTools | None:
+        """Those of the running test's case."""
+        item = self._running()
+        case = None if item is None else item.stash.get(CASE, None)
+        return None if case is None else case.uses.tools
 
     def begin(self) -> None:
         """Skip the running test when evals are not to run."""

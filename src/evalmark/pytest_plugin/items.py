@@ -32,6 +32,8 @@ class Group:
     described: Eval
     title: str
     """What its tests are called."""
+    target: str
+    """What its task is called."""
     desk: "Desk"
     rows: Sequence[Case | BadRow]
     seated: Seat | EvalmarkError | None = None
@@ -63,6 +65,12 @@ class EvalItem(pytest.Function):
         """What was found, once it has run."""
         self.stands_alone = False
         """Whether fixtures of this very test are set up around it, so that its case cannot be answered before."""
+
+    @property
+    def id(self) -> Any:
+        """The id with the case as its parameter, as pytest reads it from its cache; of itself it knows no brackets here."""
+        known = super().id
+        return type(known).parse(str(known))
 
     def runtest(self) -> None:
         """Answer and judge the case, unless that has happened while earlier tests were reported."""
@@ -110,7 +118,7 @@ def tests_of(collector: Any, group: Group) -> Iterator[EvalItem]:
             if isinstance(row, BadRow) and repeat:
                 continue
             case = Case(id=f"row {position + 1}", place=row.place) if isinstance(row, BadRow) else row
-            trial = Trial(case=case, dataset=described.name, position=position, repeat=repeat)
+            trial = Trial(case=case, dataset=described.name, target=group.target, position=position, repeat=repeat)
             name = f"{title}[{label}]" if described.repeat == 1 else f"{title}[{label}-{repeat + 1}]"
             bad = row if isinstance(row, BadRow) else None
             item: EvalItem = EvalItem.from_parent(collector, name=name, group=group, trial=trial, bad=bad)

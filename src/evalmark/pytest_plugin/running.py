@@ -1,7 +1,6 @@
 """How the tests of evals run: side by side where that changes nothing, else one at a time."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ class Runner:
             self._desk.keeper.take(part)
             return _told(item, item.bad_result(), part.metrics)
         seat = item.group.seat()
-        trial = replace(item.trial, target=seat.bound.target.name)
+        trial = item.trial
         result = self._answered_ahead(item, trial)
         if result is None:
             before = self._desk.session.spending()
@@ -69,13 +68,15 @@ class Runner:
 
     def _may_hurry(self, item: EvalItem) -> bool:
         """Not where a fixture is set up around each test, where a failure ends the run, or where others take some tests."""
-        return not (item.stands_alone or self._desk.worker is not None or self._desk.config.getoption("maxfail"))
+        option = self._desk.config.getoption
+        ends_early = option("maxfail") or option("stepwise", False)
+        return not (item.stands_alone or self._desk.worker is not None or ends_early)
 
     def _ahead(self, item: EvalItem) -> Ahead | None:
         group = item.group
         seat = group.seat()
         others = [other for other in item.session.items if isinstance(other, EvalItem) and other.group is group]
-        trials = [replace(o.trial, target=seat.bound.target.name) for o in others if o.bad is None and _will_run(o)]
+        trials = [other.trial for other in others if other.bad is None and _will_run(other)]
         wanted = [trial for trial in trials if trial_key(trial) not in self._recorded(seat)]
         self._desk.keeper.meet(seat.part())
         return Ahead(self._desk.session, self._desk.keeper, seat, wanted, self._desk.loop) if len(wanted) > 1 else None
