@@ -27,7 +27,7 @@ async def agent(word):
 def knows(output):
     return "all about" in output
 
-describe_eval("described", data=["tea"], task=agent, scorers=[knows])
+describe_eval("described", data=["tea", "coffee"], task=agent, scorers=[knows])
 
 def test_expected():
     expect("milk").to_eval(None, agent, knows)
@@ -70,22 +70,22 @@ def recorded(suite, server):
     suite.write("test_agents.py", AGENT)
     env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": ""}
     first = suite.run("--deselect", "test_agents.py::test_strict_calls_nothing", **env)
-    assert first.counts == {"passed": 5}, first.text
+    assert first.counts == {"passed": 6}, first.text
     return first, env
 
 
 @pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["in one process", "in two workers"])
 def test_every_kind_of_test_is_replayed(suite, server, words):
     first, env = recorded(suite, server)
-    assert server.count == 5  # each repeat has a reply of its own
+    assert server.count == 6  # each repeat has a reply of its own
     again = suite.run("--evalmark-replay", "strict", *words, **env)
-    assert again.counts == {"passed": 6}, again.text
-    assert server.count == 5
+    assert again.counts == {"passed": 7}, again.text
+    assert server.count == 6
     before, now = first.run("last~1"), again.run("last")
     answers = [{(r.trial.case.id, r.trial.repeat): r.output.value for r in run.results} for run in (before, now)]
     assert answers[0] == answers[1]
-    assert sum(spent.calls for spent in before.spending) == 5
-    assert [(spent.calls, spent.replayed) for spent in now.spending] == [(0, 5)]
+    assert sum(spent.calls for spent in before.spending) == 6
+    assert [(spent.calls, spent.replayed) for spent in now.spending] == [(0, 6)]
 
 
 def test_a_marked_test_that_goes_on_without_a_recording_is_an_error(suite, server):
@@ -94,7 +94,7 @@ def test_a_marked_test_that_goes_on_without_a_recording_is_an_error(suite, serve
     ended = suite.run("--evalmark-replay", "strict", "test_more.py", **env)
     assert ended.words == {"test_more.py::test_goes_on": "eval errors"}
     assert ended.why["test_goes_on"].startswith("Error: NotRecordedError: look_up: not recorded for the arguments")
-    assert server.count == 5
+    assert server.count == 6
 
 
 ASYNC = """
@@ -121,4 +121,4 @@ def test_async_tests_are_replayed(suite, server, plugin, module):
     for words in ((), ("--evalmark-replay", "strict")):
         ended = suite.run("test_async.py", *words, **env)
         assert ended.counts == {"passed": 1}, ended.text
-    assert server.count == 6
+    assert server.count == 7

@@ -8,12 +8,11 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evalmark.errors import NotRecordedError, RunStoppedError
+from evalmark.errors import ConfigError, NotRecordedError, RunStoppedError
 from evalmark.roles import ChatModel, current_tools, current_uses
 from evalmark.settings import Settings, load
 from evalmark.values import Reply, Request
 
-from .checking import refuse
 from .models import Door, Models
 
 T = TypeVar("T")
@@ -57,7 +56,8 @@ class Lender:
 
     async def _opened(self, name: str) -> ChatModel:
         model, door = self._models.chat(name), self._door()
-        refuse(door.faults([model]))
+        if faults := door.faults([model]):
+            raise ConfigError.of(faults)
         return door(model)
 
     async def at_home(self, work: Coroutine[Any, Any, T]) -> T:

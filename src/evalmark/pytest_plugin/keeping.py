@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -71,7 +72,7 @@ class Keeper:
 
     def take(self, part: Run) -> None:
         """Keep a part of the run; when this returns it is durable."""
-        self.meet(part)
+        self.meet(replace(part, spending=()))
         self.spent(part.datasets[0].name, part.spending)
         self._loop.run(self.write(tuple(part.results)))
 
@@ -80,7 +81,9 @@ class Keeper:
         self.costs[dataset] += spending
 
     def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
-        """Close the run, and give it."""
+        """Close the run, with all that its calls came to, and give it."""
+        spending = tuple(spent for several in self.costs.values() for spent in several)
+        self.meet(Run(id="", name="", created="", spending=spending))
         return self.book.finish(status, notes)
 
     def close(self) -> None:
