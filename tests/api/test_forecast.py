@@ -24,7 +24,7 @@ def planned(judge, *scorers, inputs=range(10)):
     return Plan(
         name="cities",
         sources=(Source(info=DatasetInfo(name="cities"), read=lambda note: iter(rows)),),
-        target=as_target(answer),
+        targets=(as_target(answer),),
         asked=tuple(Asked(scorer=scorer, name=f"s{n}", judge=judge) for n, scorer in enumerate(scorers)),
     )
 

@@ -35,7 +35,7 @@ def answer(question):
 PLAN = Plan(
     name="talk",
     sources=(Source(info=DatasetInfo(name="talk"), read=lambda note: iter(ROWS)),),
-    target=as_target(answer),
+    targets=(as_target(answer),),
     asked=(Asked(scorer=Before()),),
 )
 

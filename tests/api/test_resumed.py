@@ -25,7 +25,7 @@ def plan(replies, **settings):
     return Plan(
         name="cities",
         sources=(Source(info=DatasetInfo(name="cities"), read=lambda note: iter([Case(id="1", input="?")])),),
-        target=as_target(answer),
+        targets=(as_target(answer),),
         asked=(Asked(scorer=ClosedQA(criteria="It names a city."), judge=judge),),
     )
 
@@ -76,7 +76,7 @@ def test_an_object_that_remembers_hears_again_what_was_said_before_the_break(wor
     talk = Plan(
         name="talk",
         sources=(Source(info=DatasetInfo(name="talk"), read=lambda note: iter(rows)),),
-        target=as_target(Chat),
+        targets=(as_target(Chat),),
         asked=(Asked(scorer=Before()),),
         repeat=2,
     )

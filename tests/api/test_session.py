@@ -39,13 +39,15 @@ def ask(of, seated, items, **more):
     return asyncio.run(run()), found
 
 
-def trials():
-    return [Trial(case=case, dataset="e", target="t", position=n) for n, case in enumerate(CASES)]
+def trials(seated):
+    target = seated.bound.target.name
+    return [Trial(case=case, dataset="e", target=target, position=n) for n, case in enumerate(CASES)]
 
 
 def test_trials_are_answered_and_judged_and_handed_over():
     mine = session()
-    reason, found = ask(mine, seat(mine), trials())
+    seated = seat(mine)
+    reason, found = ask(mine, seated, trials(seated))
     assert (reason, sorted(r.trial.case.id for r in found)) == ("", list("01234"))
     assert {r.verdict for r in found} == {"pass"}
 
@@ -53,8 +55,9 @@ def test_trials_are_answered_and_judged_and_handed_over():
 def test_an_output_that_is_there_is_only_judged():
     mine = session()
     called = []
-    item = Answered(trial=trials()[0], output=Output(value="no"))
-    _, (found,) = ask(mine, seat(mine, task=called.append), [item])
+    seated = seat(mine, task=called.append)
+    item = Answered(trial=trials(seated)[0], output=Output(value="no"))
+    _, (found,) = ask(mine, seated, [item])
     assert (found.verdict, found.output.value, called) == ("fail", "no", [])
 
 
@@ -65,7 +68,8 @@ def test_a_stop_leaves_out_what_has_not_begun():
         mine.stop.set()
         return "yes"
 
-    _, found = ask(mine, seat(mine, task=stops), trials(), jobs=1)
+    seated = seat(mine, task=stops)
+    _, found = ask(mine, seated, trials(seated), jobs=1)
     assert [r.trial.case.id for r in found] == ["0"]
 
 
@@ -74,7 +78,7 @@ def test_a_judge_costs_what_it_costs_and_only_since_then():
     model = ScriptedModel(['{"reason": "r", "choice": "C"}'] * 9)
     seated = seat(mine, scorers=["factuality"], judge=model)
     before = mine.spending()
-    _, found = ask(mine, seated, trials()[:2])
+    _, found = ask(mine, seated, trials(seated)[:2])
     assert len(found) == 2
     (spent,) = mine.spent_since(before)
     assert spent.calls == len(model.asked) >= 2
@@ -98,7 +102,7 @@ def test_a_loop_runs_in_a_thread_of_its_own_and_ends_what_is_left():
     ended = threading.Event()
 
     async def where():
-        return threading.current_thread().name, loop.is_here
+        return threading.current_thread().name
 
     async def forever():
         try:
@@ -106,8 +110,7 @@ def test_a_loop_runs_in_a_thread_of_its_own_and_ends_what_is_left():
         finally:
             ended.set()
 
-    assert loop.run(where()) == ("evalmark", True)
-    assert not loop.is_here
+    assert loop.run(where()) == "evalmark"
     loop.start(forever())
     loop.run(where())
     loop.close()

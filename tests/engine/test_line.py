@@ -53,7 +53,7 @@ UPPER, SHOUTS, LIMITS = Upper(), Shouts(), Limits()
 
 def run(source, target=UPPER, scorers=(SHOUTS,), sink=None, limits=LIMITS, **more):
     sink = sink or MemorySink()
-    work = Work(trials=source, target=target, scorers=scorers, sink=sink)
+    work = Work(trials=source, targets={"": target}, scorers=scorers, sink=sink)
     outcome = asyncio.run(run_trials(work, limits, **more))
     return outcome, sorted(sink.results, key=lambda r: r.trial.position)
 
@@ -277,8 +277,8 @@ def turns(count):
 def test_each_turn_of_a_conversation_knows_those_before_it_and_its_own_scorers_judge_it():
     sink = MemorySink()
     work = Work(
-        trials=[Conversation(turns=turns(3)), *trials(1)],
-        target=Remembers(),
+        trials=[Conversation(target="", turns=turns(3)), *trials(1)],
+        targets={"": Remembers()},
         scorers=[Length("single")],
         turn_scorers=[Length("turn")],
         sink=sink,
@@ -298,7 +298,7 @@ def test_each_turn_of_a_conversation_knows_those_before_it_and_its_own_scorers_j
 
 def test_a_turn_without_an_answer_is_left_out_of_the_history_and_a_recorded_one_is_part_of_it():
     first, *rest = turns(4)
-    told = Conversation(turns=[Said(case=first.case, output=Output(value="kept")), *rest])
+    told = Conversation(target="", turns=[Said(case=first.case, output=Output(value="kept")), *rest])
     outcome, results = run([told], target=Remembers(bad="x1"), scorers=())
     assert outcome.recorded == 3
     assert [r.output.value or r.output.error for r in results] == [
@@ -316,7 +316,7 @@ def test_each_conversation_begins_with_a_target_that_knows_no_other():
             begun.append(self)
             return Upper()
 
-    run([Conversation(turns=turns(2)), Conversation(turns=turns(2))], target=Fresh(), scorers=())
+    run([Conversation(target="", turns=turns(2)), Conversation(target="", turns=turns(2))], target=Fresh(), scorers=())
     assert len(begun) == 2
 
 
@@ -387,8 +387,8 @@ def test_outputs_of_another_run_are_judged_anew_and_the_target_is_not_asked(conv
         asked = [replace(item, trial=replace(item.trial, mode="single")) for item in asked]
     sink = MemorySink()
     work = Work(
-        trials=[Conversation(turns=asked)] if conversation else asked,
-        target=Upper(bad={"x0": ValueError("asked"), "x1": ValueError("asked")}),
+        trials=[Conversation(target="", turns=asked)] if conversation else asked,
+        targets={"": Upper(bad={"x0": ValueError("asked"), "x1": ValueError("asked")})},
         scorers=[Length("length")],
         turn_scorers=[Length("length")],
         sink=sink,
@@ -409,6 +409,21 @@ def test_a_time_limit_counts_the_work_and_not_the_waiting(seconds, status):
             return [Score(name="waits", value=1.0, passed=True)]
 
     sink = MemorySink()
-    work = Work(trials=trials(1), target=UPPER, scorers=[Waits()], sink=sink)
+    work = Work(trials=trials(1), targets={"": UPPER}, scorers=[Waits()], sink=sink)
     run_leaping(run_trials(work, Limits(timeout=30)))
     assert [s.status for r in sink.results for s in r.scores] == [status]
+
+
+def test_every_trial_is_asked_of_the_target_that_it_names():
+    sink = MemorySink()
+    both = {"loud": UPPER, "odd": Upper(bad={"x0": ValueError("odd")})}
+    asked = [replace(trial, target=name) for trial in trials(2) for name in both]
+    work = Work(trials=asked, targets=both, scorers=(), sink=sink)
+    asyncio.run(run_trials(work, LIMITS))
+    found = {(r.trial.case.id, r.trial.target): r.output.value or r.output.error for r in sink.results}
+    assert found == {("0", "loud"): "X0", ("1", "loud"): "X1", ("0", "odd"): "ValueError: odd", ("1", "odd"): "X1"}
+
+
+def test_a_target_that_is_not_there_is_the_error_of_its_trial():
+    (result,) = run([replace(trials(1)[0], target="gone")])[1]
+    assert result.output.error == "LookupError: there is no target called 'gone' in this run"

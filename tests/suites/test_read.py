@@ -158,7 +158,7 @@ def test_a_model_may_be_the_target(folder):
     said = "target: {model: openai/NAME, system: no, settings: {temperature: 0, stop: [x]}}"
     suite = read(folder, f"datasets: cases.jsonl\nmetrics: equals\n{said}\n")
     assert suite.target == TargetSpec(
-        model="openai/NAME", system="no", settings={"temperature": 0, "stop": ["x"]}, place="suite.yaml:3"
+        models=("openai/NAME",), system="no", settings={"temperature": 0, "stop": ["x"]}, place="suite.yaml:3"
     )
     assert suite.target_place == "suite.yaml:3"
     assert suite.notes == ()
@@ -342,13 +342,20 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         ),
         pytest.param(
             "target: {prompt: a, models: [b]}",
-            "targets of kind 'prompt' are not supported by this version; name a model as {model: openai/NAME}, "
-            "or a Python function that asks it, as 'package.module:attribute'.",
-            id="a prompt as target",
+            "`target.prompt` a: there is no such file",
+            id="a prompt that is not there",
         ),
         pytest.param("target: {http: x}", "targets of kind 'http' are not supported", id="an address as target"),
         pytest.param("target: {model: a/b, http: x}", "targets of kind 'http' are not", id="a model at an address"),
-        pytest.param("target: {system: x}", "`target` has no `model`; it takes a model, such", id="no model"),
+        pytest.param("target: {system: x}", "`target` names no model; it takes {model: openai/NAME}", id="no model"),
+        pytest.param("target: {models: []}", "`target.models` is []; it takes a list of models", id="no models"),
+        pytest.param(
+            "target: {models: [a/b, a/b]}", '`target.models[1]` names "a/b" a second time', id="a model twice"
+        ),
+        pytest.param("target: {model: a/b, models: [a/c]}", "`target.model` stands beside `models`", id="both"),
+        pytest.param(
+            "target: {prompt: ../x.prompty}", "`target.prompt` '../x.prompty': leads out of", id="a prompt elsewhere"
+        ),
         pytest.param("target: {model: 3}", "`target.model` is 3; it takes a model, such as openai/NAME.", id="3"),
         pytest.param("target: {model: ''}", '`target.model` is ""; it takes a model, such', id="no name of a model"),
         pytest.param("target: {model: a/b, system: ''}", '`target.system` is ""; it takes a text.', id="told nothing"),

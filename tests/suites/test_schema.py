@@ -145,7 +145,7 @@ def test_a_suite_with_broken_letters_is_read_or_refused_with_a_place(folder, see
         pytest.param({"datasets": {"file": "cases.jsonl"}, "metrics": "a"}, id="a dataset alone, without a path"),
         pytest.param({"datasets": "cases.jsonl", "metrics": {"a": None, "b": None}}, id="two metrics in a mapping"),
         pytest.param({"datasets": "cases.jsonl", "metrics": "a", "target": {"model": "b/c"}}, id="a model"),
-        pytest.param({"datasets": "cases.jsonl", "metrics": "a", "target": {"prompt": "b"}}, id="a prompt"),
+        pytest.param({"datasets": "cases.jsonl", "metrics": "a", "target": {"prompt": 3}}, id="a prompt"),
         pytest.param({"datasets": "cases.jsonl", "metrics": "a", "judge": {"settings": {}}}, id="a judge, no model"),
         pytest.param({"datasets": "cases.jsonl", "metrics": "a", "judge": ["b/c", {"model": "b/d"}]}, id="judges"),
         pytest.param({"datasets": "cases.jsonl", "metrics": {"a": {"judge": {"modle": "b"}}}}, id="a metric's judge"),

@@ -43,9 +43,9 @@ class Broken(Tutor):
 def asked(target, conversation):
     trials = [Trial(case=Case(id=text, input=text), position=n) for n, text in enumerate(["a", "b"])]
     if conversation:
-        trials = [Conversation(turns=trials)]
+        trials = [Conversation(target="", turns=trials)]
     sink = MemorySink()
-    asyncio.run(run_trials(Work(trials=trials, target=target, scorers=(), sink=sink)))
+    asyncio.run(run_trials(Work(trials=trials, targets={"": target}, scorers=(), sink=sink)))
     return [r.output.value or r.output.error for r in sorted(sink.results, key=lambda r: r.trial.position)]
 
 

@@ -69,7 +69,7 @@ def trials(count: int, mode="single") -> list[Trial]:
 
 def run(items, tools, target=Agent(), jobs=1):
     sink = MemorySink()
-    work = Work(trials=items, target=target, scorers=(), sink=sink, tools=tools)
+    work = Work(trials=items, targets={"": target}, scorers=(), sink=sink, tools=tools)
     return asyncio.run(run_trials(work, Limits(jobs=jobs))), sink.results
 
 
@@ -111,11 +111,11 @@ def test_without_tools_to_heed_a_tool_is_only_called():
 def test_a_conversation_that_goes_on_replays_the_tools_of_the_turns_it_hears_again():
     journal = MemoryToolJournal()
     turns = trials(3, "conversation")
-    _, results = run([Conversation(turns=turns)], ToolReplay(lambda: journal))
+    _, results = run([Conversation(target="", turns=turns)], ToolReplay(lambda: journal))
     assert results[-1].output.value == "WORD0 WORD1 WORD2"
     made.clear()
     said = [Said(case=turns[n].case, output=results[n].output) for n in range(2)]
-    _, again = run([Conversation(turns=[*said, turns[2]])], ToolReplay(lambda: journal, "strict"))
+    _, again = run([Conversation(target="", turns=[*said, turns[2]])], ToolReplay(lambda: journal, "strict"))
     assert again[0].output.value == "WORD0 WORD1 WORD2"
     assert made == []
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate, evaluate_async
     from .files import save, write_whole
     from .forecast import foresee
+    from .keeping import keep
     from .ledger import Ledger, Memory
     from .merging import merged
     from .rag import RagJob, plan_rag
@@ -40,6 +41,7 @@ __all__ = [
     "execute",
     "foresee",
     "grown_by",
+    "keep",
     "merged",
     "now",
     "own_version",
@@ -70,6 +72,7 @@ __getattr__ = deferred(
         "examine": "doctor",
         "execute": "conduct",
         "foresee": "forecast",
+        "keep": "keeping",
         "merged": "merging",
         "now": "door",
         "own_version": "doctor",

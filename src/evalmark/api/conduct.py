@@ -17,7 +17,6 @@ from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse
 from evalmark.roles import Recorded, ToolReplay
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
-from evalmark.targets import ModelTarget
 from evalmark.values import Case, DatasetInfo, Metric, Run, Spending, count
 
 from .ledger import Ledger
@@ -81,7 +80,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     tools = ToolReplay(partial(ledger.tool_journal, run.id), conduct.settings.replay)
     work = Work(
         trials=trials(reading),
-        target=bound.target,
+        targets=bound.targets,
         scorers=bound.single,
         turn_scorers=bound.turns,
         sink=ledger.sink(run.id),
@@ -163,7 +162,7 @@ def _hands(plan: Plan, jobs: int) -> int:
 
     The gate of the endpoint holds calls to `jobs`; a few more hands write down the replies that have come meanwhile.
     """
-    return jobs * 5 // 4 if isinstance(plan.target, ModelTarget) and plan.kept is None else jobs
+    return jobs * 5 // 4 if plan.asks_models else jobs
 
 
 def _limit_faults(limit: int | None) -> list[str]:
@@ -189,7 +188,7 @@ def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
         name=plan.name,
         created=timestamp(),
         status="running",
-        target=plan.target.name,
+        target=plan.target_name,
         datasets=tuple(source.info for source in plan.sources),
         metrics=metrics,
         repeat=plan.repeat,

@@ -107,7 +107,7 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
     return Plan(
         name=options.get("name") or source.info.name,
         sources=(source,),
-        target=target,
+        targets=(target,),
         asked=asked,
         models=models,
         embedder=embedder_for(asked, options.get("embeddings", settings.embeddings), models, (here,)),

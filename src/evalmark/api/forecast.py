@@ -4,16 +4,17 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from typing import Any, cast
 
 from evalmark.calls import Prices, read_prices
 from evalmark.calls.sizes import output_limit
 from evalmark.console import Forecast, MetricForecast, ModelForecast
 from evalmark.engine import Limits, Work, run_trials
 from evalmark.errors import ModelCallError
-from evalmark.plans import Asked, Configured, Models, Plan, Source, check, refuse
+from evalmark.plans import Asked, Configured, Models, Plan, Source, check, model_of, refuse
 from evalmark.roles import ChatModel, Journal, Target, Uses, current_uses
 from evalmark.settings import Replay
-from evalmark.targets import Given, ModelTarget
+from evalmark.targets import Given
 from evalmark.values import Case, Mode, Output, Reply, Request, Result, Run, canonical, count
 
 from .conduct import Conduct
@@ -149,7 +150,7 @@ class _Seeing:
         reading = Reading(plan=part, recorded=_Nothing(), conduct=self.conduct, said={})
         sink = _Counts()
         work = Work(
-            trials=trials(reading), target=self._target(source, mode), scorers=bound, turn_scorers=bound, sink=sink
+            trials=trials(reading), targets=self._targets(source, mode), scorers=bound, turn_scorers=bound, sink=sink
         )
         await run_trials(work, Limits(jobs=1))
         self.trials += sink.trials
@@ -171,7 +172,7 @@ class _Seeing:
         prices = Prices(read_prices(models.settings.models))
         return Forecast(
             name=self.plan.name,
-            target=self.plan.target.name,
+            target=self.plan.target_name,
             trials=self.trials,
             metrics=tuple(self.metrics),
             models=tuple(tally.forecast(prices) for tally in self.tallies.values()),
@@ -195,23 +196,23 @@ class _Seeing:
         weighing = _Weighing(inner, self.journal, tally, self.seen, questions)
         return replace(model, model=weighing) if isinstance(model, Configured) else weighing
 
-    def _target(self, source: Source, mode: Mode) -> Target:
-        target = self.plan.target
+    def _targets(self, source: Source, mode: Mode) -> dict[str, Target]:
+        return {target.name: self._target(target, source, mode) for target in self.plan.targets}
+
+    def _target(self, target: Target, source: Source, mode: Mode) -> Target:
         if isinstance(target, Given) or self.plan.kept is not None:
             return target
-        if isinstance(target, ModelTarget):
-            return _Foreseen(self, replace(target, model=self._weighing(target.model)), {})
-        return _Foreseen(self, None, self._known(source.info.name, mode))
+        if (model := model_of(target)) is not None:
+            weighed = cast(Target, replace(cast(Any, target), model=self._weighing(model)))
+            return _Foreseen(self, target.name, weighed, {})
+        return _Foreseen(self, target.name, None, self._known(source.info.name, mode))
 
     def _earlier_runs(self) -> list[Run]:
         """The newest runs of the same suite and target, whose answers are likely to be given again."""
-        if (
-            isinstance(self.plan.target, (Given, ModelTarget))
-            or self.plan.kept is not None
-            or not self.plan.chat_models
-        ):
+        plan = self.plan
+        if plan.is_answered or plan.asks_models or plan.kept is not None or not plan.chat_models:
             return []
-        same = (self.plan.suite, self.plan.target.name)
+        same = (plan.suite, plan.target_name)
         return [run for run in self.conduct.ledger.runs(MOST_RUNS) if (run.suite, run.target) == same][:MOST_ASKED]
 
     def _known(self, dataset: str, mode: Mode) -> Known:
@@ -230,12 +231,9 @@ class _Foreseen:
     """Gives the recorded answer of a model, or that of an earlier run, or one that stands for any."""
 
     seeing: _Seeing
-    model: ModelTarget | None
+    name: str
+    model: Target | None
     known: Known
-
-    @property
-    def name(self) -> str:
-        return self.seeing.plan.target.name
 
     async def __call__(self, case: Case) -> Output:
         if self.model is not None:

@@ -1,9 +1,9 @@
 """The trials of a plan, read from its datasets as the run goes on."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from evalmark.cases import BadRow
@@ -29,6 +29,8 @@ class Reading:
     """Filled while reading: notes."""
     rows: Counter[str] = field(default_factory=Counter)
     """Filled while reading: rows per dataset."""
+    met: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
+    """Filled while reading an earlier run: the places of the rows that count already."""
 
     def wants(self, row: Case | BadRow, dataset: str, position: int) -> bool:
         """Whether the row is among those to be run; what is recorded of others is kept."""
@@ -46,16 +48,18 @@ def trials(reading: Reading) -> Iterator[Item]:
     for source in reading.plan.sources:
         for mode in reading.plan.modes:
             if mode == "conversation":
-                for repeat in range(reading.plan.repeat):
-                    yield Conversation(turns=_turns(reading, source, repeat))
+                for target, repeat in product(reading.plan.targets, range(reading.plan.repeat)):
+                    yield Conversation(target=target.name, turns=_turns(reading, source, target.name, repeat))
             else:
                 yield from _singles(reading, source)
 
 
-def _rows(reading: Reading, source: Source, mode: Mode) -> Iterator[tuple[int, Case | BadRow, bool]]:
+def _rows(
+    reading: Reading, source: Source, mode: Mode, *, counted: bool = True
+) -> Iterator[tuple[int, Case | BadRow, bool]]:
     """The rows with their places, and whether they are to be run; others may be recorded already."""
     name, conduct = source.info.name, reading.conduct
-    counts = mode == reading.plan.modes[0]  # a dataset that is used both ways has its rows once
+    counts = mode == reading.plan.modes[0] and counted  # a dataset that is used both ways has its rows once
     rows = source.read(lambda note: reading.said.setdefault(note))
     for position, row in enumerate(rows if conduct.resume is not None else islice(rows, conduct.limit)):
         wanted = reading.wants(row, name, position)
@@ -64,24 +68,27 @@ def _rows(reading: Reading, source: Source, mode: Mode) -> Iterator[tuple[int, C
 
 
 def _singles(reading: Reading, source: Source) -> Iterator[Trial | Result]:
+    """Row by row, each for every target, so that all models are asked from the beginning."""
     for position, row, wanted in _rows(reading, source, "single"):
-        trial = _trial(reading, source, row, position, "single")
+        trial = _trial(source, row, position, "single")
         for repeat in range(1 if isinstance(row, BadRow) else reading.plan.repeat):
-            this = replace(trial, repeat=repeat) if repeat else trial
-            if not reading.recorded(this) and wanted:
-                yield _item(this, row)
+            for target in reading.plan.targets:
+                this = replace(trial, repeat=repeat, target=target.name)
+                if not reading.recorded(this) and wanted:
+                    yield _item(this, row)
 
 
-def _turns(reading: Reading, source: Source, repeat: int) -> Iterator[Trial | Result | Said]:
+def _turns(reading: Reading, source: Source, target: str, repeat: int) -> Iterator[Trial | Result | Said]:
     """The rows of a dataset as one conversation, read when its turn comes.
 
     Once a turn is asked anew, those after it are too: what they were answered with before rests on another history.
     """
     anew = False
-    for position, row, wanted in _rows(reading, source, "conversation"):
+    first = target == reading.plan.targets[0].name
+    for position, row, wanted in _rows(reading, source, "conversation", counted=first):
         if isinstance(row, BadRow) and repeat:
             continue
-        trial = replace(_trial(reading, source, row, position, "conversation"), repeat=repeat)
+        trial = replace(_trial(source, row, position, "conversation"), repeat=repeat, target=target)
         if reading.recorded(trial) and not (anew and wanted):
             if (output := reading.recorded.output(trial)) is not None:
                 yield Said(case=trial.case, output=output)
@@ -90,10 +97,9 @@ def _turns(reading: Reading, source: Source, repeat: int) -> Iterator[Trial | Re
             yield _item(trial, row)
 
 
-def _trial(reading: Reading, source: Source, row: Case | BadRow, position: int, mode: Mode) -> Trial:
+def _trial(source: Source, row: Case | BadRow, position: int, mode: Mode) -> Trial:
     case = _stand_in(row, position) if isinstance(row, BadRow) else row
-    target = reading.plan.target.name
-    return Trial(case=case, dataset=source.info.name, target=target, position=position, mode=mode)
+    return Trial(case=case, dataset=source.info.name, position=position, mode=mode)
 
 
 def _item(trial: Trial, row: Case | BadRow) -> Trial | Result:
@@ -106,23 +112,34 @@ def _stand_in(row: BadRow, position: int) -> Case:
 
 def _kept(reading: Reading, run: Run) -> Iterator[Answered | Conversation]:
     """The outputs of an earlier run, to be judged anew."""
+    targets: dict[str, None] = {}
+    if "conversation" in reading.plan.modes:
+        targets = dict.fromkeys(result.trial.target for result in run.results)
     for mode in reading.plan.modes:
         for dataset in run.datasets:
             if mode == "single":
                 yield from (item for item in _of(reading, run, dataset.name, mode) if isinstance(item, Answered))
             else:
-                for repeat in range(run.repeat):
-                    yield Conversation(turns=_of(reading, run, dataset.name, mode, repeat))
+                for target, repeat in product(targets, range(run.repeat)):
+                    yield Conversation(target=target, turns=_of(reading, run, dataset.name, mode, (target, repeat)))
 
 
-def _of(reading: Reading, run: Run, dataset: str, mode: Mode, repeat: int | None = None) -> Iterator[Answered | Said]:
-    """What a dataset's rows were answered; what is not to be judged is there for the turns that build on it."""
+def _of(
+    reading: Reading, run: Run, dataset: str, mode: Mode, which: tuple[str, int] | None = None
+) -> Iterator[Answered | Said]:
+    """What a dataset's rows were answered, by one target for one repeat or by all.
+
+    What is not to be judged is there for the turns that build on it.
+    """
     for result in run.results:
         trial = result.trial
-        if (trial.dataset, trial.mode) != (dataset, mode) or repeat not in (None, trial.repeat):
+        if (trial.dataset, trial.mode) != (dataset, mode) or which not in (None, (trial.target, trial.repeat)):
             continue
         wanted = reading.wants(trial.case, dataset, trial.position)
-        reading.rows[dataset] += wanted and trial.repeat == 0 and mode == reading.plan.modes[0]
+        first = trial.repeat == 0 and mode == reading.plan.modes[0] and trial.position not in reading.met[dataset]
+        if wanted and first:
+            reading.met[dataset].add(trial.position)
+            reading.rows[dataset] += 1
         if not reading.recorded(trial) and wanted:
             yield Answered(trial=trial, output=result.output)
         else:

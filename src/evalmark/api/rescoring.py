@@ -59,7 +59,9 @@ def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedd
         if suite is None:
             raise ConfigError(f"run {run.id} was made without a suite; name what judges with --metric or --suite.")
         plan = plan_suite(suite, settings, replace(wanted.overrides, target=_NOT_ASKED), load)
-    plan = replace(plan, name=run.name, kept=run, repeat=run.repeat, target=_Kept(run.target), sources=_sources(run))
+    plan = replace(
+        plan, name=run.name, kept=run, repeat=run.repeat, targets=(_Kept(run.target),), sources=_sources(run)
+    )
     missing = set(plan.modes) - _modes(run)
     if missing and run.results:
         names = ", ".join(asked.name or scorer_name(asked.scorer) for asked in plan.asked if asked.mode in missing)

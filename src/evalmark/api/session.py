@@ -127,7 +127,7 @@ class Session:
         sink = _Handing(hand)
         bound = seat.bound
         work = Work(
-            trials=items, target=bound.target, scorers=bound.single, sink=sink, tools=self.tools, lend=self.lend
+            trials=items, targets=bound.targets, scorers=bound.single, sink=sink, tools=self.tools, lend=self.lend
         )
         limits = Limits(jobs=jobs or self.settings.jobs, timeout=seat.timeout)
         return (await run_trials(work, limits, stop=self.stop)).reason

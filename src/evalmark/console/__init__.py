@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .accounts import account
     from .call import one_call, one_tool_call
     from .cases import one_case
     from .drawing import Look
-    from .evals import evals
+    from .eval_table import evals
     from .forecast import Forecast, MetricForecast, ModelForecast, plan
     from .listing import run_list
     from .recorded import recorded_calls, recorded_models
@@ -19,6 +20,7 @@ __all__ = [
     "Look",
     "MetricForecast",
     "ModelForecast",
+    "account",
     "evals",
     "one_call",
     "one_case",
@@ -37,7 +39,8 @@ __getattr__ = deferred(
         "Look": "drawing",
         "MetricForecast": "forecast",
         "ModelForecast": "forecast",
-        "evals": "evals",
+        "account": "accounts",
+        "evals": "eval_table",
         "one_call": "call",
         "one_case": "cases",
         "one_tool_call": "call",

@@ -1,7 +1,7 @@
 """The line from trials to durable results: answer, judge, record, each stage at its own pace."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.errors import RunStoppedError
@@ -50,6 +50,8 @@ class Conversation:
     A turn that got no answer is not part of the history of later ones.
     """
 
+    target: str
+    """Who is asked."""
     turns: Iterable[Trial | Result | Said | Answered]
     """A Result is recorded as it is, and is no turn."""
 
@@ -60,7 +62,8 @@ class Work:
 
     trials: Iterable[Trial | Result | Answered | Conversation]
     """A Result is recorded as it is: a row that could not be read, say."""
-    target: Target
+    targets: Mapping[str, Target]
+    """By the names that the trials give."""
     scorers: Sequence[Scorer]
     sink: Sink
     turn_scorers: Sequence[Scorer] = ()
@@ -169,21 +172,22 @@ class _Line:
                 await self._converse(item)
             else:
                 trial = item.trial if isinstance(item, Answered) else item
-                await self._ask(item, trial.case, self.work.target)
+                await self._ask(item, trial.case, self._target(trial.target))
             if self.stop.is_set():
                 return
         self.dry = True
 
     async def _converse(self, conversation: Conversation) -> None:
         """Ask the turns in order, each with those before it as its history."""
-        target = anew(self.work.target)
+        known = self._target(conversation.target)
+        target = anew(known)
         history: tuple[Turn, ...] = ()
         missed: list[Case] = []
         for item in conversation.turns:
             if isinstance(item, Result):
                 await self.done.put(item)
             elif isinstance(item, Said):
-                if target is not self.work.target:  # it remembers by itself
+                if target is not known:  # it remembers by itself
                     missed.append(_after(history, item.case))
                 history += _turns(item.case, item.output)
             else:
@@ -228,6 +232,9 @@ class _Line:
         task.add_done_callback(self.judging.discard)
         return output
 
+    def _target(self, name: str) -> Target:
+        return self.work.targets.get(name) or _Nobody(name)
+
     def _uses(self, repeat: int, case: Case) -> Uses:
         tools = self.work.tools
         return Uses(repeat, None if tools is None else TrialTools(tools, case.input), self.work.lend)
@@ -263,6 +270,16 @@ class _Line:
                 self.watch(batch)
             if not more:
                 return
+
+
+@dataclass(frozen=True, slots=True)
+class _Nobody:
+    """In the place of a target whose outputs are all known."""
+
+    name: str
+
+    async def __call__(self, case: Case) -> Output:
+        raise LookupError(f"there is no target called {self.name!r} in this run")
 
 
 def anew(target: Target) -> Target:

@@ -70,7 +70,7 @@ def plan_of(
     return Plan(
         name=described.name,
         sources=(Source(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),),
-        target=Answering(as_target(described.task, folders=here)),
+        targets=(Answering(as_target(described.task, folders=here)),),
         asked=asked,
         models=session.models,
         embedder=embedder_for(asked, wanted, session.models, here, load or session.load_embedder),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         embedder_for,
         file_source,
         load_embedder,
+        model_of,
     )
     from .suite import Overrides, plan_suite
 
@@ -56,6 +57,7 @@ __all__ = [
     "judge_named",
     "judged",
     "load_embedder",
+    "model_of",
     "plan_suite",
     "refuse",
 ]
@@ -90,6 +92,7 @@ __getattr__ = deferred(
         "judge_named": "judging",
         "judged": "judging",
         "load_embedder": "plan",
+        "model_of": "plan",
         "plan_suite": "suite",
         "refuse": "checking",
     },

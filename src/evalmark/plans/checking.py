@@ -9,7 +9,6 @@ from pathlib import Path
 from evalmark.cases import BadRow, Faults
 from evalmark.documents import load_document
 from evalmark.errors import ConfigError, DataError
-from evalmark.targets import Given
 from evalmark.values import Case
 
 from .plan import Asked, Plan, Source
@@ -69,6 +68,10 @@ def _scorer_faults(plan: Plan, *, final: bool) -> list[str]:
         )
     if not plan.asked:
         faults.append("no scorer is named, so nothing would be judged; name at least one under `metrics`.")
+    called = [target.name for target in plan.targets]
+    faults += [
+        f"{name} is under test twice; leave it out once." for name in sorted({n for n in called if called.count(n) > 1})
+    ]
     twice = sorted({name for name in names if names.count(name) > 1})
     faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
     known = {*names, *(asked.base for asked in plan.asked if asked.base)}
@@ -129,7 +132,7 @@ class _Rows:
     def told(self, plan: Plan, *, final: bool) -> list[str]:
         """Everything that is wrong with the dataset for this plan."""
         told = self.faults.told()
-        if isinstance(plan.target, Given) and plan.kept is None and self.missing:
+        if plan.is_answered and plan.kept is None and self.missing:
             if self.missing < self.cases:
                 told += self.unanswered.told()
             elif final:  # all of them wait for a target

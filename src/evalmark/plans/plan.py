@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from evalmark import models as embedding
 from evalmark.cases import BadRow, ReadOptions, read_cases
@@ -12,7 +12,7 @@ from evalmark.errors import ConfigError
 from evalmark.roles import ChatModel, Embedder, EmbeddingCache, Target
 from evalmark.scoring import BoundScorer, as_scorer, resolve
 from evalmark.settings import Settings
-from evalmark.targets import Given, ModelTarget
+from evalmark.targets import Given
 from evalmark.values import Case, DatasetInfo, Gate, Mode, Run, fingerprint
 
 from .models import Models
@@ -133,12 +133,18 @@ def embedder_for(
 class Bound:
     """A plan's target and scorers, ready to be asked."""
 
-    target: Target
+    targets: Mapping[str, Target]
+    """By name."""
     single: tuple[BoundScorer, ...]
     """Those that judge rows by themselves."""
     turns: tuple[BoundScorer, ...]
     """Those that judge the turns of conversations."""
     embedder: "CachedEmbedder | None"
+
+    @property
+    def target(self) -> Target:
+        """The first of the targets; of most plans, the only one."""
+        return next(iter(self.targets.values()))
 
     @property
     def scorers(self) -> tuple[BoundScorer, ...]:
@@ -153,7 +159,8 @@ class Plan:
     name: str
     sources: tuple[Source, ...]
     asked: tuple[Asked, ...]
-    target: Target = field(default_factory=Given)
+    targets: tuple[Target, ...] = field(default_factory=lambda: (Given(),))
+    """What is under test: every row is asked of each."""
     embedder: Embedder | None = None
     """Used by the scorers that ask for one; None only where none of them does."""
     repeat: int = 1
@@ -173,12 +180,27 @@ class Plan:
         scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
         for asked in self.asked:
             scorers[asked.mode].append(asked.bound(shared, through))
-        target = self.target
-        if isinstance(target, ModelTarget):
-            target = replace(target, model=through(target.model))
         return Bound(
-            target=target, single=tuple(scorers["single"]), turns=tuple(scorers["conversation"]), embedder=shared
+            targets={target.name: _through(target, through) for target in self.targets},
+            single=tuple(scorers["single"]),
+            turns=tuple(scorers["conversation"]),
+            embedder=shared,
         )
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the rows bring their answers along, and nobody is asked."""
+        return any(isinstance(target, Given) for target in self.targets)
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether only chat models are under test, whose calls the run sees."""
+        return self.kept is None and all(model_of(target) is not None for target in self.targets)
+
+    @property
+    def target_name(self) -> str:
+        """What is under test, for a reader."""
+        return ", ".join(target.name for target in self.targets)
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -189,8 +211,9 @@ class Plan:
     @property
     def chat_models(self) -> tuple[ChatModel, ...]:
         """Every chat model that may be asked, each once."""
-        target = (self.target.model,) if isinstance(self.target, ModelTarget) and self.kept is None else ()
-        found = (*target, *(asked.judge for asked in self.asked if asked.judge is not None))
+        asked_of = self.targets if self.kept is None else ()
+        under_test = (model for target in asked_of if (model := model_of(target)) is not None)
+        found = (*under_test, *(asked.judge for asked in self.asked if asked.judge is not None))
         return tuple({(model.identity, model.name): model for model in found}.values())
 
     @property
@@ -198,9 +221,21 @@ class Plan:
         """Changes when the same case would be answered or scored differently."""
         bound = self.bound()
         embedder = self.embedder.fingerprint if self.embedder is not None else ""
-        target = getattr(self.target, "fingerprint", self.target.name)
+        targets = [getattr(target, "fingerprint", target.name) for target in self.targets]
         kept = () if self.kept is None else (self.kept.id,)
-        return fingerprint(target, [scorer.fingerprint for scorer in bound.scorers], embedder, *kept)
+        return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *kept)
+
+
+def _through(target: Target, through: Through) -> Target:
+    """A target that asks a model, asking it as the run does; any other as it is."""
+    model = model_of(target)
+    return target if model is None else cast(Target, replace(cast(Any, target), model=through(model)))
+
+
+def model_of(target: Target) -> ChatModel | None:
+    """The chat model that a target asks and that alone gives its answers; None for all other targets."""
+    model = getattr(target, "model", None)
+    return model if isinstance(model, ChatModel) else None
 
 
 def ask(wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()) -> Asked:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evalmark import scorers
+from evalmark import prompts, scorers, targets
 from evalmark.cases import ReadOptions, read_header
 from evalmark.errors import ConfigError
 from evalmark.roles import Target
@@ -29,6 +29,8 @@ class Overrides:
     timeout: float | None = None
     judges: tuple[str, ...] = ()
     """Models that judge in the place of those that the suite names."""
+    models: tuple[str, ...] = ()
+    """Models under test, in the place of those that the suite or the prompt names."""
 
 
 def plan_suite(
@@ -42,13 +44,13 @@ def plan_suite(
     suite = read_suite(path)
     making = _Making(suite, Models(settings=settings), overrides)
     asked = making.asked()
-    target = making.target()
+    tested = making.targets()
     refuse(making.faults)
     wanted = overrides.embeddings or suite.embeddings or settings.embeddings
     return Plan(
         name=suite.name,
         sources=_sources(suite.datasets),
-        target=target,
+        targets=tested,
         asked=asked,
         embedder=embedder_for(asked, wanted, making.models, making.folders, load),
         repeat=overrides.repeat or suite.repeat,
@@ -97,20 +99,39 @@ class _Making:
         names = (one.judge,) if one.judge else self.models.settings.judge
         return [judge_named(name) for name in names]
 
-    def target(self) -> Target:
+    def targets(self) -> tuple[Target, ...]:
         """What is under test; a stand-in where it has a fault."""
         wanted = self.overrides.target or self.suite.target
         place = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
         try:
-            if wanted is None:
-                return Given()
-            if isinstance(wanted, TargetSpec):
-                model = self.models.chat(wanted.model)
-                return ModelTarget(model=model, system=wanted.system or "", settings=wanted.settings)
-            return as_target(wanted, folders=self.folders)
+            if not isinstance(wanted, str) and (wanted is not None or self.overrides.models):
+                return asked_models(wanted or TargetSpec(), self.overrides.models, self.models)
+            return (Given(),) if wanted is None else (self._code(wanted),)
         except ConfigError as fault:
-            self.faults.append(f"{place}: {fault}")
-            return Given()
+            self.faults.append(f"{place}: {fault}" if place else str(fault))
+            return (Given(),)
+
+    def _code(self, wanted: str) -> Target:
+        if self.overrides.models:
+            raise ConfigError("--model is for a prompt or a model under test, and this target is code; leave it out.")
+        return as_target(wanted, folders=self.folders)
+
+
+def asked_models(wanted: TargetSpec, named: Sequence[str], models: Models) -> tuple[Target, ...]:
+    """Each model as a target, with the prompt if there is one; `named` ones take the place of those of the suite.
+
+    Raises:
+        ConfigError: the prompt cannot be read, no model is named, or a name means none.
+    """
+    prompt = None if wanted.prompt is None else prompts.read_prompt(wanted.prompt)
+    own = () if prompt is None or prompt.model is None else (prompt.model,)
+    names = tuple(dict.fromkeys(named)) or wanted.models or own
+    if not names:
+        raise ConfigError(f"{wanted.prompt}: no model is named; name one or several with --model provider/model.")
+    asked = [models.chat(name) for name in names]
+    if prompt is not None:
+        return tuple(targets.PromptTarget(prompt=prompt, model=model, settings=wanted.settings) for model in asked)
+    return tuple(ModelTarget(model=model, system=wanted.system or "", settings=wanted.settings) for model in asked)
 
 
 def _sources(datasets: Sequence[DatasetSpec]) -> tuple[Source, ...]:

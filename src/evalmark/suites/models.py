@@ -1,27 +1,56 @@
 """The models that a suite names: one under test, and those that judge."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
-from evalmark.documents import DataPath, secrets_in
+from evalmark.documents import DataPath, allowed_path, secrets_in
+from evalmark.errors import DataError
 from evalmark.values import NO_SETTINGS
 
 from .schema import shown
 from .suite import JudgeSpec, TargetSpec
 
 PlaceOf = Callable[[DataPath], str]
+Folders = tuple[Path, Path]
+"""The suite's own, and the working directory: no other may be reached."""
 Find = Callable[[DataPath, str], None]
 """Takes what is wrong with the value at a path."""
 
 
-def target_of(said: Mapping[str, Any], place_of: PlaceOf, find: Find) -> TargetSpec | None:
-    """The model under test; None where something is wrong with how it is named."""
+def target_of(
+    said: Mapping[str, Any], folders: Folders, place_of: PlaceOf, find: Find, *, is_faulty: bool
+) -> TargetSpec | None:
+    """The models under test, and the prompt they are asked with; None where something is wrong with how they are named."""
     at: DataPath = ("target",)
     settings = said.get("settings") or {}
     _check_settings(at, settings, find)
-    if "model" not in said:
+    models = _models_of(at, said, find)
+    prompt = None
+    if "prompt" in said:
+        try:
+            prompt = allowed_path(said["prompt"], *folders)
+        except DataError as fault:
+            find((*at, "prompt"), str(fault))
+            return None
+        if said.get("system") is not None:
+            find((*at, "system"), "stands beside a prompt, which says everything itself; leave it out.")
+    if not models and prompt is None:
+        if not is_faulty:  # else it was named wrong, and that is said already
+            find(at, "names no model; it takes {model: openai/NAME}, {models: [...]} or {prompt: FILE, models: [...]}.")
         return None
-    return TargetSpec(model=said["model"], system=said.get("system"), settings=settings, place=place_of(at))
+    return TargetSpec(models=models, prompt=prompt, system=said.get("system"), settings=settings, place=place_of(at))
+
+
+def _models_of(at: DataPath, said: Mapping[str, Any], find: Find) -> tuple[str, ...]:
+    """The models, each once."""
+    if "model" in said and "models" in said:
+        find((*at, "model"), "stands beside `models`; put all of them there.")
+    models = tuple(said.get("models") or ([said["model"]] if "model" in said else ()))
+    for number, name in enumerate(models):
+        if name in models[:number]:
+            find((*at, "models", number), f"names {shown(name)} a second time; leave it out.")
+    return tuple(dict.fromkeys(models))
 
 
 def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: Find) -> tuple[JudgeSpec, ...]:

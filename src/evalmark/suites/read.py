@@ -180,7 +180,9 @@ class _Reading:
 
     def _target(self, said: str | Mapping[str, Any] | None) -> str | TargetSpec | None:
         if isinstance(said, Mapping):
-            return target_of(said, self.document.place_of, self._find)
+            folders = (self.document.path.parent, self.cwd)
+            is_faulty = any(finding.at[:1] == ("target",) for finding in self.findings)
+            return target_of(said, folders, self.document.place_of, self._find, is_faulty=is_faulty)
         if said is not None:
             self._check_object(said)
         return said

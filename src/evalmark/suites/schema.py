@@ -31,7 +31,7 @@ ALSO_KNOWN_AS = {
 """What other tools call a key of ours."""
 LONGEST = 60
 """Characters that a message shows of a value."""
-LATER = ("prompt", "http")
+LATER = ("http",)
 """Targets that are mappings of these; this version knows of them and cannot ask them."""
 
 

@@ -27,10 +27,12 @@ class DatasetSpec:
 class TargetSpec:
     """A model under test: the input of a case is the user's message, its history the turns before."""
 
-    model: str
-    """As the suite names it, `provider/model`."""
+    models: tuple[str, ...] = ()
+    """As the suite names them, `provider/model`; empty: the one that the prompt names."""
+    prompt: Path | None = None
+    """The prompt file that is under test with each of the models; None: they are asked what the rows say."""
     system: str | None = None
-    """What the model is told before the conversation; None: nothing."""
+    """What a model is told before the conversation; None: nothing."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """`temperature`, `top_p`, `max_tokens`, `seed`, `stop`; others go to the provider as they are."""
     place: str = ""

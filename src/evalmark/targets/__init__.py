@@ -8,11 +8,13 @@ if TYPE_CHECKING:
     from .function import FunctionTarget, as_target
     from .given import Given
     from .model import ModelTarget
+    from .prompt import PromptTarget
 
 __all__ = [
     "FunctionTarget",
     "Given",
     "ModelTarget",
+    "PromptTarget",
     "as_target",
 ]
 
@@ -22,6 +24,7 @@ __getattr__ = deferred(
         "FunctionTarget": "function",
         "Given": "given",
         "ModelTarget": "model",
+        "PromptTarget": "prompt",
         "as_target": "function",
     },
 )

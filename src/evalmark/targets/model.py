@@ -41,9 +41,7 @@ class ModelTarget:
             ModelCallError: there is none.
             RunStoppedError: no further call may be made in this run.
         """
-        reply = await self.model(self.request(case))
-        output = Output(value=reply.text, seconds=reply.seconds, tool_calls=reply.tool_calls, metadata=_told(reply))
-        return output if reply.status == "ok" else replace(output, error=_ENDINGS[reply.status])
+        return answer_of(await self.model(self.request(case)))
 
     def request(self, case: Case) -> Request:
         """What is asked for a case."""
@@ -52,6 +50,13 @@ class ModelTarget:
         return Request(
             messages=(*system, *map(_as_text, case.history), Turn(role="user", content=asked)), settings=self.settings
         )
+
+
+def answer_of(reply: Reply) -> Output:
+    """A model's reply as an output; the object it was asked for, where there is one."""
+    value = reply.text if reply.data is None else reply.data
+    output = Output(value=value, seconds=reply.seconds, tool_calls=reply.tool_calls, metadata=_told(reply))
+    return output if reply.status == "ok" else replace(output, error=_ENDINGS[reply.status])
 
 
 _ENDINGS = {
