@@ -22,6 +22,8 @@ CATCH_FOREIGN_CODE = {
     "models/loading.py:_load_sentence_transformer",
     "models/local.py:_tokenizer",
     "models/runtime.py:open_exact",
+    "evals/rows.py:_gathered",
+    "evals/rows.py:rows_of",
     "models/runtime.py:open_openvino",
     "providers/bridge.py:_ask",
     "providers/bridge.py:_model",
