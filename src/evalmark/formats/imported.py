@@ -1,0 +1,34 @@
+"""What was read out of another tool's files, and what became of each part of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from evalmark.values import Run
+
+Fate = Literal["mapped", "metadata", "left out", "refused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of the files: a file, a column, a key."""
+
+    name: str
+    """As the files name it, such as `tests.csv: reasoning`."""
+    fate: Fate
+    """`metadata`: kept with each case, though nothing here acts on it; `refused`: it is code, and was not run."""
+    to: str = ""
+    """What it became, or why it was left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What came of another tool's files."""
+
+    run: Run | None = None
+    """The results, where the files hold any; its id and date are given when it is kept."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Suites and datasets of ours, as texts by the names of the files to write."""
+    parts: tuple[Part, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What a reader should know, one sentence each; what is about a row begins with `file:line`."""
