@@ -4,7 +4,9 @@ pytest loads this file in every run of an environment where evalmark is installe
 what works loads with the first eval.
 """
 
+from argparse import ArgumentTypeError
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +49,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--evalmark-min-pass-rate",
         metavar="RATE",
-        type=float,
+        type=_share,
         help="The share of trials that has to pass; else every one.",
     )
-    add("--evalmark-min-score", metavar="SCORE", type=float, help="What the mean of every metric has to reach.")
-    add("--evalmark-max-unscored", metavar="N", type=int, help="So many trials may be left without a score; else none.")
-    add("--evalmark-max-errors", metavar="N", type=int, help="So many trials may end in an error; else none.")
+    add("--evalmark-min-score", metavar="SCORE", type=_share, help="What the mean of every metric has to reach.")
+    add("--evalmark-max-unscored", metavar="N", type=_number, help="So many trials may be left unscored; else none.")
+    add("--evalmark-max-errors", metavar="N", type=_number, help="So many trials may end in an error; else none.")
     parser.addini("evalmark_run", "Run evals without --evalmark being given.", type="bool", default=False)
 
 
@@ -126,11 +128,13 @@ def pytest_runtest_logreport(report: Any) -> None:
         config.pluginmanager.getplugin("evalmark-ending").pytest_runtest_logreport(report)
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """A gate that nothing has passed through does not hold."""
     config = session.config
     if _DESK not in config.stash and _is_gated(config) and not hasattr(config, "workerinput"):
         desk_of(config)
+        # pytest has already gathered whom it calls at the end
+        config.pluginmanager.getplugin("evalmark-ending").pytest_sessionfinish(session, exitstatus)
 
 
 @pytest.fixture
@@ -145,4 +149,18 @@ def _is_on(config: pytest.Config) -> bool:
 
 def _is_gated(config: pytest.Config) -> bool:
     names = ("min_pass_rate", "min_score")
-    return _is_on(config) and any(config.getoption(f"evalmark_{name}") is not None for name in names)
+    said = any(config.getoption(f"evalmark_{name}") is not None for name in names)
+    return said and _is_on(config) and not config.option.collectonly
+
+
+def _share(text: str) -> float:
+    with suppress(ValueError):
+        if 0 <= (number := float(text)) <= 1:
+            return number
+    raise ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+    return int(text)

@@ -37,6 +37,11 @@ class Ahead:
         found = self._results.get((trial.position, trial.repeat))
         return None if found is None else found.result()
 
+    @property
+    def is_done(self) -> bool:
+        """Whether no trial is under way any more."""
+        return self._running.done()
+
     def wait(self, seconds: float) -> None:
         """Wait until no trial is under way any more, after a stop was asked for."""
         with suppress(TimeoutError):

@@ -95,6 +95,11 @@ class Runner:
     def _kept(self) -> dict[str, dict[Key, Result]]:
         return kept_results(self._desk.settings.store, self._desk.config.getoption("evalmark_resume"))
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether cases are being answered side by side."""
+        return any(ahead is not None and not ahead.is_done for ahead in self._aheads.values())
+
     def stop(self, seconds: float) -> None:
         """Wait a little for what is under way, after a stop was asked for."""
         for ahead in self._aheads.values():

@@ -1,5 +1,6 @@
 """The end of a test run with evals: the run is closed, its table shown, its gate judged."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,7 @@ class Ending:
             self._run = self._closed(session)
         except EvalmarkError as fault:
             self._fault = str(fault)
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             return
         ended_by_tests = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         if desk.gate is not None and ended_by_tests and not session.config.option.collectonly:
@@ -103,7 +104,10 @@ class Ending:
 
     def _closed(self, session: pytest.Session) -> Run | None:
         desk = self._desk
-        desk.stop()
+        if self._interrupted and desk.runner.is_busy:
+            _say(desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out")
+        with suppress(KeyboardInterrupt):
+            desk.stop()
         keeper = desk.keeper
         if not isinstance(keeper, Keeper) or not keeper.is_used:
             return None
@@ -120,15 +124,15 @@ class Ending:
         desk = self._desk
         if self._skipped:
             terminalreporter.write_line(skipped_note(self._skipped))
-        if self._fault:
-            terminalreporter.section("evals", red=True)
-            terminalreporter.write_line(clean(self._fault))
-        if not desk.on or (self._run is None and desk.gate is None):
-            return
         for nodeid, text in self._details:
             terminalreporter.section(f"not judged: {clean(nodeid)}", sep="_", yellow=True, bold=True)
             terminalreporter.write_line(clean(text))
-        self._tell(terminalreporter)
+        if self._fault:
+            terminalreporter.section("evals", red=True)
+            terminalreporter.write_line(clean(self._fault))
+        is_gated = desk.on and desk.gate is not None and not desk.config.option.collectonly
+        if self._run is not None or is_gated:
+            self._tell(terminalreporter)
 
     def _tell(self, reporter: Any) -> None:
         desk = self._desk
@@ -150,6 +154,12 @@ class Ending:
             reporter.write_line(f"Look again with: evalmark show {run.id}{store}")
         if run.status == "interrupted":
             reporter.write_line(f"To go on, call pytest as before and add: --evalmark-resume {run.id}")
+
+
+def _say(config: pytest.Config, text: str) -> None:
+    reporter: Any = config.pluginmanager.getplugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(text)
 
 
 def _lost(begun: Run, why: str) -> Run:
