@@ -9,11 +9,14 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.ansi import AnsiDecoder
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
+
+from evalmark.testing.scripted import Said, ScriptedServer
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -22,6 +25,9 @@ PICTURES = {
     "rag.svg": "evalmark rag --dataset examples/rag/questions.json --model all-MiniLM-L6-v2 --worst 2",
     "run.svg": "evalmark run examples/similarity/suite-v2.yaml --worst 2",
 }
+EVALS = "pytest --evalmark --no-header -v"
+"""Drawn from the README's own test file; a script plays the judge."""
+EVALS_FILE = re.compile(r"^```python\n# (test_\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CALM = TerminalTheme(
     background=(250, 250, 248),
     foreground=(38, 42, 46),
@@ -36,15 +42,18 @@ CALM = TerminalTheme(
         (110, 114, 118),
     ],
 )
+NOTHING: Mapping[str, str] = {}
 FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
-def printed(command: str, store: Path) -> str:
+def printed(command: str, store: Path, folder: Path = ROOT, more: Mapping[str, str] = NOTHING) -> str:
     """What a command prints to a terminal of `WIDTH` columns, colours included."""
-    environment = {**os.environ, "COLUMNS": str(WIDTH), "TERM": "xterm-256color", "EVALMARK_STORE": str(store)}
+    # In CI pytest does not cut its lines.
+    known = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS")}
+    known |= {"COLUMNS": str(WIDTH), "TERM": "xterm-256color", "EVALMARK_STORE": str(store)}
     words = [sys.executable, "-m", *command.split()]
     reading, writing = pty.openpty()
-    with subprocess.Popen(words, cwd=ROOT, env=environment, stdout=writing, stderr=subprocess.DEVNULL):  # noqa: S603
+    with subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=subprocess.DEVNULL):  # noqa: S603
         os.close(writing)
         chunks = []
         while chunk := _read(reading):
@@ -71,8 +80,27 @@ def draw(command: str, text: str) -> str:
     return FONT.sub("", drawn).replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
 
 
+def judge(said: Said) -> dict[str, str]:
+    """What the judge says of the README's two capitals."""
+    if "Bergen" in said.text:
+        return {"reason": "The output names Bergen, the expected answer Oslo.", "answer": "D"}
+    return {"reason": "Both name Paris.", "answer": "C"}
+
+
+def evals(folder: Path) -> str:
+    """What pytest prints of the README's test file."""
+    name, text = EVALS_FILE.findall((ROOT / "README.md").read_text(encoding="utf-8"))[0]
+    (folder / name).write_text(f"# {name}\n{text}", encoding="utf-8")
+    with ScriptedServer(judge) as server:
+        asked = {"OPENAI_BASE_URL": f"{server.url}/v1", "EVALMARK_JUDGE": "openai/NAME"}
+        text = printed(EVALS, folder / "evalmark.db", folder, asked)
+    # pytest counts while it collects, in a line that it writes over.
+    return re.sub(r"[^\n]*\r(?=[^\n])", "", text)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
+        (HERE / "pytest.svg").write_text(draw(EVALS, evals(Path(folder))), encoding="utf-8")
         for name, command in PICTURES.items():
             (HERE / name).write_text(draw(command, printed(command, Path(folder) / "evalmark.db")), encoding="utf-8")
 
