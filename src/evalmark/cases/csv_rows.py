@@ -33,12 +33,14 @@ def _rows(reading: Reading, delimiter: str | None) -> Iterator[Row]:
     table = _Table(reading, delimiter, _spaced(reading, delimiter))
     header = _checked_header(reading, next(table, None))
     translate: Callable[[dict[str, Any]], Any] = _as_it_is
-    if any(name.startswith("__") for name in header):
+    if any(name.startswith("__") for name in header) and not reading.any_columns:
         translate = Translator(header, reading.notes)
     answers = {name for name in header if field_of(name, reading.options) == "answer"}
     for cells in table:
         if not any(cells):
             continue
+        if reading.any_columns and not any(cells[len(header) :]):
+            del cells[len(header) :]
         if len(cells) != len(header):
             yield Row(table.line, 0, _ragged(reading, table.line, cells, header))
             continue
@@ -200,7 +202,7 @@ def check_columns(reading: Reading, header: Sequence[str]) -> None:
         names = ", ".join(header)
         raise PlacedError(reading.place(1), f"there is no column {missing[0]!r} among {names}.")
     is_translated = any(column.startswith("__") for column in header)
-    if not is_translated and not can_ask(header, reading.options):
+    if not (is_translated or reading.any_columns) and not can_ask(header, reading.options):
         raise PlacedError(reading.place(1), f"{no_input(header)}.")
 
 

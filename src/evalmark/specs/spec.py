@@ -1,0 +1,136 @@
+"""A prompt under test with what is known of it: intent, input specification, rules, inverse rules."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from evalmark.documents import PlacedError, read_text, regular_file
+from evalmark.prompts import Prompt, read_prompt
+from evalmark.values import count, fingerprint
+
+from .lines import is_refusal, numbered
+
+FILES = ("intent.txt", "input_spec.txt", "rules.txt", "inverse_rules.txt")
+"""What the folder of a prompt may hold beside its tests; each may be missing, and each may be edited by hand."""
+_ENDS = (".prompty", ".markdown", ".md", ".txt", ".yaml", ".yml")
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Rule(NamedTuple):
+    """One rule of a prompt's outputs."""
+
+    number: int
+    """By which tests name it: rules from 1, and inverse rules on from there."""
+    text: str
+    inverse: bool = False
+    """Whether the text says the opposite of what the prompt asks for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSpec:
+    """A prompt, and what its outputs have to keep to."""
+
+    prompt: Prompt
+    folder: Path = field(default=Path(), compare=False)
+    """Where the files lie."""
+    intent: str = ""
+    """What the prompt is for, in a sentence; empty where nobody said."""
+    input_spec: tuple[str, ...] = ()
+    """What may be put into the prompt, one statement each."""
+    rules: tuple[str, ...] = ()
+    """What every output has to keep to, one statement each."""
+    inverse_rules: tuple[str, ...] = ()
+    """The opposite of rules, from which tests are made that tempt the prompt to break one."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What a reader should know about the files, one sentence each."""
+
+    @property
+    def numbered(self) -> tuple[Rule, ...]:
+        """Rules and inverse rules under the numbers by which tests name them."""
+        rules = [Rule(number, text) for number, text in enumerate(self.rules, 1)]
+        inverse = enumerate(self.inverse_rules, len(rules) + 1)
+        return (*rules, *(Rule(number, text, inverse=True) for number, text in inverse))
+
+    def rule(self, number: int) -> Rule | None:
+        """The rule of a number; None where there is none."""
+        found = self.numbered
+        return found[number - 1] if 1 <= number <= len(found) else None
+
+    @property
+    def body(self) -> str:
+        """The words of the prompt, its variables unfilled, without the names of roles."""
+        return "\n\n".join(message.text for message in self.prompt.messages)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever an output would be held against something else."""
+        return fingerprint(
+            "spec-1", self.prompt.fingerprint, self.intent, self.input_spec, self.rules, self.inverse_rules
+        )
+
+
+def folder_of(prompt_path: str | os.PathLike[str]) -> Path:
+    """The folder of a prompt's files: beside the prompt, under its name without the ending.
+
+    >>> folder_of("prompts/classify.prompty") == Path("prompts/classify")
+    True
+    """
+    path = Path(prompt_path)
+    name = path.name
+    for end in _ENDS:
+        if name.lower().endswith(end):
+            name = name[: -len(end)]
+            break
+    return path.parent / (name[: -len(".prompt")] if name.lower().endswith(".prompt") else name)
+
+
+def read_spec(
+    prompt_path: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] = NOTHING,
+) -> PromptSpec:
+    """A prompt with the files in its folder; a file that is missing or empty says nothing.
+
+    The files are text: `intent.txt` a sentence, `input_spec.txt`, `rules.txt` and `inverse_rules.txt` one statement a
+    line. `folder` is that of the prompt's name unless another is given; `env` is what `read_prompt` takes.
+
+    Raises:
+        ConfigError: the prompt or a file cannot be read, or a file holds nothing but a refusal.
+    """
+    path = Path(prompt_path)
+    home = folder_of(path) if folder is None else Path(folder)
+    intent, input_spec, rules, inverse = (_statements(home / name) for name in FILES)
+    return PromptSpec(
+        prompt=read_prompt(path, env),
+        folder=home,
+        intent=" ".join(text for _, text in intent),
+        input_spec=tuple(text for _, text in input_spec),
+        rules=tuple(text for _, text in rules),
+        inverse_rules=tuple(text for _, text in inverse),
+        notes=tuple(_notes(home, len(rules), inverse)),
+    )
+
+
+def _statements(file: Path) -> list[tuple[int, str]]:
+    if not os.path.lexists(file):
+        return []
+    regular_file(file)
+    found = numbered(read_text(file))
+    if is_refusal([text for _, text in found]):
+        raise PlacedError(
+            f"{file}:{found[0][0]}", f"holds {found[0][1][:60]!r}, a refusal; write the file, or make it anew."
+        )
+    return found
+
+
+def _notes(home: Path, rules: int, inverse: list[tuple[int, str]]) -> list[str]:
+    """Say of inverse rules that are not as many as the rules that their numbers stay what they are."""
+    if not inverse or len(inverse) == rules:
+        return []
+    numbers = f"{rules + 1} to {rules + len(inverse)}" if len(inverse) > 1 else f"{rules + 1}"
+    place = f"{home / FILES[3]}:{inverse[-1][0]}"
+    amounts = f"{count(len(inverse), 'inverse rule')} for {count(rules, 'rule')}"
+    return [f"{place}: {amounts}; their numbers are {numbers}, and none is taken for the opposite of a certain rule."]
