@@ -40,6 +40,14 @@ Offline = Annotated[bool | None, typer.Option("--offline/--online", help="Fetch 
 Mode = Annotated[
     str | None, typer.Option("--mode", metavar="exact|fast", help="Arithmetic of the local embedding model [exact].")
 ]
+Model = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="PROVIDER/MODEL",
+        help="The model under test, alone or with a prompt; wins over the suite's. Repeatable: each is asked every case.",
+    ),
+]
 Judge = Annotated[
     list[str] | None,
     typer.Option(

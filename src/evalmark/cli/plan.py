@@ -29,6 +29,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
     files: Files,
     target: flags.Target = None,
+    model: flags.Model = None,
     judge: flags.Judge = None,
     repeat: flags.Repeat = None,
     limit: flags.Limit = None,
@@ -46,7 +47,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     nothing. Judges are counted over the answers of the newest runs of the suite with the same target.
     """
     settings = flags.settings(**flags.given(context))
-    overrides = plans.Overrides(target=target, repeat=repeat, judges=tuple(judge or ()))
+    overrides = plans.Overrides(target=target, models=tuple(model or ()), repeat=repeat, judges=tuple(judge or ()))
     conditions = flags.conditions(filter)
     only = cases.parse_filter(conditions) if conditions else None
     with _ledger(settings.store) as ledger:

@@ -28,6 +28,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
     files: Files,
     target: flags.Target = None,
+    model: flags.Model = None,
     judge: flags.Judge = None,
     repeat: flags.Repeat = None,
     resume: flags.Resume = None,
@@ -62,7 +63,12 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     _refuse_mixed(files, output, resume, retry_errors)
     settings = flags.settings(**flags.given(context))
     overrides = plans.Overrides(
-        target=target, repeat=repeat, embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())
+        target=target,
+        models=tuple(model or ()),
+        repeat=repeat,
+        embeddings=embeddings,
+        timeout=timeout,
+        judges=tuple(judge or ()),
     )
     with Progress(quiet=quiet) as progress:
         wanted = [plans.plan_suite(path, settings, overrides, progress.loading) for path in files]

@@ -1,6 +1,6 @@
 """The check before a run: every scorer bound, the first rows of every dataset read, nothing spent."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
@@ -9,6 +9,7 @@ from pathlib import Path
 from evalmark.cases import BadRow, Faults
 from evalmark.documents import load_document
 from evalmark.errors import ConfigError, DataError
+from evalmark.roles import Target
 from evalmark.values import Case
 
 from .plan import Asked, Plan, Source
@@ -41,7 +42,7 @@ def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True) ->
     if not isinstance(plan.repeat, int) or plan.repeat < 1:
         faults.append(f"repeat has to be a whole number of at least 1; found {plan.repeat!r}.")
     for source in plan.sources:
-        found = _read(source, most)
+        found = _read(plan, source, most)
         faults += found.told(plan, final=final)
         if most is None or found.count < most:
             rows[source.info.name] = found.count
@@ -115,13 +116,15 @@ class _Rows:
     """Cases without an answer."""
     have_examples: bool = False
 
-    def add(self, row: Case | BadRow) -> None:
+    def add(self, row: Case | BadRow, targets: Sequence[Target]) -> None:
         self.count += 1
         if isinstance(row, BadRow):
             self.faults.add(str(row))
             return
         self.cases += 1
         self.have_examples = self.have_examples or bool(row.liked)
+        for fault in dict.fromkeys(fault for target in targets if (fault := _unfit(target, row))):
+            self.faults.add(f"{row.place or row.id}: {fault}")
         if row.given is None:
             self.missing += 1
             self.unanswered.add(
@@ -152,15 +155,21 @@ class _Rows:
         return told
 
 
-def _read(source: Source, most: int | None) -> _Rows:
+def _read(plan: Plan, source: Source, most: int | None) -> _Rows:
     name = source.info.name
     rows = _Rows(source.info.path or name, Faults(name), Faults(name))
     try:
         for row in islice(source.read(_unheard), most):
-            rows.add(row)
+            rows.add(row, plan.targets if plan.kept is None else ())
     except DataError as fault:
         rows.faults.add(str(fault))
     return rows
+
+
+def _unfit(target: Target, case: Case) -> str | None:
+    """Why a target cannot be asked a case, as far as it can say that beforehand."""
+    unfit = getattr(target, "unfit", None)
+    return unfit(case) if callable(unfit) else None
 
 
 def _needs_examples(asked: Asked) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalmark.errors import ConfigError
 from evalmark.prompts import Prompt, render
 from evalmark.roles import ChatModel
 from evalmark.values import Case, Output, Request, fingerprint
@@ -42,6 +43,14 @@ class PromptTarget:
             RunStoppedError: no further call may be made in this run.
         """
         return answer_of(await self.model(self.request(case)))
+
+    def unfit(self, case: Case) -> str | None:
+        """Why the prompt cannot be filled with what the case says; None where it can."""
+        try:
+            self.request(case)
+        except ConfigError as fault:
+            return str(fault)
+        return None
 
     def request(self, case: Case) -> Request:
         """What is asked for a case.

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from .judged import agreement_lines, all_remarks, remarks, worst_rows
     from .spending import money, spent_lines
+    from .standings import Cell, Column, difference_lines, differences_title, overview_columns, overview_remarks
     from .titles import facts, methods, name_of, once, origin, quoted, title
     from .transcripts import steps, steps_title, tokens_used
     from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of, why
@@ -36,6 +37,8 @@ __all__ = [
     "BLOCKS",
     "DASH",
     "GAP",
+    "Cell",
+    "Column",
     "agreement_lines",
     "all_remarks",
     "bars",
@@ -43,6 +46,8 @@ __all__ = [
     "centre",
     "clean",
     "cut",
+    "difference_lines",
+    "differences_title",
     "duration",
     "endings",
     "facts",
@@ -57,6 +62,8 @@ __all__ = [
     "one_line",
     "origin",
     "outcome",
+    "overview_columns",
+    "overview_remarks",
     "percent",
     "placed",
     "quoted",
@@ -84,6 +91,8 @@ __getattr__ = deferred(
     {
         "ASCII_BLOCKS": "figures",
         "BLOCKS": "figures",
+        "Cell": "standings",
+        "Column": "standings",
         "DASH": "figures",
         "GAP": "figures",
         "agreement_lines": "judged",
@@ -93,6 +102,8 @@ __getattr__ = deferred(
         "centre": "figures",
         "clean": "cleaning",
         "cut": "cleaning",
+        "difference_lines": "standings",
+        "differences_title": "standings",
         "duration": "figures",
         "endings": "verdicts",
         "facts": "titles",
@@ -107,6 +118,8 @@ __getattr__ = deferred(
         "one_line": "cleaning",
         "origin": "titles",
         "outcome": "verdicts",
+        "overview_columns": "standings",
+        "overview_remarks": "standings",
         "percent": "figures",
         "placed": "figures",
         "quoted": "titles",

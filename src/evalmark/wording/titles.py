@@ -56,11 +56,14 @@ def methods(metrics: Iterable[MetricSummary]) -> list[str]:
 
 
 def name_of(result: Result, run: Run | None = None) -> str:
-    """A trial's case, its dataset where the run has several, its turn in a conversation, and its repeat but for the first."""
+    """A trial's case, with what tells it from others of its run: dataset, target, turn, and repeat but for the first."""
     trial = result.trial
     several = run is not None and len(run.datasets) > 1
+    # Where each dataset has a target of its own, the dataset says which.
+    is_asked_of_all = run is not None and ", " in run.target and not any(info.plan for info in run.datasets)
     more = [
         one_line(trial.dataset, 200) if several else "",
+        one_line(trial.target, 200) if is_asked_of_all else "",
         f"turn {trial.position + 1}" if trial.mode == "conversation" else "",
         f"repeat {trial.repeat + 1}" if trial.repeat else "",
     ]
