@@ -5,30 +5,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, path
 from types import FrameType
-from typing import Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
-from evalmark.errors import ConfigError
-from evalmark.plans import Wanted
-from evalmark.roles import ChatModel
-from evalmark.values import Gate, Run
+from evalmark.errors import ConfigError, need
 
-from .rows import Data
-from .running import run_eval
 from .thresholds import NOT_SAID, Threshold
+
+if TYPE_CHECKING:  # a suite that leaves its evals out loads nothing that would run them
+    from evalmark.plans import Wanted
+    from evalmark.roles import ChatModel
+    from evalmark.values import Gate, Run
+
+    from .rows import Data
 
 REGISTRY = "__evalmark__"
 """The name under which a module holds the evals that it describes."""
 PATIENCE = 60.0
 """Seconds that a task gets for one case, where nobody says otherwise."""
-Judges = str | ChatModel | Sequence[str | ChatModel]
+Judges: TypeAlias = "str | ChatModel | Sequence[str | ChatModel]"
 
 
 class EvalOptions(TypedDict, total=False):
     """What `describe_eval` takes besides name, data and task."""
 
-    scorers: Sequence[Wanted]
+    scorers: "Sequence[Wanted]"
     """What judges the outputs, at least one: names, `{name: settings}`, functions, objects."""
-    scorer: Wanted
+    scorer: "Wanted"
     """The only scorer, in the place of `scorers`."""
     threshold: Threshold
     """What each score has to reach: for all scorers, or `{name: number}`; None: nothing can fail."""
@@ -49,11 +51,11 @@ class Eval:
     """An eval as it was described; nothing of it has run."""
 
     name: str
-    data: Data
+    data: "Data"
     task: Any
-    scorers: tuple[Wanted, ...]
+    scorers: "tuple[Wanted, ...]"
     threshold: Threshold = NOT_SAID
-    judge: Judges | None = None
+    judge: "Judges | None" = None
     embeddings: str | Callable[..., Any] | None = None
     repeat: int = 1
     timeout: float | None = PATIENCE
@@ -68,8 +70,8 @@ class Eval:
         return f"{short_path(self.file)}:{self.line}" if self.file else self.name
 
     def run(
-        self, store: str | PathLike[str] | Literal["settings"] | None = "settings", gate: Gate | None = None
-    ) -> Run:
+        self, store: str | PathLike[str] | Literal["settings"] | None = "settings", gate: "Gate | None" = None
+    ) -> "Run":
         """Run all cases now, and give everything that was found; also inside a running loop.
 
         The run is kept in the store of the settings, in another file, or with None in memory only.
@@ -78,10 +80,11 @@ class Eval:
             ConfigError: something of the eval cannot be used; nothing was started.
             StoreError: the store cannot be used.
         """
-        return run_eval(self, store, gate)
+        found: Run = need("evalmark.evals.running").run_eval(self, store, gate)
+        return found
 
 
-def describe_eval(name: str, data: Data, task: Any, **options: Unpack[EvalOptions]) -> Eval:
+def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOptions]) -> Eval:
     """Describe an eval: pytest makes a test of each of its cases, and `.run()` runs it anywhere else.
 
     `data` is a list of cases, an iterator, the path of a dataset, or a sync or async function that gives one of these.
@@ -113,7 +116,7 @@ def evals_of(module: Any) -> Sequence[Eval]:
     return found
 
 
-def _scorers(described: Eval, options: EvalOptions) -> tuple[Wanted, ...]:
+def _scorers(described: Eval, options: EvalOptions) -> "tuple[Wanted, ...]":
     one, several = options.get("scorer"), options.get("scorers")
     if one is not None and several is not None:
         raise ConfigError(f"{described.place}: {described.name!r} has both `scorer` and `scorers`; leave one out.")

@@ -31,7 +31,7 @@ class EvalCase:
         trial: Trial,
         threshold: Threshold,
         scorers: Sequence[Wanted] = (),
-        judge: Judges | None = None,
+        judge: "Judges | None" = None,
     ) -> None:
         self._host, self._trial, self._threshold = host, trial, threshold
         self._scorers, self._judges = tuple(scorers), judge

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from enum import Enum
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from evalmark.errors import ConfigError
-from evalmark.plans import Asked
+
+if TYPE_CHECKING:
+    from evalmark.plans import Asked
 
 PERFECT = 1.0
 """What a score has to reach where neither the eval nor the scorer says anything."""
@@ -27,7 +29,7 @@ Threshold = Limit | Mapping[str, Limit]
 """One threshold for all scorers, or one each by name."""
 
 
-def held(asked: Sequence[Asked], threshold: Threshold, place: str) -> tuple[Asked, ...]:
+def held(asked: "Sequence[Asked]", threshold: Threshold, place: str) -> "tuple[Asked, ...]":
     """The scorers, held to their thresholds.
 
     A number is the least value that passes (the most, where lower is better). None: scores are only recorded.
@@ -46,7 +48,7 @@ def held(asked: Sequence[Asked], threshold: Threshold, place: str) -> tuple[Aske
     return tuple(_held(one, threshold.get(names[id(one)], NOT_SAID), place) for one in asked)
 
 
-def _held(asked: Asked, limit: Any, place: str) -> Asked:
+def _held(asked: "Asked", limit: Any, place: str) -> "Asked":
     if limit is None:
         return replace(asked, threshold=None, decides=False)
     if limit is NOT_SAID:

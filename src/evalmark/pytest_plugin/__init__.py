@@ -15,6 +15,8 @@ import pytest
 from evalmark.errors import need
 from evalmark.evals.host import HOST
 
+from .skipping import Skips, skip, skipped
+
 REPLAY = ("auto", "replay", "record", "strict", "off")
 _DESK = pytest.StashKey[Any]()
 _ITEM = pytest.StashKey[pytest.Item | None]()
@@ -65,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "evalmark(suite=None, data=None, scorers=(), repeat=1, threshold=..., judge=None): the test is an eval; "
         "what it logs and scores with `evalmark_case` is kept, and it is skipped without --evalmark.",
     )
+    config.pluginmanager.register(Skips(), "evalmark-skips")
     config.stash[_ITEM] = None
     config.stash[_HOST] = HOST.set(lambda: desk_of(config))
 
@@ -96,6 +99,8 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
     """The tests of the evals that a module describes."""
     if name != "__evalmark__":
         return None
+    if not _is_on(collector.config):
+        return skipped(collector, obj)
     items: list[pytest.Item] = desk_of(collector.config).items(collector, obj)
     return items
 
@@ -103,15 +108,17 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each case and repeat of a marked test."""
     marker = metafunc.definition.get_closest_marker("evalmark")
-    if marker is not None:
+    if marker is not None and _is_on(metafunc.config):
         desk_of(metafunc.config).repeat(metafunc, marker)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marked tests are skipped like all evals."""
     marked = [item for item in items if item.get_closest_marker("evalmark") is not None]
-    if marked:
+    if marked and _is_on(config):
         desk_of(config).gather(marked)
+    elif marked:
+        skip(marked)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -17,11 +17,12 @@ from evalmark.settings import Settings, load
 from evalmark.values import Case, Gate, Run, Trial
 
 from .hooks import Hooks
-from .items import OFF, Group, SkippedEval, node_name, tests_of
+from .items import Group, tests_of
 from .keeping import Keeper, Parcels
 from .marked import ids_of, read_mark
 from .running import Runner
 from .sharing import share_of
+from .skipping import OFF, check_names, node_name, skipped_item
 from .standing import CASE, EXPECTED, case_of, mark_of, note, repeat_of, suite_of
 from .summary import Ending
 
@@ -139,30 +140,22 @@ class Desk:
         Raises:
             CollectError: an eval cannot be used; pytest runs no test then.
         """
-        names = [described.name for described in evals]
         try:
-            for described in evals:
-                if names.count(described.name) > 1:
-                    raise ConfigError(
-                        f"{described.place}: {names.count(described.name)} evals of this file are called {described.name!r}; "
-                        "give each a name of its own."
-                    )
+            check_names(evals)
             return [item for described in evals for item in self._items(collector, described)]
         except EvalmarkError as fault:
             raise collector.CollectError(str(fault)) from None
 
     def _items(self, collector: Any, described: Eval) -> Iterator[pytest.Item]:
-        title = node_name(described.name)
-        if not self.on or described.skip_if:
-            reason = "skip_if is true" if self.on else OFF
-            yield SkippedEval.from_parent(collector, name=title, described=described, reason=reason)
+        if described.skip_if:
+            yield skipped_item(collector, described, "skip_if is true")
             return
         named = replace(described, name=self._dataset(described))
         target = check_eval(named, self.session)
         if isinstance(self.keeper, Keeper):
             _ = self.keeper.baseline  # a run that is not there is said before anything is asked
         rows = rows_of(described.data, described.place)
-        group = Group(described=named, title=title, target=target, desk=self, rows=rows)
+        group = Group(described=named, title=node_name(described.name), target=target, desk=self, rows=rows)
         yield from tests_of(collector, group)
 
     def _dataset(self, described: Eval) -> str:
@@ -176,8 +169,6 @@ class Desk:
             mark = read_mark(marker, metafunc.definition.nodeid)
             if "evalmark_case" not in metafunc.fixturenames:
                 metafunc.fixturenames.append("evalmark_case")
-            if not self.on:
-                return
             rows = [None] if mark.data is None else rows_of(mark.data, metafunc.definition.nodeid)
             params = [(row, repeat) for repeat in range(mark.repeat) for row in rows]
             if len(params) > 1 or mark.data is not None:
@@ -186,11 +177,8 @@ class Desk:
             pytest.fail(str(fault), pytrace=False)
 
     def gather(self, items: Sequence[pytest.Item]) -> None:
-        """Skip marked tests when evals are not to run; else note which of them are repeats of one case."""
+        """Note which marked tests are repeats of one case."""
         for item in items:
-            if not self.on:
-                item.add_marker(pytest.mark.skip(reason=OFF))
-                continue
             known = self._places[suite_of(item)]
             item.stash[POSITION] = known.setdefault(case_of(item).id, len(known))
 

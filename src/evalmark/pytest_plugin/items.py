@@ -1,6 +1,5 @@
 """The tests that pytest makes of an eval: one for each case and repeat, named by case."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,15 +13,13 @@ from evalmark.api import Seat
 from evalmark.cases import BadRow
 from evalmark.errors import EvalmarkError
 from evalmark.evals import Eval, EvalFailedError, seat_of
-from evalmark.values import Case, Output, Result, Trial, count
+from evalmark.values import Case, Output, Result, Trial
 from evalmark.wording import inert, one_line
+
+from .skipping import LONGEST_NAME, node_name, unused
 
 if TYPE_CHECKING:
     from .desk import Desk
-
-_LONGEST_NAME = 60
-"""Characters of an input by which a test is named."""
-OFF = "evals may cost money; run them with --evalmark"
 
 
 @dataclass
@@ -59,7 +56,7 @@ class EvalItem(pytest.Function):
     """One case of an eval, for the n-th time."""
 
     def __init__(self, *, group: Group, trial: Trial, bad: BadRow | None = None, **named: Any) -> None:
-        super().__init__(callobj=_unused, **named)
+        super().__init__(callobj=unused, **named)
         self.group, self.trial, self.bad = group, trial, bad
         self.result: Result | None = None
         """What was found, once it has run."""
@@ -91,23 +88,6 @@ class EvalItem(pytest.Function):
         return Path(self.group.described.file), max(0, self.group.described.line - 1), self.name
 
 
-class SkippedEval(pytest.Function):
-    """An eval that is left out as a whole: its data is not even read."""
-
-    def __init__(self, *, described: Eval, reason: str, **named: Any) -> None:
-        super().__init__(callobj=_unused, **named)
-        self.described = described
-        self.add_marker(pytest.mark.skip(reason=reason))
-
-    def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the eval is described."""
-        return Path(self.described.file), max(0, self.described.line - 1), self.name
-
-
-def _unused() -> None:
-    """In the place of the function that pytest would call."""
-
-
 def tests_of(collector: Any, group: Group) -> Iterator[EvalItem]:
     """The tests of an eval, in the order of its data; the first repeat of all cases first."""
     described = group.described
@@ -130,7 +110,7 @@ def _label(row: Case | BadRow, names: Counter[str]) -> str:
     if isinstance(row, BadRow):
         text = "data" if row.last else row.place.rpartition(": ")[2]
     else:
-        text = one_line(row.input, _LONGEST_NAME) if row.has_made_id and row.input is not None else row.id
+        text = one_line(row.input, LONGEST_NAME) if row.has_made_id and row.input is not None else row.id
     name = node_name(text) or "case"
     names[name] += 1
     return name if names[name] == 1 else f"{name}-{names[name]}"
@@ -139,14 +119,3 @@ def _label(row: Case | BadRow, names: Counter[str]) -> str:
 def harmless(text: str) -> str:
     """What a model has said, so that the runner of GitHub Actions does not take it for a command."""
     return inert(text) if environ.get("GITHUB_ACTIONS") == "true" else text
-
-
-def node_name(text: str) -> str:
-    """A text as part of a test's id, which `::` and brackets would cut apart."""
-    text = re.sub(r"::+", ":", one_line(text, _LONGEST_NAME))
-    return text.translate({ord("["): "(", ord("]"): ")"}).encode("ascii", "backslashreplace").decode()
-
-
-def skipped_note(number: int) -> str:
-    """What a run without evals says of them."""
-    return f"{count(number, 'eval')} skipped: {OFF}, or `evalmark_run = true` in the configuration."

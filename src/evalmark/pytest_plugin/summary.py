@@ -11,7 +11,7 @@ from evalmark.errors import EvalmarkError
 from evalmark.values import Gate, Output, Result, Run, RunStatus
 from evalmark.wording import clean
 
-from .items import OFF, harmless, skipped_note
+from .items import harmless
 from .keeping import Keeper, opened
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ class Ending:
 
     def __init__(self, desk: "Desk") -> None:
         self._desk = desk
-        self._skipped = 0
         self._others_failed = 0
         """Tests that failed and are no evals, or failed beside their scores."""
         self._begun: dict[str, Run] = {}
@@ -44,8 +43,6 @@ class Ending:
         """Keep what a worker has found, and count what concerns the verdict."""
         self._take(report)
         verdict = getattr(report, "evalmark_verdict", None)
-        if report.skipped and isinstance(report.longrepr, tuple) and OFF in str(report.longrepr[2]):
-            self._skipped += 1
         if report.failed and verdict is None:
             self._others_failed += 1
         if report.failed and verdict in WORDS:
@@ -122,8 +119,6 @@ class Ending:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table of evals, and what became of those that could not be judged."""
         desk = self._desk
-        if self._skipped:
-            terminalreporter.write_line(skipped_note(self._skipped))
         for nodeid, text in self._details:
             terminalreporter.section(f"not judged: {clean(nodeid)}", sep="_", yellow=True, bold=True)
             terminalreporter.write_line(clean(text))
