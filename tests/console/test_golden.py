@@ -8,12 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.console import Look, one_call, one_case, plan, run_list, terminal
+from evalmark.console import Look, account, one_call, one_case, overview, plan, run_list, terminal
+from evalmark.stats import overview as side_by_side
 from tests.console.exchanges import BROKEN, CALL, FORECAST
-from tests.wording import agents, judged
+from tests.wording import agents, judged, sides
 from tests.wording.example import RESULTS, RUN
 
 GOLDEN = Path(__file__).parent / "golden"
+PARTS = [
+    ("mapped", "answers", "the output"),
+    ("left out", "overview.csv\x1b[31m", "computed anew"),
+    ("mapped", "a column with a name that is longer than the room there is for it", ""),
+]
 KEPT = ".evalmark/evalmark.db"
 TEXTS = {
     "terminal-80.txt": lambda: terminal(RUN, Look(width=80, store=KEPT)),
@@ -27,6 +33,10 @@ TEXTS = {
     "agent-case.txt": lambda: "".join(one_case(r, Look(width=80), run=agents.RUN) for r in agents.RESULTS),
     "call.txt": lambda: one_call(CALL, Look(width=80)) + one_call(BROKEN, Look(width=80)),
     "plan.txt": lambda: plan(FORECAST, Look(width=80)) + plan(FORECAST, Look(width=120)),
+    "overview-80.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=80)),
+    "overview-120.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=120)),
+    "overview-ascii.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=100, unicode=False)),
+    "account.txt": lambda: account("results: 2 of 3", PARTS, ["rows.csv:4: 2 cells", "\x1b[31mx"] * 11, Look(width=80)),
     "list.txt": lambda: run_list([RUN], Look(width=100)),
 }
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.report import WRITERS, Options, annotations, as_csv, as_github
-from tests.wording import agents, judged
+from evalmark.report import WRITERS, Options, annotations, as_csv, as_github, as_html, as_markdown
+from tests.wording import agents, judged, sides
 from tests.wording.example import RUN
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -22,6 +22,9 @@ TEXTS = {
     "raw.csv": lambda: "".join(as_csv(RUN, options=Options(raw=True))),
     "run.github.md": lambda: "".join(as_github(RUN)),
     "judged.github.md": lambda: "".join(as_github(judged.RUN)),
+    "sides.md": lambda: "".join(as_markdown(sides.RUN)),
+    "sides.html": lambda: "".join(as_html(sides.RUN)),
+    "sides.github.md": lambda: "".join(as_github(sides.RUN)),
     "annotations.txt": lambda: "\n".join([*annotations(RUN), *annotations(judged.RUN), ""]),
 }
 

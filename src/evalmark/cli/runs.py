@@ -48,14 +48,20 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     calls: Annotated[
         bool, typer.Option("--calls", help="With each case, what models and tools were asked for it, word for word.")
     ] = False,
+    overview: Annotated[
+        bool, typer.Option("--overview", help="Its targets side by side, and every two of them compared.")
+    ] = False,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many cases in full.")] = 50,
     worst: flags.Worst = 5,
     store: flags.Store = None,
 ) -> None:
-    """Show a run: its table and its worst cases, or with --failed, --case or --calls the cases themselves."""
+    """Show a run: its table and its worst cases, with --failed, --case or --calls the cases themselves, or an overview."""
     settings = flags.settings(store=store)
     with kept.open_store(settings.store, read_only=True) as ledger:
         found = _with_spending(ledger.run(run), ledger)
+        if overview:
+            _show_overview(found, with_cases=failed or calls or case is not None)
+            return
         if not (failed or calls) and case is None:
             summary = stats.summarise(found)
             verdict = stats.judge(summary, found.gate)
@@ -81,6 +87,12 @@ def show(  # noqa: PLR0913  each is a flag of the command line
             say_line(
                 f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl"
             )
+
+
+def _show_overview(run: "Kept", *, with_cases: bool) -> None:
+    if with_cases:
+        raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
+    say(console.overview(run, stats.overview(run), look()))
 
 
 def _one_call(ledger: "kept.Store", key: str) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .listing import run_list
     from .recorded import recorded_calls, recorded_models
     from .screen import terminal
+    from .side_by_side import overview
 
 __all__ = [
     "Forecast",
@@ -25,6 +26,7 @@ __all__ = [
     "one_call",
     "one_case",
     "one_tool_call",
+    "overview",
     "plan",
     "recorded_calls",
     "recorded_models",
@@ -44,6 +46,7 @@ __getattr__ = deferred(
         "one_call": "call",
         "one_case": "cases",
         "one_tool_call": "call",
+        "overview": "side_by_side",
         "plan": "forecast",
         "recorded_calls": "recorded",
         "recorded_models": "recorded",

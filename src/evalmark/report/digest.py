@@ -9,6 +9,7 @@ from evalmark.wording import spent_lines
 
 from .markdown import case_part, group_part, listed, safe
 from .options import PLAIN, Options
+from .side_by_side import overview_in_markdown, overview_of
 
 SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔"}
 
@@ -18,6 +19,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLA
     summary, verdict = figures_and_verdict(run, summary)
     yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {wording.outcome(verdict)}\n\n"
     yield " ".join(safe(reason) for reason in verdict.reasons) + "\n\n"
+    yield from overview_in_markdown(overview_of(run, summary))
     for group in summary.groups:
         yield from group_part(group, summary)
     lines = [(found.base, said) for found in summary.agreements for said in wording.agreement_lines(found)]

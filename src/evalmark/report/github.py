@@ -11,6 +11,7 @@ from evalmark.wording import clean, cut, one_line, spent_lines
 from .digest import SIGNS
 from .markdown import case_part, group_part, listed, safe
 from .options import PLAIN, Options
+from .side_by_side import overview_in_markdown, overview_of
 
 LIMIT = 1024 * 1024
 """Bytes that the summary of one step may have; GitHub drops a larger one as a whole."""
@@ -44,6 +45,7 @@ def _parts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
     yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {wording.outcome(verdict)}\n\n"
     yield "".join(f"- {safe(reason)}\n" for reason in verdict.reasons) + "\n"
     yield f"{' · '.join(map(safe, _facts(run, summary, options)))}\n\n"
+    yield "".join(overview_in_markdown(overview_of(run, summary)))
     for group in summary.groups:
         yield "".join(group_part(group, summary))
     lines = [(found.base, said) for found in summary.agreements for said in wording.agreement_lines(found)]

@@ -14,6 +14,7 @@ from evalmark.values import Metric, Result, Run, Score, count, metrics_for
 from evalmark.wording import clean, one_line, shown, spent_lines
 
 from .options import PLAIN, Options
+from .side_by_side import overview_in_html, overview_of
 
 LONGEST = 64_000
 """Of one text on the page, in characters; longer ones are cut, and the page says so."""
@@ -28,6 +29,7 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     summary, verdict = figures_and_verdict(run, summary)
     yield _head(run)
     yield _opening(run, summary, verdict, options)
+    yield from overview_in_html(overview_of(run, summary))
     for group in summary.groups:
         yield _group(group, summary)
     lines = [(found.base, said) for found in summary.agreements for said in wording.agreement_lines(found)]

@@ -1,0 +1,192 @@
+"""Several targets side by side on the tests of one prompt: how often each keeps to the rules, and how they differ."""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Literal
+
+from evalmark.values import Case, Metric, Result, Run, Score
+
+from .differences import MARGIN, Difference, difference
+from .intervals import LEVEL
+from .means import share
+from .scores import Scores, figures
+from .summary import MetricSummary, Share
+
+COMPLIANCE = "compliance"
+"""The metric that says whether an output keeps to the rules; without it, the verdict of the trial does."""
+Kind = Literal["tests", "positive", "negative", "baseline", "valid", "counted"]
+KINDS: tuple[Kind, ...] = ("tests", "positive", "negative", "baseline", "valid", "counted")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portion:
+    """Some of the tests of a target."""
+
+    trials: int
+    """All of them, also those that nobody could judge."""
+    compliant: Share
+    """Those that keep to the rules, of all that were judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One target: each portion of its tests, and the other metrics over all tests but the baseline ones."""
+
+    target: str
+    tests: Portion
+    """All tests of rules; baseline tests are in none of the portions but their own."""
+    positive: Portion
+    negative: Portion
+    """Tests of inverse rules: inputs that tempt to break a rule."""
+    baseline: Portion
+    valid: Portion
+    """Those whose input was found to keep to the input specification."""
+    counted: Portion
+    """All but those whose input is not valid, and those of a rule that the prompt does not ground."""
+    unscored: int
+    """Tests, baseline ones too, without a usable verdict."""
+    errors: int
+    """Tests, baseline ones too, that have no output, or whose judge broke."""
+    metrics: tuple[MetricSummary, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The targets of a run in the order met, and every two of them compared."""
+
+    standings: tuple[Standing, ...]
+    differences: tuple[Difference, ...]
+    """Over the counted tests, the first against the second; their intervals hold together at `level`."""
+    level: float
+    split: bool
+    """Whether tests are told apart as positive and negative."""
+    has_compliance: bool
+    """Whether a metric `compliance` decides; without one, every score that can pass has to."""
+
+
+def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overview:
+    """The targets of a run side by side, found in one pass over its results.
+
+    Each of k comparisons has an interval at 1 - (1 - level) / k (Bonferroni), so that all of them hold together. Within
+    `margin`, a share of the cases, two targets count as the same.
+    """
+    names = {metric.name for metric in run.metrics if COMPLIANCE in (metric.name, metric.base)}
+    held: dict[str, _Tests] = {}
+    for result in run.results:
+        if (tests := held.get(result.trial.target)) is None:
+            tests = held[result.trial.target] = _Tests(names)
+        tests.add(result)
+    pairs = list(combinations(held, 2))
+    sure = 1 - (1 - level) / max(1, len(pairs))
+    shares = {target: tests.shares() for target, tests in held.items()}
+    return Overview(
+        standings=tuple(tests.standing(target, run.metrics, level) for target, tests in held.items()),
+        differences=tuple(difference((a, b), shares[a], shares[b], sure, margin) for a, b in pairs),
+        level=level,
+        split=any(tests.verdicts[kind] for tests in held.values() for kind in ("positive", "negative")),
+        has_compliance=bool(names),
+    )
+
+
+def kinds_of(case: Case) -> tuple[Kind, ...]:
+    """The portions to which a test belongs, by its tags and what its metadata say of it."""
+    if "baseline" in case.tags or case.metadata.get("baseline") is True:
+        return ("baseline",)
+    valid = case.metadata.get("valid")
+    found: list[Kind] = ["tests", *(kind for kind in ("positive", "negative") if kind in case.tags)]
+    if valid is True:
+        found.append("valid")
+    if valid is not False and case.metadata.get("grounded") is not False:
+        found.append("counted")
+    return tuple(found)
+
+
+def _is_compliant(result: Result, names: set[str]) -> bool | None:
+    """Whether an output keeps to the rules in the eyes of every judge; None where it cannot be said."""
+    if not names:
+        return {"pass": True, "fail": False}.get(result.verdict)
+    found = [score.passed for score in result.scores if score.name in names]
+    if result.output.error is not None or not found:
+        return None
+    return False if False in found else (None if None in found else True)
+
+
+@dataclass(slots=True)
+class _Tests:
+    """The trials of one target."""
+
+    names: set[str]
+    """The metrics that decide."""
+    verdicts: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("b")))
+    """1, 0, or -1 where it cannot be said."""
+    cases: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("Q")))
+    counted: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """Of each counted case: how many repeats keep to the rules, and how many were judged."""
+    scores: dict[str, Scores] = field(default_factory=dict)
+    datasets: dict[str, int] = field(default_factory=dict)
+    errors: int = 0
+    unscored: int = 0
+    unanswered: int = 0
+    repeated: bool = False
+
+    def add(self, result: Result) -> None:
+        trial, kinds = result.trial, kinds_of(result.trial.case)
+        kept = _is_compliant(result, self.names)
+        case = self.datasets.setdefault(trial.dataset, len(self.datasets)) << 40 | trial.position
+        self.repeated = self.repeated or trial.repeat > 0
+        self.errors += result.verdict == "error"
+        self.unscored += kept is None and result.verdict != "error"
+        for kind in kinds:
+            self.verdicts[kind].append(-1 if kept is None else kept)
+            self.cases[kind].append(case)
+        if "counted" in kinds and kept is not None:
+            tally = self.counted.setdefault((trial.dataset, trial.case.id), [0, 0])
+            tally[0] += kept
+            tally[1] += 1
+        if "tests" in kinds:
+            self.unanswered += result.output.error is not None
+            self._score(result, case)
+
+    def _score(self, result: Result, case: int) -> None:
+        trial = replace(result.trial, position=case)
+        for score in self._others(result.scores):
+            if (column := self.scores.get(score.name)) is None:
+                column = self.scores[score.name] = Scores(score.direction)
+            column.add(score, trial)
+            column.on_failed_outputs += result.output.error is not None
+
+    def _others(self, scores: Sequence[Score]) -> Iterable[Score]:
+        return (score for score in scores if score.name not in self.names)
+
+    def shares(self) -> Mapping[tuple[str, str], float]:
+        return {case: kept / judged for case, (kept, judged) in self.counted.items()}
+
+    def standing(self, target: str, metrics: Sequence[Metric], level: float) -> Standing:
+        known = {metric.name: metric for metric in metrics}
+        names = [name for name in known if name in self.scores] + [name for name in self.scores if name not in known]
+        found = {kind: self._portion(kind, level) for kind in KINDS}
+        return Standing(
+            target=target,
+            **found,
+            unscored=self.unscored,
+            errors=self.errors,
+            metrics=tuple(
+                figures(
+                    known.get(name) or Metric(name=name),
+                    self.scores[name],
+                    unanswered=self.unanswered,
+                    repeated=self.repeated,
+                    level=level,
+                )
+                for name in names
+            ),
+        )
+
+    def _portion(self, kind: Kind, level: float) -> Portion:
+        pairs = list(zip(self.verdicts[kind], self.cases[kind], strict=True))
+        judged = [(verdict, case) for verdict, case in pairs if verdict >= 0]
+        cases = [case for _, case in judged] if self.repeated else None
+        return Portion(trials=len(pairs), compliant=share([verdict for verdict, _ in judged], cases, level))

@@ -1,0 +1,120 @@
+"""Several targets side by side, as the cells of a table and as sentences."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from evalmark.stats import Difference, Interval, MetricSummary, Overview, Portion, Standing
+from evalmark.values import count
+
+from .cleaning import one_line
+from .figures import DASH, GAP, centre, percent, share, share_interval, spread
+
+
+class Cell(NamedTuple):
+    """What a table says of one target: a figure, and what stands below it."""
+
+    said: str
+    below: str = ""
+
+
+class Column(NamedTuple):
+    """A heading, and a cell for each target."""
+
+    heading: str
+    cells: tuple[Cell, ...]
+
+
+def overview_columns(found: Overview) -> list[Column]:
+    """The table of targets, the column of their names first; columns without any test are left out."""
+    standings = found.standings
+    columns = [
+        Column("target", tuple(Cell(one_line(standing.target, 60) or GAP) for standing in standings)),
+        Column("tests", tuple(Cell(f"{standing.tests.trials:,}") for standing in standings)),
+    ]
+    portions = {
+        "compliant" if found.has_compliance else "passed": [standing.tests for standing in standings],
+        "positive": [standing.positive for standing in standings],
+        "negative": [standing.negative for standing in standings],
+        "baseline": [standing.baseline for standing in standings],
+        "valid": [standing.valid for standing in standings],
+        "counted": [standing.counted for standing in standings] if _leaves_out(found) else [],
+    }
+    for heading, several in portions.items():
+        if any(portion.trials for portion in several):
+            columns.append(Column(heading, tuple(map(_portion, several))))
+    return columns + list(_metric_columns(standings))
+
+
+def _leaves_out(found: Overview) -> bool:
+    """Whether the counted tests are others than all and than the valid ones."""
+    return any(s.counted.trials not in (s.tests.trials, s.valid.trials) for s in found.standings)
+
+
+def _portion(portion: Portion) -> Cell:
+    rate = portion.compliant
+    if not rate.n:
+        return Cell(GAP)
+    return Cell(f"{share(rate)}  {percent(rate.value)}", share_interval(rate.interval))
+
+
+def _metric_columns(standings: Iterable[Standing]) -> Iterator[Column]:
+    rows = [{metric.name: metric for metric in standing.metrics} for standing in standings]
+    for name in dict.fromkeys(name for row in rows for name in row):
+        metrics = [row.get(name) for row in rows]
+        lower = any(metric is not None and metric.direction == "lower" for metric in metrics)
+        yield Column(one_line(name, 40) + (" ↓" if lower else ""), tuple(map(_metric, metrics)))
+
+
+def _metric(metric: MetricSummary | None) -> Cell:
+    return Cell(GAP) if metric is None or not metric.n else Cell(f"n {metric.n:,}  {centre(metric)}", spread(metric))
+
+
+def overview_remarks(found: Overview) -> list[str]:
+    """What a reader of the table has to know, one sentence each."""
+    decides = "keep to the rules" if found.has_compliance else "pass"
+    said = [f"Shares are of the outputs that {decides}, of those judged; {100 * found.level:g} % intervals below them."]
+    if found.split:
+        said.append(
+            "Positive tests are about a rule, negative ones about its inverse; baseline tests were made without rules."
+        )
+    if _leaves_out(found) or any(s.counted.trials < s.tests.trials for s in found.standings):
+        said.append("Counted are tests whose input is not marked invalid, and whose rule is not marked ungrounded.")
+    for standing in found.standings:
+        missing = [f"{standing.unscored:,} unscored" if standing.unscored else ""]
+        missing.append(count(standing.errors, "error") if standing.errors else "")
+        if text := ", ".join(filter(None, missing)):
+            said.append(f"{one_line(standing.target, 60)}: {text}.")
+    return said
+
+
+def differences_title(found: Overview) -> str:
+    """What the lines of `difference_lines` are about."""
+    sure = f"{100 * found.level:g} % intervals"
+    several = f" that hold for all {len(found.differences)} together" if len(found.differences) > 1 else ""
+    return f"differences on the counted tests, paired by case, in points, with {sure}{several}"
+
+
+def difference_lines(found: Overview) -> list[tuple[str, str]]:
+    """Every two targets, with how the first compares with the second."""
+    return [(f"{one_line(d.first, 40)} against {one_line(d.second, 40)}", _difference(d)) for d in found.differences]
+
+
+def _difference(found: Difference) -> str:
+    if found.value is None:
+        return "no test was judged on both"
+    verdicts = {
+        "better": "better",
+        "worse": "worse",
+        "same": f"the same within {100 * found.margin:g} points",
+        "cannot tell": "cannot tell",
+    }
+    said = f"{verdicts[found.outcome]}, {100 * found.value:+.1f}{_points(found.interval)}"
+    turned = f"ahead on {found.up:,}, behind on {found.down:,} of {count(found.n, 'test')}"
+    alone = f", {count(found.alone, 'test')} judged on one of them only" if found.alone else ""
+    return f"{said}; {turned}{alone}"
+
+
+def _points(found: Interval) -> str:
+    if found.low is None or found.high is None:
+        return ""
+    return f" ({100 * found.low:+.1f} {DASH} {100 * found.high:+.1f})"
