@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evalmark.documents import PlacedError, read_text
+from evalmark.exchange.imported import Imported, Part
 from evalmark.values import DatasetInfo, Run, count
 
-from .imported import Imported, Part
 from .promptpex_trials import Known, trials_of
 from .sheets import Row, read_rows
 

@@ -1,0 +1,24 @@
+"""What all formats of other tools share: results, cases and questions on their way out, and what came of files on their way in."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
+
+if TYPE_CHECKING:
+    from .imported import Fate, Imported, Part
+    from .portable import Check, Exported, Portable, portable_run
+
+__all__ = ["Check", "Exported", "Fate", "Imported", "Part", "Portable", "portable_run"]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "Check": "portable",
+        "Exported": "portable",
+        "Fate": "imported",
+        "Imported": "imported",
+        "Part": "imported",
+        "Portable": "portable",
+        "portable_run": "portable",
+    },
+)

@@ -1,0 +1,216 @@
+"""What is gathered from another tool's files on the way in: cases, metrics, prompts, models; and our own files of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from evalmark.documents import PlacedError, load_document
+from evalmark.errors import ConfigError
+from evalmark.prompts import prompt_in
+from evalmark.values import DatasetInfo, Metric, Result, Run, fingerprint
+
+from .imported import Fate, Imported, Part
+from .items import told_apart
+from .results import SIDE, run_from
+from .writing import file_name, json_line, yaml_text
+
+Data = dict[str, Any]
+_ROLES = {"developer": "system"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """A metric of the suite to be."""
+
+    name: str
+    scorer: str = ""
+    """A built-in's name; empty for a metric file."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    threshold: float | None = None
+    judge: str = ""
+    file: Mapping[str, Any] | None = None
+    """What stands in the metric file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptText:
+    """A prompt of another tool: messages with variables."""
+
+    name: str
+    messages: Sequence[Mapping[str, str]]
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of a prompt file, such as `description` and `modelParameters`."""
+    place: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Moving:
+    """Everything that has been read so far, and what became of each part."""
+
+    name: str = "imported"
+    description: str = ""
+    cases: list[Data] = field(default_factory=list)
+    """The fields of each case, and its `answer` where one is given."""
+    metrics: list[Wanted] = field(default_factory=list)
+    prompts: list[PromptText] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    settings: Data = field(default_factory=dict)
+    """Of the models under test."""
+    options: Data = field(default_factory=dict)
+    """Further keys of the suite, such as `repeat`."""
+    results: list[Result] = field(default_factory=list)
+    created: str = ""
+    side: Run | None = None
+    parts: dict[tuple[str, Fate, str], None] = field(default_factory=dict)
+    remarks: dict[str, None] = field(default_factory=dict)
+    seen: set[str] = field(default_factory=set)
+
+    def add(self, case: Data) -> None:
+        """Take a case, unless the same one is there."""
+        key = fingerprint(case)
+        if key not in self.seen:
+            self.seen.add(key)
+            self.cases.append(case)
+
+    def part(self, name: str, fate: Fate, to: str) -> None:
+        """Note what became of a part; the same word is kept once."""
+        self.parts[(name, fate, to)] = None
+
+    def remark(self, sentence: str) -> None:
+        """Note something that a reader should know, once."""
+        self.remarks[sentence] = None
+
+    def imported(self) -> Imported:
+        """All of it as values: the run, and the files of a suite where there is anything to judge or to ask."""
+        files = suite_files(self)
+        return Imported(
+            run=_run(self) if self.results else None,
+            files=files,
+            parts=tuple(Part(name=name, fate=fate, to=to) for name, fate, to in self.parts),
+            remarks=tuple(self.remarks),
+        )
+
+
+def read_side(folder: Path) -> Run | None:
+    """The header of the run that an export of ours has put beside the other tool's files; None where there is none.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    path = folder / SIDE
+    if not path.is_file():
+        return None
+    data = load_document(path).data
+    if not isinstance(data, dict) or data.get("format") != "evalmark-export" or data.get("version") != 1:
+        raise PlacedError(f"{path}:1", "is not what an export of version 1 puts beside its files; take it away.")
+    return run_from(data.get("run"), str(path))
+
+
+def _run(moving: Moving) -> Run:
+    """The results as a run; what an export of ours has said of it counts, as far as it is still so."""
+    results = sorted(moving.results, key=_order(moving))
+    targets = tuple(dict.fromkeys(result.trial.target for result in results))
+    run = moving.side or Run(
+        id="",
+        name=moving.name,
+        created=moving.created,
+        target=", ".join(filter(None, targets)),
+        repeat=1 + max(result.trial.repeat for result in results),
+        metrics=_metrics(results),
+        datasets=_datasets(results),
+    )
+    return replace(run, results=results)
+
+
+def _order(moving: Moving) -> Any:
+    known = [info.name for info in moving.side.datasets] if moving.side else []
+    names = list(dict.fromkeys((*known, *(result.trial.dataset for result in moving.results))))
+    places = {name: number for number, name in enumerate(names)}
+
+    def key(result: Result) -> tuple[Any, ...]:
+        trial = result.trial
+        return places[trial.dataset], trial.position, trial.repeat, trial.target, trial.mode
+
+    return key
+
+
+def _datasets(results: Sequence[Result]) -> tuple[DatasetInfo, ...]:
+    rows: dict[str, set[int]] = {}
+    for result in results:
+        rows.setdefault(result.trial.dataset, set()).add(result.trial.position)
+    return tuple(DatasetInfo(name=name, rows=len(found)) for name, found in rows.items())
+
+
+def _metrics(results: Sequence[Result]) -> tuple[Metric, ...]:
+    found: dict[str, Metric] = {}
+    for result in results:
+        for score in result.scores:
+            found.setdefault(score.name, Metric(name=score.name, direction=score.direction))
+    return tuple(found.values())
+
+
+def suite_files(moving: Moving) -> dict[str, str]:
+    """A suite for each prompt, or one without any, with its cases, prompts and metric files; nothing where nothing is known."""
+    if not moving.cases:
+        return {}
+    ids = told_apart(str(case["id"]) for case in moving.cases)
+    rows = [{**case, "id": name} for case, name in zip(moving.cases, ids, strict=True)]
+    files = {"cases.jsonl": "".join(map(json_line, rows))}
+    metrics = _metric_entries(moving, files)
+    prompts = _prompt_files(moving, files)
+    for number, prompt in enumerate(prompts or [None]):
+        name = "suite.yaml" if number == 0 else f"{file_name(f'suite-{number + 1}')}.yaml"
+        files[name] = yaml_text(_suite(moving, metrics, prompt))
+    if not metrics:
+        moving.remark("No metric of ours does what the files ask for; add one to the suite before it is run.")
+    return files
+
+
+def _suite(moving: Moving, metrics: list[Any], prompt: str | None) -> Data:
+    target: Data = {} if prompt is None else {"prompt": prompt}
+    if moving.models:
+        target["models"] = moving.models
+    if moving.settings and target:
+        target["settings"] = moving.settings
+    suite = {"name": moving.name, "description": moving.description, "datasets": ["cases.jsonl"], "target": target}
+    return {key: value for key, value in suite.items() if value} | {"metrics": metrics} | moving.options
+
+
+def _metric_entries(moving: Moving, files: dict[str, str]) -> list[Any]:
+    """The metrics as the suite names them; those with words of their own become files."""
+    entries: list[Any] = []
+    names = told_apart(wanted.name for wanted in moving.metrics)
+    for wanted, name in zip(moving.metrics, names, strict=True):
+        said = {"threshold": wanted.threshold, "judge": wanted.judge or None}
+        more = {key: value for key, value in said.items() if value is not None}
+        if wanted.file is None:
+            settings = {**wanted.settings, **({"name": name} if name != wanted.scorer else {}), **more}
+            entries.append({wanted.scorer: settings} if settings else wanted.scorer)
+            continue
+        path = f"metrics/{file_name(name, [Path(other).stem for other in files])}.yaml"
+        files[path] = yaml_text({"name": name, **{key: v for key, v in wanted.file.items() if key != "name"}})
+        entries.append({path: more} if more else path)
+    return entries
+
+
+def _prompt_files(moving: Moving, files: dict[str, str]) -> list[str]:
+    found: list[str] = []
+    for prompt in moving.prompts:
+        path = f"{file_name(prompt.name, [other.removesuffix('.prompt.yml') for other in found])}.prompt.yml"
+        text = yaml_text(prompt_data(prompt))
+        try:
+            prompt_in(text, Path(path))
+        except ConfigError as error:
+            why = str(error).splitlines()[0].partition(": ")[2]
+            moving.part(f"{prompt.place or prompt.name}", "left out", f"the prompt cannot be rendered here: {why}")
+            continue
+        files[path] = text
+        found.append(path)
+    return found
+
+
+def prompt_data(prompt: PromptText) -> Data:
+    """A prompt as a file of GitHub Models holds it, which our prompts can be read from."""
+    messages = [{"role": _ROLES.get(m["role"], m["role"]), "content": m["content"]} for m in prompt.messages]
+    return {"name": prompt.name, **prompt.more, "messages": messages}

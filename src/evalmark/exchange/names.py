@@ -1,0 +1,62 @@
+"""What models are called: in promptfoo, at OpenAI and Azure, in GitHub Models, and here."""
+
+_PROMPTFOO = {
+    "openai": ("openai:chat:", "openai:responses:", "openai:"),
+    "azure": ("azure:chat:", "azureopenai:chat:", "azure:responses:", "azureopenai:", "azure:"),
+    "anthropic": ("anthropic:messages:", "anthropic:"),
+    "gemini": ("google:", "palm:"),
+    "ollama": ("ollama:chat:", "ollama:completion:", "ollama:"),
+    "openrouter": ("openrouter:",),
+    "mistral": ("mistral:",),
+    "groq": ("groq:",),
+    "deepseek": ("deepseek:",),
+    "together": ("togetherai:", "together:"),
+    "xai": ("xai:",),
+}
+"""Ways in which promptfoo writes a provider; the first is the one that we write."""
+CODE = ("file://", "python:", "exec:", "ruby:", "golang:", "package:", ".js", ".ts", ".mjs", ".cjs", ".py")
+_OPENAI = ("openai", "azure")
+
+
+def from_promptfoo(provider: str) -> str | None:
+    """A model's name here, out of what promptfoo calls it; None for what is no chat model that is asked here.
+
+    >>> from_promptfoo("openai:chat:some-model"), from_promptfoo("echo")
+    ('openai/some-model', None)
+    """
+    for ours, prefixes in _PROMPTFOO.items():
+        for prefix in prefixes:
+            model = provider.removeprefix(prefix)
+            if (
+                model != provider
+                and model
+                and not model.startswith(("embedding:", "moderation:", "image:", "assistant:", "completion:"))
+            ):
+                return f"{ours}/{model}"
+    return None
+
+
+def to_promptfoo(model: str) -> str | None:
+    """What promptfoo calls a model of ours; None where it knows no such provider.
+
+    >>> to_promptfoo("anthropic/some-model"), to_promptfoo("my_app:answer")
+    ('anthropic:messages:some-model', None)
+    """
+    provider, _, name = model.partition("/")
+    prefixes = _PROMPTFOO.get(provider, ())
+    return f"{prefixes[0]}{name}" if prefixes and name else None
+
+
+def at_openai(model: str) -> str:
+    """What the service itself calls a model of ours: without the provider where that is OpenAI or Azure.
+
+    >>> at_openai("openai/some-model"), at_openai("some-lab/some-model")
+    ('some-model', 'some-lab/some-model')
+    """
+    provider, _, name = model.partition("/")
+    return name if provider in _OPENAI and name else model
+
+
+def is_model(name: str) -> bool:
+    """Whether a target goes by the name of a model: `provider/model`, in one word."""
+    return "/" in name.strip("/") and ":" not in name.partition("/")[0] and not set(name) & set(" \t\n")

@@ -1,0 +1,65 @@
+"""Plain data as the text of a file, and names for files out of names that others chose."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+LONGEST_NAME = 80
+
+
+def json_text(data: Any) -> str:
+    """The data as JSON that people read."""
+    return _escaped(json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
+
+
+def json_line(data: Any) -> str:
+    """The data as one line of JSONL."""
+    return _escaped(json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(", ", ": "))) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, and everything out where it stands: no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    sound = _SURROGATE.sub("\ufffd", text)
+    style = (
+        "|" if "\n" in sound.strip("\n") and not re.search(r"[^\n\x20-\x7e\xa0-\ud7ff]|[ ]\n|^[ \n]", sound) else None
+    )
+    return dumper.represent_scalar("tag:yaml.org,2002:str", sound, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(data: Any) -> str:
+    """The data as YAML that people read; half a surrogate pair, which YAML has no form for, becomes U+FFFD."""
+    text: str = yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=110)
+    return text
+
+
+def file_name(name: str, taken: Sequence[str] | Mapping[str, Any] = ()) -> str:
+    """A file's name out of any text: no folder, no leading dot, not one of those that are taken, whatever their case.
+
+    >>> file_name("openai/gpt 4"), file_name("../../etc/passwd"), file_name("a", ["A"]), file_name("…")
+    ('openai-gpt-4', 'etc-passwd', 'a-2', 'unnamed')
+    """
+    plain = _UNSAFE.sub("-", name).strip("-.")[:LONGEST_NAME].strip("-.") or "unnamed"
+    used = {other.casefold() for other in taken}
+    found, number = plain, 2
+    while found.casefold() in used:
+        found, number = f"{plain}-{number}", number + 1
+    return found

@@ -1,0 +1,229 @@
+"""Prompt files of GitHub Models read as suites, and what `gh models eval --json` printed as runs."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalmark.documents import Document, PlacedError, load_document, regular_file
+from evalmark.documents.json_walk import json_path
+from evalmark.exchange.imported import Imported
+from evalmark.exchange.items import case_data_of
+from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
+from evalmark.exchange.results import REST, SIDE, result_from
+from evalmark.exchange.writing import yaml_text
+from evalmark.prompts import prompt_in
+from evalmark.prompts.frontmatter import is_text
+
+from .github_models import native_of
+
+Data = dict[str, Any]
+_PROMPTS = (".yml", ".yaml")
+_WHOLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+_KEPT = ("name", "description", "model", "modelParameters", "responseFormat", "jsonSchema", "messages")
+_BUILT_IN = {
+    "github/similarity": (
+        "similarity",
+        True,
+        "How close is the meaning of the output to the example of a good output?",
+    ),
+    "github/coherence": ("coherence", False, "How well do the sentences of the output hang together, as one text?"),
+    "github/fluency": ("fluency", False, "How well is the output written: grammar, choice of words, ease of reading?"),
+    "github/relevance": ("relevance", False, "How far does the output answer what was asked, and keep to it?"),
+    "github/groundedness": (
+        "groundedness",
+        True,
+        "How far does all that the output says follow from the example beside it?",
+    ),
+}
+"""What GitHub's own evaluators look at, in words of ours; the second says whether they see the expected answer."""
+
+
+def import_github_models(path: Path) -> Imported:
+    """The prompt in a `.prompt.yml` file with its test data and evaluators, or the results in a `.json` file.
+
+    Of a folder, all of both.
+
+    Raises:
+        DataError: a file cannot be read, or none is one of GitHub Models.
+    """
+    moving = Moving(side=read_side(path if path.is_dir() else path.parent))
+    found = False
+    for file in _files(path):
+        document = load_document(file, is_text)
+        data = document.data
+        if isinstance(data, dict) and "testResults" in data:
+            _results(document, data, moving)
+        elif isinstance(data, dict) and "messages" in data:
+            _prompt(document, data, moving)
+        elif file == path:
+            raise PlacedError(f"{file}:1", "has neither `messages`, as a prompt of GitHub Models, nor `testResults`.")
+        else:
+            continue
+        found = True
+    if not found:
+        raise PlacedError(str(path), "holds no prompt file and no results of GitHub Models.")
+    return moving.imported()
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield regular_file(path)
+        return
+    for file in sorted(path.iterdir()):
+        if file.is_file() and file.name != SIDE and file.name.lower().endswith((*_PROMPTS, ".json")):
+            yield file
+
+
+def _prompt(document: Document, data: Data, moving: Moving) -> None:
+    place = document.place_of()
+    prompt = prompt_in(yaml_text({key: data[key] for key in _KEPT if key in data}), document.path)
+    if not moving.prompts:
+        moving.name = prompt.name
+    if isinstance(model := data.get("model"), str) and model and model not in moving.models:
+        moving.models.append(model)
+        moving.part(f"{place} model", "mapped", f"the model {model}; its name has to be one that you can reach")
+    _messages(data, prompt.name, place, moving)
+    for number, row in enumerate(_list(document, data, "testData")):
+        if not isinstance(row, dict):
+            raise PlacedError(document.place_of(("testData", number)), f"`$.testData[{number}]` is no mapping.")
+        moving.add(case_data_of(row))
+    _evaluators(document, data, moving)
+    for key in data.keys() - {*_KEPT, "testData", "evaluators"}:
+        moving.part(f"{document.place_of((key,))} {key}", "left out", "prompts of GitHub Models have no such key")
+
+
+def _messages(data: Data, name: str, place: str, moving: Moving) -> None:
+    more = {key: data[key] for key in _KEPT if key in data and key not in ("name", "messages", "model")}
+    messages = [{"role": str(m["role"]), "content": str(m["content"])} for m in data["messages"]]
+    if all(messages != other.messages for other in moving.prompts):
+        moving.prompts.append(PromptText(name=name, messages=messages, more=more, place=place))
+        moving.part(f"{place} messages", "mapped", "a prompt file")
+
+
+def _evaluators(document: Document, data: Data, moving: Moving) -> None:
+    known = {wanted.name for wanted in moving.metrics}
+    for number, said in enumerate(_list(document, data, "evaluators")):
+        at = ("evaluators", number)
+        if not isinstance(said, dict):
+            raise PlacedError(document.place_of(at), f"`{json_path(at)}` is no mapping.")
+        if str(said.get("name")) not in known:
+            _evaluator(said, f"{document.place_of(at)} {json_path(at)}", moving)
+
+
+def _list(document: Document, data: Data, key: str) -> list[Any]:
+    found = data.get(key)
+    if found is not None and not isinstance(found, list):
+        raise PlacedError(document.place_of((key,)), f"`$.{key}` is no list.")
+    return found or []
+
+
+def _evaluator(said: Data, place: str, moving: Moving) -> None:
+    name = str(said.get("name") or "evaluator")
+    what = f"{place} {name!r}"
+    if isinstance(said.get("string"), dict):
+        wanted, why = _string(name, said["string"])
+    elif isinstance(said.get("llm"), dict):
+        wanted, why = _asked(name, said["llm"])
+    else:
+        wanted, why = _built_in(name, str(said.get("uses", "")))
+    if wanted is None:
+        moving.part(what, "left out", why)
+        return
+    moving.metrics.append(wanted)
+    moving.part(what, "mapped", f"{'a metric file' if wanted.file else wanted.scorer}{f'; {why}' if why else ''}")
+
+
+def _string(name: str, said: Data) -> tuple[Wanted | None, str]:
+    """The first that says something counts, as there."""
+    for key in ("equals", "contains", "startsWith", "endsWith"):
+        text = said.get(key)
+        if not isinstance(text, str) or not text:
+            continue
+        is_variable = _WHOLE.fullmatch(text.strip()) is not None
+        if "{{" in text and not is_variable:
+            return None, "it looks for a text that is put together from variables"
+        return _check(name, key, text, expected=is_variable)
+    return None, "it names no text to look for"
+
+
+def _check(name: str, key: str, text: str, *, expected: bool) -> tuple[Wanted | None, str]:
+    if expected and key in ("startsWith", "endsWith"):
+        return None, "no metric of ours looks for the expected answer at one end of the output"
+    why = f"the variable {text} is taken for the expected answer" if expected and "expected" not in text else ""
+    settings: Data = {}
+    if key == "contains":
+        settings = {"ignore_case": True} | ({} if expected else {"all": [text]})
+        return Wanted(name=name, scorer="contains", settings=settings), why
+    if key == "equals" and expected:
+        return Wanted(name=name, scorer="equals"), why
+    pattern = {"equals": "{}", "startsWith": "^{}", "endsWith": "{}$"}[key].format(re.escape(text))
+    settings = {"pattern": pattern} | ({"full": True} if key == "equals" else {"ignore_case": True})
+    return Wanted(name=name, scorer="regex", settings=settings), why
+
+
+def _asked(name: str, said: Data) -> tuple[Wanted | None, str]:
+    choices = said.get("choices")
+    rows = [row for row in choices if isinstance(row, dict)] if isinstance(choices, list) else []
+    worths = {str(row.get("choice")): row.get("score") for row in rows}
+    numbers = [worth for worth in worths.values() if isinstance(worth, (int, float)) and not isinstance(worth, bool)]
+    if len(worths) < 2 or len(numbers) != len(worths) or not all(0 <= n <= 1 for n in numbers):
+        return None, "its choices are not two or more with a score from 0 to 1 each"
+    texts = [
+        _slots(text)
+        for text in (said.get("systemPrompt"), said.get("prompt"))
+        if isinstance(text, str) and text.strip()
+    ]
+    if not any("{{output}}" in text for text in texts):
+        return None, "its prompt has no {{completion}}, so nothing would be judged"
+    above = [n for n in numbers if n > 0]
+    file = {
+        "metric_description": name,
+        "config": {"needs_history": False, "needs_example_output": any("{{expected}}" in text for text in texts)},
+        "score": {"type": "choice", "description": "the choice that fits", "choices": worths},
+        "threshold": min(above) if above else 1.0,
+        "template": texts,
+    }
+    return Wanted(name=name, file=file, judge=_model(said.get("modelId"))), ""
+
+
+def _slots(text: str) -> str:
+    names = {"completion": "{{output}}", "expected": "{{expected}}"}
+    parts = _WHOLE.split(text)
+    for at in range(0, len(parts), 2):
+        parts[at] = parts[at].replace("{{", "{").replace("}}", "}").replace("{%", "{ %").replace("%}", "% }")
+    parts[1::2] = [names.get(name, "{{input}}") for name in parts[1::2]]
+    return "".join(parts)
+
+
+def _model(said: Any) -> str:
+    return said if isinstance(said, str) and "/" in said else f"openai/{said}" if isinstance(said, str) and said else ""
+
+
+def _built_in(name: str, uses: str) -> tuple[Wanted | None, str]:
+    if uses not in _BUILT_IN:
+        return None, f"there is no evaluator {uses!r:.60}" if uses else "it says neither `string`, `llm` nor `uses`"
+    looks_at, expected, question = _BUILT_IN[uses]
+    file = {
+        "config": {"needs_history": False, "needs_example_output": expected},
+        "metric_description": question,
+        "score": {"type": "scale", "description": f"1 is no {looks_at}, 5 is the best there is", "min": 1, "max": 5},
+        "threshold": 0.5,
+    }
+    return Wanted(name=name, file=file), "it asks what GitHub's own asks in words of ours, so scores will differ"
+
+
+def _results(document: Document, data: Mapping[str, Any], moving: Moving) -> None:
+    rows = data["testResults"]
+    if not isinstance(rows, list):
+        raise PlacedError(document.place_of(("testResults",)), "`$.testResults` is no list.")
+    name = str(data.get("name") or "imported")
+    target = str(data.get("model") or "")
+    if moving.name == "imported":
+        moving.name = name
+    for number, row in enumerate(rows):
+        place = document.place_of(("testResults", number))
+        if not isinstance(row, dict) or not isinstance(row.get("testCase"), dict):
+            raise PlacedError(place, f"`$.testResults[{number}].testCase` is no mapping.")
+        moving.results.append(result_from(native_of(row, name, target, number), row.get(REST), place))
+    moving.part(f"{document.path}: {len(rows)} test results", "mapped", "results of a run")

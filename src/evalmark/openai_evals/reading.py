@@ -1,0 +1,184 @@
+"""Evals of OpenAI and Microsoft Foundry read: bodies as they are posted, and objects and lists as the API gives them."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalmark.documents import PlacedError, document_of, numbered_lines, parse_json, read_text, regular_file
+from evalmark.documents.json_walk import json_path
+from evalmark.exchange.imported import Imported
+from evalmark.exchange.items import case_data_of
+from evalmark.exchange.moving import Moving, PromptText, read_side
+from evalmark.exchange.results import REST, SIDE, result_from
+
+from .bodies import native_of
+from .criteria import read_criterion, reference_of
+
+Data = dict[str, Any]
+_ENDINGS = (".json", ".jsonl")
+_VARIABLE = "{{item."
+
+
+class Found(NamedTuple):
+    """One object in the files, and where it stands."""
+
+    data: Data
+    place: str
+    file: Path
+
+
+def import_openai_evals(path: Path) -> Imported:
+    """The evals, runs and output items in a file, or in all JSON and JSONL files of a folder.
+
+    Raises:
+        DataError: a file cannot be read, or none of them holds anything that the API knows.
+    """
+    objects = list(_objects(path))
+    moving = Moving(name="imported evals", side=read_side(path if path.is_dir() else path.parent))
+    evals = [found for found in objects if "testing_criteria" in found.data]
+    runs = [found for found in objects if "data_source" in found.data]
+    items = [found for found in objects if "datasource_item" in found.data]
+    rows = [found for found in objects if "item" in found.data]
+    if not (evals or runs or items or rows):
+        raise PlacedError(str(path), "holds no eval, no run and no output item of the evals API.")
+    for found in evals:
+        _eval(found, moving)
+    expected = next((key for found in evals if (key := reference_of(found.data["testing_criteria"]))), None)
+    for found in runs:
+        _run(found, moving, expected)
+    for found in rows:
+        _row(found.data, found.place, moving, expected)
+    _results(items, {str(found.data.get("id")): found for found in runs}, moving, expected)
+    if not moving.cases:
+        _cases_of_results(moving, items, expected)
+    return moving.imported()
+
+
+def _objects(path: Path) -> Iterator[Found]:
+    files = sorted(path.iterdir()) if path.is_dir() else [regular_file(path)]
+    for file in files:
+        if file.name.lower().endswith(_ENDINGS) and file.name != SIDE and (file == path or file.is_file()):
+            yield from _in_file(file)
+
+
+def _in_file(file: Path) -> Iterator[Found]:
+    text = read_text(file)
+    if file.name.lower().endswith(".jsonl"):
+        for number, line in numbered_lines([text]):
+            if line.strip():
+                yield from _listed(parse_json(line, str(file), number), f"{file}:{number}", file)
+        return
+    document = document_of(text, file)
+    data = document.data
+    holder, where = (data["data"], ("data",)) if _is_list_of_the_api(data) else (data, ())
+    for number, item in enumerate(holder if isinstance(holder, list) else [holder]):
+        at = (*where, number) if isinstance(holder, list) else where
+        yield from _listed(item, document.place_of(at), file)
+
+
+def _is_list_of_the_api(data: Any) -> bool:
+    return isinstance(data, dict) and data.get("object") == "list" and isinstance(data.get("data"), list)
+
+
+def _listed(data: Any, place: str, file: Path) -> Iterator[Found]:
+    if not isinstance(data, dict):
+        raise PlacedError(place, "holds no object, where one of the evals API was expected.")
+    yield Found(data, place, file)
+
+
+def _eval(found: Found, moving: Moving) -> None:
+    criteria, config = found.data["testing_criteria"], found.data.get("data_source_config")
+    if not isinstance(criteria, list):
+        raise PlacedError(found.place, "`$.testing_criteria` is no list.")
+    if isinstance(name := found.data.get("name"), str) and name:
+        moving.name = name
+    for number, criterion in enumerate(criteria):
+        if not isinstance(criterion, dict):
+            raise PlacedError(found.place, f"`{json_path(('testing_criteria', number))}` is no object.")
+        read_criterion(criterion, f"{found.place} {json_path(('testing_criteria', number))}", moving)
+    kind = config.get("type") if isinstance(config, dict) else None
+    if kind != "custom":
+        moving.part(
+            f"{found.place} data_source_config", "left out", f"data of the type {kind!r:.40} stays at the service"
+        )
+
+
+def _run(found: Found, moving: Moving, expected: str | None) -> None:
+    source = found.data["data_source"]
+    if not isinstance(source, dict):
+        raise PlacedError(found.place, "`$.data_source` is no object.")
+    if isinstance(model := source.get("model"), str) and model:
+        named = model if "/" in model else f"openai/{model}"
+        if named not in moving.models:
+            moving.models.append(named)
+    _prompt(source, found, moving)
+    inner = source.get("source")
+    content = inner.get("content") if isinstance(inner, dict) else None
+    if not isinstance(content, list):
+        kind = inner.get("type") if isinstance(inner, dict) else None
+        moving.part(
+            f"{found.place} data_source",
+            "left out",
+            f"rows of the type {kind!r:.40} stay at the service; download them",
+        )
+        return
+    for number, row in enumerate(content):
+        place = f"{found.place} $.data_source.source.content[{number}]"
+        if not isinstance(row, dict) or not isinstance(row.get("item"), dict):
+            raise PlacedError(found.place, f"`$.data_source.source.content[{number}].item` is no object.")
+        _row(row, place, moving, expected)
+
+
+def _row(row: Mapping[str, Any], place: str, moving: Moving, expected: str | None) -> None:
+    if not isinstance(row["item"], dict):
+        raise PlacedError(place, "`$.item` is no object.")
+    case = case_data_of(row["item"], expected)
+    sample = row.get("sample")
+    said = sample.get("output_text") if isinstance(sample, dict) else None
+    moving.add(case | ({"answer": said} if isinstance(said, str) and not moving.models else {}))
+
+
+def _prompt(source: Mapping[str, Any], found: Found, moving: Moving) -> None:
+    asked = source.get("input_messages")
+    template = asked.get("template") if isinstance(asked, dict) else None
+    if not isinstance(template, list):
+        return
+    messages = [{"role": str(m.get("role", "user")), "content": _content(m)} for m in template if isinstance(m, dict)]
+    prompt = PromptText(name=moving.name, messages=messages, place=found.place)
+    if messages and all(prompt.messages != other.messages for other in moving.prompts):
+        moving.prompts.append(prompt)
+        moving.part(f"{found.place} input_messages", "mapped", "a prompt file")
+
+
+def _content(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    return "\n".join(text for text in texts if isinstance(text, str)).replace(_VARIABLE, "{{")
+
+
+def _results(items: list[Found], runs: Mapping[str, Found], moving: Moving, expected: str | None) -> None:
+    counts: dict[str, int] = {}
+    for found in items:
+        run = runs.get(str(found.data.get("run_id")))
+        number = counts[str(found.file)] = counts.get(str(found.file), -1) + 1
+        native = native_of(found.data, moving.name, number, expected)
+        native["trial"]["target"] = native["trial"]["target"] or _target(run)
+        moving.results.append(result_from(native, found.data.get(REST), found.place))
+        created = found.data.get("created_at")
+        if not moving.created and isinstance(created, int) and 0 <= created < 1 << 34:
+            moving.created = datetime.fromtimestamp(created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if items:
+        moving.part(f"{len(items)} output items", "mapped", "results of a run")
+
+
+def _target(run: Found | None) -> str:
+    return "" if run is None else str(run.data.get("model") or run.data.get("name") or "")
+
+
+def _cases_of_results(moving: Moving, items: list[Found], expected: str | None) -> None:
+    for found in items:
+        if not isinstance(item := found.data["datasource_item"], dict):
+            raise PlacedError(found.place, "`$.datasource_item` is no object.")
+        moving.add(case_data_of(item, expected))
