@@ -52,10 +52,14 @@ def plan_of(
     """The eval as a plan over these rows; its only scorer may be `called` something.
 
     Raises:
-        ConfigError: the task, a scorer, the judge or a threshold cannot be used.
+        ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
     """
     here = _here(described)
-    asked = asked_in_python(described.scorers, described.judge, session.models, here)
+    try:
+        asked = asked_in_python(described.scorers, described.judge, session.models, here)
+        target = as_target(described.task, folders=here)
+    except ConfigError as fault:
+        raise ConfigError(f"{described.place}: {fault}") from fault
     if called:
         asked = tuple(replace(one, name=called) for one in asked)
     asked = held(asked, described.threshold, described.place)
@@ -70,7 +74,7 @@ def plan_of(
     return Plan(
         name=described.name,
         sources=(Source(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),),
-        targets=(Answering(as_target(described.task, folders=here)),),
+        targets=(Answering(target),),
         asked=asked,
         models=session.models,
         embedder=embedder_for(asked, wanted, session.models, here, load or session.load_embedder),

@@ -92,7 +92,7 @@ def tests_of(collector: Any, group: Group) -> Iterator[EvalItem]:
     """The tests of an eval, in the order of its data; the first repeat of all cases first."""
     described = group.described
     title, names = group.title, Counter[str]()
-    labels = [_label(row, names) for row in group.rows]
+    labels = [case_name(row, names) for row in group.rows]
     for repeat in range(described.repeat):
         for position, (row, label) in enumerate(zip(group.rows, labels, strict=True)):
             if isinstance(row, BadRow) and repeat:
@@ -105,7 +105,7 @@ def tests_of(collector: Any, group: Group) -> Iterator[EvalItem]:
             yield item
 
 
-def _label(row: Case | BadRow, names: Counter[str]) -> str:
+def case_name(row: Case | BadRow, names: Counter[str]) -> str:
     """What a case is called: its id, or its input where the id was made; counted where two are the same."""
     if isinstance(row, BadRow):
         text = "data" if row.last else row.place.rpartition(": ")[2]

@@ -1,16 +1,16 @@
 """The marker `evalmark`: what a marked test says of itself."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import pytest
 
-from evalmark.cases import BadRow
 from evalmark.errors import ConfigError
 from evalmark.evals import NOT_SAID, Threshold
 
-from .items import node_name
+from .items import case_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +48,12 @@ def read_mark(marker: pytest.Mark, place: str) -> Mark:
 
 
 def ids_of(params: Sequence[tuple[Any, int]], repeats: int) -> list[str]:
-    """The names of the tests for these rows and repeats."""
-    return ["-".join(_parts(row, repeat, repeats)) for row, repeat in params]
+    """The names of the tests for these rows and repeats: by case, as those of `describe_eval`."""
+    names = Counter[str]()
+    labels = {id(row): case_name(row, names) for row, repeat in params if row is not None and repeat == 0}
+    return ["-".join(_parts(labels.get(id(row), ""), repeat, repeats)) for row, repeat in params]
 
 
-def _parts(row: Any, repeat: int, repeats: int) -> list[str]:
-    name = [] if row is None else ["data" if isinstance(row, BadRow) else node_name(row.id)]
-    return [*name, str(repeat + 1)] if repeats > 1 else name
+def _parts(name: str, repeat: int, repeats: int) -> list[str]:
+    known = [name] if name else []
+    return [*known, str(repeat + 1)] if repeats > 1 else known
