@@ -70,3 +70,11 @@ def test_a_run_that_asks_a_model_loads_no_more_than_it_needs_for_that(world, met
     loaded = set(done.stderr.split("\n"))
     assert "aiohttp" in loaded
     assert not (NEVER | spared) & loaded
+
+
+def test_help_loads_no_values_and_no_figures(world):
+    command = [sys.executable, "-c", COMMAND, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "120"})
+    loaded = set(done.stderr.split())
+    assert "evalmark.cli.report" in loaded, done.stderr
+    assert not loaded & {"evalmark.values.case", "evalmark.values.run", "evalmark.stats.summary", "statistics"}

@@ -16,7 +16,7 @@ from evalmark.values import count
 from . import flags
 from .terminal import look, say, say_line
 
-IMPORTERS: Mapping[str, Callable[[Path], exchange.Imported]] = MappingProxyType(
+IMPORTERS: Mapping[str, "Callable[[Path], exchange.Imported]"] = MappingProxyType(
     {
         "promptpex": lambda path: formats.import_promptpex(path),
     }
@@ -52,7 +52,7 @@ def import_files(
                 say_line(f"  Kept as {run.id}; look at it with: evalmark show {run.id} --overview")
 
 
-def _importer(name: str) -> Callable[[Path], exchange.Imported]:
+def _importer(name: str) -> "Callable[[Path], exchange.Imported]":
     if name in IMPORTERS:
         return IMPORTERS[name]
     close = get_close_matches(name, IMPORTERS, n=1)
@@ -60,7 +60,7 @@ def _importer(name: str) -> Callable[[Path], exchange.Imported]:
     raise ConfigError(f"there is no format {name!r} to import; {advice}")
 
 
-def _title(path: Path, imported: exchange.Imported) -> str:
+def _title(path: Path, imported: "exchange.Imported") -> str:
     """What was read, in one line."""
     run = imported.run
     if run is None:

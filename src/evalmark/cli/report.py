@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, report, stats, wording
+from evalmark import api, report, stats, values, wording
 from evalmark import store as kept
 from evalmark.errors import ConfigError, EvalmarkError
-from evalmark.values import Gate
 
 from . import flags
 from .conduct import refuse_over
 from .terminal import command, complain, say, say_line
 
 if TYPE_CHECKING:
-    from evalmark.values import Run
+    from evalmark.values import Gate, Run
 
 NOTHING_RAN = 3
 SUMMARY_FILE = "GITHUB_STEP_SUMMARY"
@@ -93,7 +92,7 @@ def _check_asked(to: str | None, output: list[Path] | None) -> None:
         report.writer_for(path)
 
 
-def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> Gate | None:
+def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> "Gate | None":
     """The gate that the flags describe, or None where none is given.
 
     Raises:
@@ -104,7 +103,7 @@ def _gate(rate: float | None, score: float | None, unscored: int | None, errors:
             raise ConfigError(f"{flag} is {number}; it takes a number from 0 to 1, such as 0.9.")
     if rate is score is unscored is errors is None:
         return None
-    return Gate(min_pass_rate=rate, min_score=score, max_unscored=unscored or 0, max_errors=errors or 0)
+    return values.Gate(min_pass_rate=rate, min_score=score, max_unscored=unscored or 0, max_errors=errors or 0)
 
 
 def _parts(references: list[str], store: str, stores: ExitStack) -> Iterator["Run"]:
@@ -155,7 +154,7 @@ def _written(run: "Run", output: list[Path], to: str | None, *, gated: bool) -> 
     return 0 if summary.total.trials else NOTHING_RAN
 
 
-def _report_to_github(run: "Run", summary: stats.Summary) -> None:
+def _report_to_github(run: "Run", summary: "stats.Summary") -> None:
     """The summary to the file that GitHub names, or the standard output where it names none; then the annotations."""
     name = environ.get(SUMMARY_FILE)
     if name:
@@ -166,7 +165,7 @@ def _report_to_github(run: "Run", summary: stats.Summary) -> None:
         command(line)
 
 
-def _append(path: Path, run: "Run", summary: stats.Summary) -> None:
+def _append(path: Path, run: "Run", summary: "stats.Summary") -> None:
     """What a step has written there already stays, and counts against the room.
 
     Raises:
