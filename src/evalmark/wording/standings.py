@@ -77,7 +77,9 @@ def overview_remarks(found: Overview) -> list[str]:
         said.append(
             "Positive tests are about a rule, negative ones about its inverse; baseline tests were made without rules."
         )
-    if _leaves_out(found) or any(s.counted.trials < s.tests.trials for s in found.standings):
+    if any(standing.valid.trials for standing in found.standings):
+        said.append("Valid are tests whose input was found to keep to the input specification.")
+    if _leaves_out(found):
         said.append("Counted are tests whose input is not marked invalid, and whose rule is not marked ungrounded.")
     for standing in found.standings:
         missing = [f"{standing.unscored:,} unscored" if standing.unscored else ""]
@@ -89,9 +91,13 @@ def overview_remarks(found: Overview) -> list[str]:
 
 def differences_title(found: Overview) -> str:
     """What the lines of `difference_lines` are about."""
+    standings, which = found.standings, "the counted tests"
+    if not _leaves_out(found):
+        is_all = all(standing.counted.trials == standing.tests.trials for standing in standings)
+        which = "all tests" if is_all else "the valid tests"
     sure = f"{100 * found.level:g} % intervals"
     several = f" that hold for all {len(found.differences)} together" if len(found.differences) > 1 else ""
-    return f"differences on the counted tests, paired by case, in points, with {sure}{several}"
+    return f"differences on {which}, paired by case, in points, with {sure}{several}"
 
 
 def difference_lines(found: Overview) -> list[tuple[str, str]]:
