@@ -23,7 +23,7 @@ from .marked import ids_of, read_mark
 from .running import Runner
 from .sharing import share_of
 from .skipping import OFF, check_names, node_name, skipped_item
-from .standing import CASE, EXPECTED, case_of, mark_of, note, repeat_of, suite_of
+from .standing import CASE, EXPECTED, case_of, mark_of, note, repeat_of, suite_of, target_of
 from .summary import Ending
 
 GRACE = 12.0
@@ -229,7 +229,7 @@ class Desk:
         trial = Trial(
             case=case_of(item),
             dataset=suite_of(item),
-            target=getattr(item, "originalname", item.name),
+            target=target_of(item),
             position=item.stash.get(POSITION, 0) * EACH,
             repeat=repeat_of(item),
         )

@@ -52,6 +52,14 @@ def case_of(item: pytest.Item) -> Case:
     return Case(id=f"{name}{others}", place=_place(item))
 
 
+def target_of(item: pytest.Item) -> str:
+    """What a marked test is under test as: its name where it shares its rows with others, else nothing of its own.
+
+    The tests of one suite are then one group of cases in every report.
+    """
+    return str(getattr(item, "originalname", item.name)) if isinstance(_param(item)[0], Case) else ""
+
+
 def repeat_of(item: pytest.Item) -> int:
     """Which repeat a test is, from 0."""
     return _param(item)[1]
