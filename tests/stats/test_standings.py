@@ -46,15 +46,58 @@ def test_repeats_of_a_test_are_clustered():
 
 
 def test_every_two_targets_are_compared_on_the_counted_tests_at_a_level_that_holds_for_all():
-    found = overview(sides.RUN)
-    assert [(d.first, d.second) for d in found.differences] == [
+    found = [d for d in overview(sides.RUN).differences if not d.metric]
+    assert [(d.first, d.second) for d in found] == [
         ("openai/large", "openai/small"),
         ("openai/large", sides.HOSTILE),
         ("openai/small", sides.HOSTILE),
     ]
-    assert [(d.n, d.alone) for d in found.differences] == [(7, 1), (8, 0), (7, 1)]
-    assert {round(d.interval.level, 6) for d in found.differences} == {round(1 - 0.05 / 3, 6)}
-    assert [d.outcome for d in found.differences] == ["cannot tell", "better", "cannot tell"]
+    assert [(d.n, d.alone) for d in found] == [(7, 1), (8, 0), (7, 1)]
+    assert {round(d.interval.level, 6) for d in found} == {round(1 - 0.05 / 3, 6)}
+    assert [d.outcome for d in found] == ["cannot tell", "better", "cannot tell"]
+
+
+def graded(values: dict[str, list[float]], **more) -> Run:
+    """A run of one metric from 0 to 1: for each target, the value of each case."""
+    return run(
+        *(
+            replace(base, scores=(Score(name="clear", raw=value, value=value, **more),))
+            for target, column in values.items()
+            for number, value in enumerate(column)
+            for base in [result(str(number), True, target=target)]
+        ),
+        metrics=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("direction", "value", "outcome"),
+    [
+        pytest.param("higher", 0.3, "better", id="higher is better"),
+        pytest.param("lower", -0.3, "worse", id="lower is better"),
+    ],
+)
+def test_other_metrics_are_compared_by_how_well_each_target_did(direction, value, outcome):
+    column = [n / 40 for n in range(20)]
+    found = graded({"a": [x + 0.3 + (n % 5) / 100 for n, x in enumerate(column)], "b": column}, direction=direction)
+    (difference,) = overview(found).differences
+    assert (difference.metric, difference.n, difference.outcome) == ("clear", 20, outcome)
+    assert difference.value == pytest.approx(value, abs=0.03)
+
+
+def test_values_outside_0_to_1_are_not_compared():
+    assert overview(graded({"a": [5.0, 7.0], "b": [2.0, 3.0]})).differences == ()
+
+
+def test_trials_that_cannot_pass_are_not_called_unscored():
+    assert [(s.unscored, s.tests.compliant.n) for s in overview(graded({"a": [0.5], "b": [0.4]})).standings] == [
+        (0, 0)
+    ] * 2
+
+
+def test_the_one_metric_that_decides_is_compared_once():
+    rows = [result(str(n), n > 1, target=t, name="equals") for n in range(4) for t in "ab"]
+    assert [d.metric for d in overview(run(*rows, metrics=())).differences] == [""]
 
 
 def result(case: str, passed, *, target="a", name="compliance", tags=("positive",), dataset="d", **metadata):

@@ -18,19 +18,21 @@ Case = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How one target compares with another, paired by case; a case with repeats counts once, by the share that passed."""
+    """How one target compares with another, paired by case; a case with repeats counts once, by their mean."""
 
     first: str
     second: str
+    metric: str = ""
+    """The metric whose values are compared; empty for the share of tests that hold."""
     n: int
     """Cases on which both were judged."""
     alone: int
     """Cases on which only one of them was."""
     up: int
-    """Cases on which the first passes more repeats than the second."""
+    """Cases on which the first does better than the second."""
     down: int
     value: float | None
-    """The share of the first minus that of the second, -1 to 1; None without a common case."""
+    """The mean of the first minus that of the second, -1 to 1; above 0 the first does better. None without a common case."""
     interval: Interval
     p: float | None
     """Of the exact two-sided sign test over the cases on which they differ; None where there is none."""
@@ -56,7 +58,7 @@ def difference(
     level: float = LEVEL,
     margin: float = MARGIN,
 ) -> Difference:
-    """How two `targets` compare, from the share of repeats that passed (0 to 1) of each judged case."""
+    """How two `targets` compare, from how well each did on every judged case: 0 to 1, higher is better."""
     both = [case for case in first if case in second]
     pairs = [(first[case], second[case]) for case in both]
     up, down = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)

@@ -1,5 +1,6 @@
 """Several targets side by side on the tests of one prompt: how often each keeps to the rules, and how they differ."""
 
+import math
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +60,10 @@ class Overview:
 
     standings: tuple[Standing, ...]
     differences: tuple[Difference, ...]
-    """Over the counted tests, the first against the second; their intervals hold together at `level`."""
+    """Over the counted tests, the first against the second: on compliance, then on each metric with values from 0 to 1.
+
+    The intervals of one metric hold together at `level`.
+    """
     level: float
     split: bool
     """Whether tests are told apart as positive and negative."""
@@ -70,7 +74,7 @@ class Overview:
 def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overview:
     """The targets of a run side by side, found in one pass over its results.
 
-    Each of k comparisons has an interval at 1 - (1 - level) / k (Bonferroni), so that all of them hold together. Within
+    Each of the k pairs has an interval at 1 - (1 - level) / k (Bonferroni), so that those of a metric hold together. Within
     `margin`, a share of the cases, two targets count as the same.
     """
     names = {metric.name for metric in run.metrics if COMPLIANCE in (metric.name, metric.base)}
@@ -79,16 +83,27 @@ def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overv
         if (tests := held.get(result.trial.target)) is None:
             tests = held[result.trial.target] = _Tests(names)
         tests.add(result)
-    pairs = list(combinations(held, 2))
-    sure = 1 - (1 - level) / max(1, len(pairs))
-    shares = {target: tests.shares() for target, tests in held.items()}
     return Overview(
         standings=tuple(tests.standing(target, run.metrics, level) for target, tests in held.items()),
-        differences=tuple(difference((a, b), shares[a], shares[b], sure, margin) for a, b in pairs),
+        differences=tuple(_differences(held, level, margin)),
         level=level,
         split=any(tests.verdicts[kind] for tests in held.values() for kind in ("positive", "negative")),
         has_compliance=bool(names),
     )
+
+
+def _differences(held: Mapping[str, "_Tests"], level: float, margin: float) -> Iterable[Difference]:
+    """Every two targets, metric by metric; two that share no judged case are left out."""
+    pairs = list(combinations(held, 2))
+    sure = 1 - (1 - level) / max(1, len(pairs))
+    for metric in dict.fromkeys(name for tests in held.values() for name in ("", *tests.counted)):
+        if metric and all(tests.means(metric) == tests.means("") for tests in held.values()):
+            continue  # the one metric that decides would be told twice
+        for first, second in pairs:
+            one, other = held[first].means(metric), held[second].means(metric)
+            found = difference((first, second), one, other, sure, margin)
+            if found.n:
+                yield replace(found, metric=metric)
 
 
 def kinds_of(case: Case) -> tuple[Kind, ...]:
@@ -123,8 +138,8 @@ class _Tests:
     verdicts: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("b")))
     """1, 0, or -1 where it cannot be said."""
     cases: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("Q")))
-    counted: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    """Of each counted case: how many repeats keep to the rules, and how many were judged."""
+    counted: dict[str, dict[tuple[str, str], list[float]]] = field(default_factory=dict)
+    """How well each counted case did, a value a repeat from 0 to 1: by metric, and under no name whether it holds."""
     scores: dict[str, Scores] = field(default_factory=dict)
     datasets: dict[str, int] = field(default_factory=dict)
     errors: int = 0
@@ -138,17 +153,25 @@ class _Tests:
         case = self.datasets.setdefault(trial.dataset, len(self.datasets)) << 40 | trial.position
         self.repeated = self.repeated or trial.repeat > 0
         self.errors += result.verdict == "error"
-        self.unscored += kept is None and result.verdict != "error"
+        self.unscored += kept is None and result.verdict not in ("error", "ungated")
         for kind in kinds:
             self.verdicts[kind].append(-1 if kept is None else kept)
             self.cases[kind].append(case)
-        if "counted" in kinds and kept is not None:
-            tally = self.counted.setdefault((trial.dataset, trial.case.id), [0, 0])
-            tally[0] += kept
-            tally[1] += 1
+        if "counted" in kinds:
+            self._count(result, kept)
         if "tests" in kinds:
             self.unanswered += result.output.error is not None
             self._score(result, case)
+
+    def _count(self, result: Result, kept: bool | None) -> None:
+        case = (result.trial.dataset, result.trial.case.id)
+        values = {"": None if kept is None else float(kept)}
+        for score in self._others(result.scores):
+            if score.value is not None and 0 <= score.value <= 1:
+                values[score.name] = score.value if score.direction == "higher" else 1 - score.value
+        for name, value in values.items():
+            if value is not None:
+                self.counted.setdefault(name, {}).setdefault(case, []).append(value)
 
     def _score(self, result: Result, case: int) -> None:
         trial = replace(result.trial, position=case)
@@ -161,8 +184,9 @@ class _Tests:
     def _others(self, scores: Sequence[Score]) -> Iterable[Score]:
         return (score for score in scores if score.name not in self.names)
 
-    def shares(self) -> Mapping[tuple[str, str], float]:
-        return {case: kept / judged for case, (kept, judged) in self.counted.items()}
+    def means(self, metric: str) -> Mapping[tuple[str, str], float]:
+        """The mean over the repeats of each counted case that was judged."""
+        return {case: math.fsum(values) / len(values) for case, values in self.counted.get(metric, {}).items()}
 
     def standing(self, target: str, metrics: Sequence[Metric], level: float) -> Standing:
         known = {metric.name: metric for metric in metrics}

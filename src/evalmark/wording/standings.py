@@ -40,9 +40,14 @@ def overview_columns(found: Overview) -> list[Column]:
         "counted": [standing.counted for standing in standings] if _leaves_out(found) else [],
     }
     for heading, several in portions.items():
-        if any(portion.trials for portion in several):
+        if _is_judged(found) and any(portion.trials for portion in several):
             columns.append(Column(heading, tuple(map(_portion, several))))
     return columns + list(_metric_columns(standings))
+
+
+def _is_judged(found: Overview) -> bool:
+    """Whether it was said of any output whether it holds; else all that is known are means of metrics."""
+    return any(s.tests.compliant.n or s.baseline.compliant.n for s in found.standings)
 
 
 def _leaves_out(found: Overview) -> bool:
@@ -72,16 +77,19 @@ def _metric(metric: MetricSummary | None) -> Cell:
 def overview_remarks(found: Overview) -> list[str]:
     """What a reader of the table has to know, one sentence each."""
     decides = "keep to the rules" if found.has_compliance else "pass"
-    said = [f"Shares are of the outputs that {decides}, of those judged; {100 * found.level:g} % intervals below them."]
-    if found.split:
+    standings = found.standings
+    judged = _is_judged(found)
+    sure = f"{100 * found.level:g} % intervals below them"
+    said = [f"Shares are of the outputs that {decides}, of those judged; {sure}." if judged else f"Means with {sure}."]
+    if found.split and judged:
         said.append(
             "Positive tests are about a rule, negative ones about its inverse; baseline tests were made without rules."
         )
-    if any(standing.valid.trials for standing in found.standings):
+    if judged and any(standing.valid.trials for standing in standings):
         said.append("Valid are tests whose input was found to keep to the input specification.")
     if _leaves_out(found):
         said.append("Counted are tests whose input is not marked invalid, and whose rule is not marked ungrounded.")
-    for standing in found.standings:
+    for standing in standings:
         missing = [f"{standing.unscored:,} unscored" if standing.unscored else ""]
         missing.append(count(standing.errors, "error") if standing.errors else "")
         if text := ", ".join(filter(None, missing)):
@@ -96,25 +104,29 @@ def differences_title(found: Overview) -> str:
         is_all = all(standing.counted.trials == standing.tests.trials for standing in standings)
         which = "all tests" if is_all else "the valid tests"
     sure = f"{100 * found.level:g} % intervals"
-    several = f" that hold for all {len(found.differences)} together" if len(found.differences) > 1 else ""
+    pairs = len(standings) * (len(standings) - 1) // 2
+    several = f" that hold for all {pairs} pairs together" if pairs > 1 else ""
     return f"differences on {which}, paired by case, in points, with {sure}{several}"
 
 
 def difference_lines(found: Overview) -> list[tuple[str, str]]:
-    """Every two targets, with how the first compares with the second."""
-    return [(f"{one_line(d.first, 40)} against {one_line(d.second, 40)}", _difference(d)) for d in found.differences]
+    """Every two targets, with how the first compares with the second; a metric other than compliance is named."""
+    return [(_pair(d), _difference(d)) for d in found.differences]
+
+
+def _pair(found: Difference) -> str:
+    metric = f"{one_line(found.metric, 40)}: " if found.metric else ""
+    return f"{metric}{one_line(found.first, 40)} against {one_line(found.second, 40)}"
 
 
 def _difference(found: Difference) -> str:
-    if found.value is None:
-        return "no test was judged on both"
     verdicts = {
         "better": "better",
         "worse": "worse",
         "same": f"the same within {100 * found.margin:g} points",
         "cannot tell": "cannot tell",
     }
-    said = f"{verdicts[found.outcome]}, {100 * found.value:+.1f}{_points(found.interval)}"
+    said = f"{verdicts[found.outcome]}, {100 * (found.value or 0.0):+.1f}{_points(found.interval)}"
     turned = f"ahead on {found.up:,}, behind on {found.down:,} of {count(found.n, 'test')}"
     alone = f", {count(found.alone, 'test')} judged on one of them only" if found.alone else ""
     return f"{said}; {turned}{alone}"
