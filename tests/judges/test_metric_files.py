@@ -370,8 +370,8 @@ def test_a_file_that_is_something_else_is_refused_in_a_sentence(write, text, sen
     assert sentence in str(caught.value)
 
 
-def test_metrics_in_prompty_files_are_not_read_yet(tmp_path):
-    with pytest.raises(ConfigError, match=r"are not read by this version; write the metric as JSON or YAML"):
+def test_metrics_in_prompty_files_have_a_reader_of_their_own(tmp_path):
+    with pytest.raises(ConfigError, match=r"is read with `evalmark.prompt_metrics.read_prompt_metric`"):
         read_metric(tmp_path / "x.metric.prompty")
 
 

@@ -52,7 +52,8 @@ def read_metric(path: str | os.PathLike[str]) -> MetricFile:
     file = Path(path)
     if file.name.lower().endswith(".prompty"):
         raise DataError(
-            f"{file}: metrics in .prompty files are not read by this version; write the metric as JSON or YAML."
+            f"{file}: a metric in a prompt file is read with `evalmark.prompt_metrics.read_prompt_metric`; metric files of "
+            "this form are JSON or YAML."
         )
     return metric_in(load_document(file, is_text))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark import judges as by_file
+from evalmark import prompt_metrics
 from evalmark.errors import ConfigError
 from evalmark.roles import ChatModel
 
@@ -38,8 +39,10 @@ class FromFile:
     notes: tuple[str, ...] = ()
 
 
-def from_file(path: Path, settings: Mapping[str, Any], place: str) -> FromFile:
+def from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> FromFile:
     """The scorer of a metric file; `settings` may give it a `name`, a `threshold` and a `repeat` of its own.
+
+    `named` is false for a file that was only found beside a prompt.
 
     Raises:
         ConfigError: the file is no metric, something in it is wrong, or a setting is unknown.
@@ -48,10 +51,15 @@ def from_file(path: Path, settings: Mapping[str, Any], place: str) -> FromFile:
     if unknown:
         knows = ", ".join(FILE_SETTINGS)
         raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {knows}.")
-    metric = by_file.read_metric(path)
+    scorer: by_file.Rubric | prompt_metrics.PromptMetric
+    if path.name.lower().endswith(".prompty"):
+        scorer = prompt_metrics.read_prompt_metric(path, named=named)
+    else:
+        scorer = by_file.Rubric(metric=by_file.read_metric(path))
+    metric = scorer.metric
     name = str(settings.get("name") or metric.name)
-    rubric = by_file.Rubric(metric=replace(metric, name=name), repeat=settings.get("repeat"))
-    asked = Asked(scorer=rubric, threshold=settings.get("threshold"), file=path)
+    scorer = replace(scorer, metric=replace(metric, name=name), repeat=settings.get("repeat"))
+    asked = Asked(scorer=scorer, threshold=settings.get("threshold"), file=path)
     return FromFile(asked=asked, judge=metric.judge, notes=metric.notes)
 
 

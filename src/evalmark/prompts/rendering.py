@@ -26,10 +26,19 @@ def render(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Turn, ...]:
         ConfigError: a value is missing, unknown or of another type than its input declares; all of them are named,
             one a line. Or a template cannot use a value where it stands, or a limit on steps or size is reached.
     """
+    return tuple(turn for role, pieces in pieces_of(prompt, values) for turn in _turns(role, pieces))
+
+
+def pieces_of(prompt: Prompt, values: Mapping[str, Any]) -> list[tuple[str, list[Piece]]]:
+    """The role and the pieces of each message, in which the words of the prompt's author are `Authored`.
+
+    Raises:
+        ConfigError: as `render`.
+    """
     faults: list[str] = []
     scope = _scope(prompt, values, faults)
     allowance = Allowance()
-    turns: list[Turn] = []
+    found: list[tuple[str, list[Piece]]] = []
     missing: dict[str, str] = {}
     for message in prompt.messages:
         try:
@@ -38,11 +47,11 @@ def render(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Turn, ...]:
             raise _first_of(faults, PlacedError(place_in(prompt.file, message, fault.line), fault.sentence)) from None
         for name, line in writing.missing.items():
             missing.setdefault(name, place_in(prompt.file, message, line))
-        turns += _turns(message.role, writing.pieces)
+        found.append((message.role, writing.pieces))
     faults += [_without_value(prompt, name, place) for name, place in missing.items()]
     if faults:
         raise ConfigError.of(faults)
-    return tuple(turns)
+    return found
 
 
 def place_in(file: str, message: Message, line: int) -> str:

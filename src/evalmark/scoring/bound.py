@@ -30,7 +30,7 @@ OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
 MODELS = ("embedder", "judge")
 """The models of the run that `async def` scorers may ask for; shared by all of them, and never copied."""
 
-OURS = ("evalmark.judges.", "evalmark.scorers.", "evalmark.scoring.")
+OURS = ("evalmark.judges.", "evalmark.prompt_metrics.", "evalmark.scorers.", "evalmark.scoring.")
 """Where the built-in scorers stand."""
 
 

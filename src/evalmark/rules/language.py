@@ -1,0 +1,98 @@
+"""In which language an output is: by its script, and by the small words of a language."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from .finding import Finding
+from .phrases import MUST, OUTPUT
+
+SMALL_WORDS = {
+    "English": "the and of to in is that it was for on are with as be this have from or by not but what all were when we there",
+    "German": "der die und in den von zu das mit sich des auf für ist im dem nicht ein eine als auch es an werden aus er hat dass",
+    "French": "le la les de des et un une du est dans pour que qui sur pas avec sont au par plus ce il elle nous vous cette",
+    "Spanish": "el la los las de y que en un una es por con para del se no su lo como más pero al este esta son muy",
+    "Italian": "il lo la gli le di e che un una è per con del della non si nel sono dei come più ma questo alla anche",
+    "Portuguese": "o a os as de e que do da em um uma para com não no na por mais se dos como mas ao são foi também",
+    "Dutch": "de het een en van in is dat op te zijn met voor niet aan er om ook als bij maar door uit naar deze wordt",
+}
+"""The words of a language that stand in nearly every sentence; some belong to several languages."""
+SCRIPTS = {
+    **dict.fromkeys(SMALL_WORDS, ("LATIN",)),
+    "Russian": ("CYRILLIC",),
+    "Ukrainian": ("CYRILLIC",),
+    "Greek": ("GREEK",),
+    "Arabic": ("ARABIC",),
+    "Hebrew": ("HEBREW",),
+    "Hindi": ("DEVANAGARI",),
+    "Thai": ("THAI",),
+    "Korean": ("HANGUL",),
+    "Chinese": ("CJK",),
+    "Japanese": ("HIRAGANA", "KATAKANA", "CJK"),
+}
+LEAST_WORDS = 20
+"""A text of fewer words says nothing certain of its language, unless by its script."""
+LEAST_LETTERS = 12
+_LANGUAGE = re.compile(
+    rf"^(?:{OUTPUT}\s+{MUST}|(?:please\s+)?(?:always\s+)?(?:generate|write|answer|respond|reply|speak)\s+(?:(?:texts?|everything|all|only)\s+)*in\s+)"
+    rf"(?P<name>{'|'.join(SCRIPTS)})(?P<tail>.*)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """The output is in a language; a short one, or one that several languages could have, cannot be told."""
+
+    name: str
+    is_whole: bool = True
+
+    @property
+    def says(self) -> str:
+        """The language."""
+        return f"in {self.name}"
+
+    def __call__(self, text: str) -> Finding:
+        """Look at the letters, then at the words."""
+        letters = [letter for letter in text if letter.isalpha()]
+        if len(letters) < LEAST_LETTERS:
+            return Finding(None, "too short to tell its language")
+        share = sum(unicodedata.name(letter, "").startswith(SCRIPTS[self.name]) for letter in letters) / len(letters)
+        if share < 0.5:
+            return Finding(False, f"{share:.0%} of its letters are of the script of {self.name}")
+        if self.name not in SMALL_WORDS:
+            return Finding(None, f"its letters are of the script of {self.name}, which other languages may share")
+        spoken = language_of(text)
+        if spoken is None:
+            return Finding(None, "it is not plain which language it is in")
+        return Finding(spoken == self.name, f"it is in {spoken}")
+
+
+def language_of(text: str) -> str | None:
+    """The language of a text in Latin letters; None where it is too short or its small words fit several.
+
+    >>> language_of("The cat sat on the mat and it was not there when we came in from the rain that fell all day.")
+    'English'
+    """
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    if len(words) < LEAST_WORDS:
+        return None
+    shares = {
+        name: sum(word in set(small.split()) for word in words) / len(words) for name, small in SMALL_WORDS.items()
+    }
+    (first, best), (_, second) = sorted(shares.items(), key=lambda item: -item[1])[:2]
+    return first if best >= 0.15 and best >= 1.5 * second else None
+
+
+def language_in(rule: str) -> Language | None:
+    """The language that a rule asks for."""
+    match = _LANGUAGE.match(rule)
+    if match is None:
+        return None
+    name = next(known for known in SCRIPTS if known.lower() == match["name"].lower())
+    # "or French" allows another one; "only", "and nothing else" do not.
+    if re.match(r"\s*(?:or|and|,|/|unless)\b", match["tail"], re.IGNORECASE) or re.search(r"\bor\b", match["tail"]):
+        return None
+    return Language(
+        name=name, is_whole=re.fullmatch(r"\s*(?:only)?\s*[.!]?\s*", match["tail"], re.IGNORECASE) is not None
+    )
