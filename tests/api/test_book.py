@@ -1,6 +1,7 @@
 """A run that grows part by part is the run that one go would have made."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -105,6 +106,23 @@ def test_metrics_of_one_name_keep_their_thresholds(known, met, metrics):
     )
     assert run.metrics == metrics
     assert grown_by(run, part("b", metrics=met)).metrics == metrics  # each of its tests brings it again
+
+
+def test_a_dataset_is_told_its_metrics_once_by_the_first_part_that_has_any(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as store:
+        book = begin(store, "pytest")
+        book.meet(part("a", metrics=(EQUALS,)))
+        book.meet(part("b", metrics=()))  # a row that was no case
+        book.meet(part("b", metrics=(STRICT,)))
+        book.meet(part("b", metrics=(EQUALS,)))
+        own = (EQUALS, replace(STRICT, dataset="b"))
+        assert book.run.metrics == own
+        book.finish("interrupted")
+        again = begin(store, "pytest", resume="last")
+        again.meet(part("b", metrics=(STRICT,)))
+        assert again.run.metrics == own
+        again.meet(part("a", metrics=(STRICT,)))  # its scorers were changed in between
+        assert again.run.metrics == (*own, replace(STRICT, dataset="a"))
 
 
 def test_targets_are_named_once_and_spending_adds_up():

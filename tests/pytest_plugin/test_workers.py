@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark.testing.scripted import ScriptedServer
+from evalmark.values import metrics_for
 
 from .conftest import lines
 
@@ -57,14 +58,20 @@ def test_plain():
 
 
 def alike(run):
-    """A run without what two runs never share: ids and times."""
+    """A run without what two runs never share: ids, times, and which of its datasets came first."""
+    held = {
+        (r.trial.dataset, score.name, metrics_for(run.metrics, r.trial.dataset)[score.name].threshold)
+        for r in run.results
+        for score in r.scores
+    }
     return (
         run.status,
         run.name,
         run.repeat,
         set(run.target.split(", ")),
         set(run.datasets),
-        set(run.metrics),
+        held,
+        {metric.name for metric in run.metrics},
         sorted((replace(r, output=replace(r.output, seconds=0.0)) for r in run.results), key=repr),
     )
 
@@ -116,6 +123,8 @@ def test_a_worker_that_dies_is_an_error_of_the_case_it_was_at(suite):
         "test_dying.py",
         """
         import os
+
+        import pytest
         from evalmark import describe_eval
 
         def answer(text):
@@ -126,13 +135,17 @@ def test_a_worker_that_dies_is_an_error_of_the_case_it_was_at(suite):
         describe_eval(
             "dying", data=["a", "b", "die", "c", "d", "e"], task=answer, scorers=[lambda output: True]
         )
+
+        @pytest.mark.evalmark(suite="marked")
+        def test_dying(evalmark_case):
+            os._exit(1)
         """,
     )
     ended = suite.run("-n", "2")
-    assert ended.counts == {"passed": 5, "failed": 1}
+    assert ended.counts == {"passed": 5, "failed": 2}
     assert ended.words["test_dying.py::dying[die]"] == "failed"
     assert ended.code == 1
-    kept = {r.trial.case.input: r for r in ended.run().results}
+    kept = {r.trial.case.input: r for r in ended.results("dying").values()}
     assert {name: r.verdict for name, r in kept.items()} == {
         **dict.fromkeys("abcde", "pass"),
         "die": "error",
@@ -140,6 +153,33 @@ def test_a_worker_that_dies_is_an_error_of_the_case_it_was_at(suite):
     assert "the process that ran it ended" in (kept["die"].output.error or "")
     assert kept["die"].trial.target == kept["a"].trial.target
     assert len(lines(ended, "dying   6 cases")) == 1
+    [other] = ended.results("marked").values()
+    assert (other.trial.case.id, other.trial.target, other.verdict) == ("test_dying", "test_dying", "error")
+
+
+def test_a_suite_of_expectations_alone_is_kept_and_counted(suite):
+    suite.write(
+        "test_expecting.py",
+        """
+        from evalmark import expect
+
+        def test_unscored():
+            expect("a").to_eval(None, lambda text: text, lambda output: None)
+
+        def test_good():
+            expect("b").to_eval(None, lambda text: text, lambda output: True)
+        """,
+    )
+    ended = suite.run("-n", "2")
+    assert (ended.counts, ended.code) == ({"unscored": 1, "passed": 1}, 1)
+    assert {case: r.verdict for case, r in ended.results().items()} == {
+        "test_unscored": "unscored",
+        "test_good": "pass",
+    }
+    assert len(lines(ended, "not judged")) == 0
+    off = suite.plain("-n", "2")
+    assert (off.counts, off.code) == ({"skipped": 2}, 0)
+    assert len(lines(off, "2 evals skipped: evals may cost money")) == 1
 
 
 def test_a_judge_that_is_missing_is_said_once_before_any_task_runs(suite):

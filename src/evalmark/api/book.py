@@ -1,16 +1,20 @@
 """A run that grows as its parts come in: from tests, one by one, or from other processes."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import product
 
 from evalmark.roles import Sink
 from evalmark.store import new_run_id
-from evalmark.values import DatasetInfo, Gate, Metric, Result, Run, RunStatus, Spending
+from evalmark.values import DatasetInfo, Gate, Metric, Result, Run, RunStatus, Spending, metrics_for
 from evalmark.wording.spending import together
 
 from .conduct import timestamp, versions
 from .ledger import Ledger
+
+Held = tuple[str, str]
+"""A dataset, and the name of a metric that it is held to."""
 
 
 class Book:
@@ -20,10 +24,12 @@ class Book:
         self.ledger, self.run = ledger, run
         self._sink: Sink = ledger.sink(run.id)
         self._rows: defaultdict[str, set[int]] = defaultdict(set)
+        self._held: set[Held] = set()
 
     def meet(self, part: Run) -> None:
         """Take in what a report has to know of a part: its datasets and metrics; what it says of spending is added."""
-        grown = grown_by(self.run, part)
+        grown = grown_by(self.run, part, self._held)
+        self._held |= {(info.name, metric.name) for info in part.datasets for metric in part.metrics}
         if (grown.datasets, grown.metrics) != (self.run.datasets, self.run.metrics):
             self.ledger.amend(grown)
         self.run = grown
@@ -64,10 +70,11 @@ def begin(ledger: Ledger, name: str, gate: Gate | None = None, resume: str | Non
     return Book(ledger, run)
 
 
-def grown_by(run: Run, part: Run) -> Run:
+def grown_by(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
     """The header of a run that has met a part: datasets and metrics it did not know, and what was spent.
 
-    A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone.
+    A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone. What
+    is `held` already stays as it is: a dataset is told its metrics once.
     """
     known = {info.name for info in run.datasets}
     met = tuple(info for info in part.datasets if info.name not in known)
@@ -76,7 +83,7 @@ def grown_by(run: Run, part: Run) -> Run:
         run,
         target=", ".join(targets),
         datasets=(*(_again(info, part) for info in run.datasets), *met),
-        metrics=run.metrics + _new_metrics(run.metrics, part, met),
+        metrics=_metrics(run.metrics, part, held),
         repeat=max(run.repeat, part.repeat),
         embedder=run.embedder or part.embedder,
         spending=_added(run.spending, part.spending),
@@ -89,15 +96,16 @@ def _again(info: DatasetInfo, part: Run) -> DatasetInfo:
     return next((other for other in part.datasets if other.name == info.name and other.plan), info)
 
 
-def _new_metrics(known: Sequence[Metric], part: Run, met: Sequence[DatasetInfo]) -> tuple[Metric, ...]:
-    first = {metric.name: metric for metric in reversed(known) if not metric.dataset}
-    found: list[Metric] = []
-    for metric in part.metrics:
-        if metric.name not in first:
-            first[metric.name] = metric
+def _metrics(known: Sequence[Metric], part: Run, held: Collection[Held]) -> tuple[Metric, ...]:
+    found = list(known)
+    for info, metric in product(part.datasets, part.metrics):
+        current = metrics_for(found, info.name).get(metric.name)
+        if current is None:
             found.append(metric)
-        elif metric != first[metric.name]:
-            found += [replace(metric, dataset=info.name) for info in met]
+        elif replace(current, dataset="") != metric and (info.name, metric.name) not in held:
+            found = [other for other in found if (other.name, other.dataset) != (metric.name, info.name)]
+            if metric not in found:
+                found.append(replace(metric, dataset=info.name))
     return tuple(found)
 
 

@@ -101,6 +101,12 @@ class EvalCase:
             raise ConfigError(f"{self.case.id}: there is no answer to judge; log one first: evalmark_case.log(answer).")
         return self._judge(scorers)
 
+    def begun(self) -> Run:
+        """The case with nothing found yet, as a part of the run."""
+        info = DatasetInfo(name=self._trial.dataset)
+        result = Result(trial=self._trial, output=Output())
+        return Run(id="", name="", created="", target=self._trial.target, datasets=(info,), results=(result,))
+
     def found(self, error: BaseException | None) -> tuple[Run, str | None]:
         """Everything that was found, as a part of the run, and why the test fails; at its end, which `error` may have been.
 
@@ -117,10 +123,9 @@ class EvalCase:
             self._add(Score(name=TEST, raw=True, value=1.0, passed=True, reason="its asserts hold"))
         result = Result(trial=self._trial, output=output, scores=tuple(self._scores))
         metrics = tuple(self._metrics.values())
-        info = DatasetInfo(name=self._trial.dataset)
-        part = Run(id="", name="", created="", target=self._trial.target, datasets=(info,), metrics=metrics)
         spending = self._host.session.spent_since(self._before)
-        return replace(part, results=(result,), spending=spending), failure(result, metrics)
+        part = replace(self.begun(), metrics=metrics, results=(result,), spending=spending)
+        return part, failure(result, metrics)
 
     def _judge(self, scorers: Sequence[Wanted], name: str = "") -> tuple[Score, ...]:
         described = Eval(

@@ -105,6 +105,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
     return items
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One test for each case and repeat of a marked test."""
     marker = metafunc.definition.get_closest_marker("evalmark")
@@ -127,10 +128,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
     item.config.stash[_ITEM] = item
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: Any) -> None:
     """What a worker of xdist has found is kept by the process that leads."""
     config = getattr(getattr(report, "node", None), "config", None)
-    if config is not None and _DESK not in config.stash and hasattr(report, "evalmark_begun"):
+    if config is not None and _DESK not in config.stash and _concerns_evals(report):
         desk_of(config)
         config.pluginmanager.getplugin("evalmark-ending").pytest_runtest_logreport(report)
 
@@ -148,6 +150,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def evalmark_case(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The case that a marked test is about: `log` what the system answered, `score` or `judge` it."""
     return desk_of(request.config).case(request)  # type: ignore[no-any-return]
+
+
+def _concerns_evals(report: Any) -> bool:
+    return any(hasattr(report, name) for name in ("evalmark_begun", "evalmark", "evalmark_verdict"))
 
 
 def _is_on(config: pytest.Config) -> bool:

@@ -19,11 +19,11 @@ from evalmark.values import Case, Gate, Run, Trial
 from .hooks import Hooks
 from .items import Group, tests_of
 from .keeping import Keeper, Parcels
-from .marked import ids_of, read_mark
+from .marked import read_mark, turns_of
 from .running import Runner
 from .sharing import share_of
 from .skipping import OFF, check_names, node_name, skipped_item
-from .standing import CASE, EXPECTED, case_of, mark_of, note, repeat_of, suite_of, target_of
+from .standing import CASE, EXPECTED, KNOWN, case_of, mark_of, note, owner_of, suite_of, target_of, turn_of
 from .summary import Ending
 
 GRACE = 12.0
@@ -41,6 +41,8 @@ class Desk:
         self.worker: Any = getattr(config, "workerinput", None)
         """What xdist has told this process, if it is one of its workers."""
         self._groups: dict[str, str] = {}
+        self._owners: dict[tuple[str, str, str], str] = {}
+        """Which test has a case of this id first, for each suite and target."""
         self._places: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self.runner = Runner(self)
         """Runs the tests of evals."""
@@ -170,17 +172,21 @@ class Desk:
             if "evalmark_case" not in metafunc.fixturenames:
                 metafunc.fixturenames.append("evalmark_case")
             rows = [None] if mark.data is None else rows_of(mark.data, metafunc.definition.nodeid)
-            params = [(row, repeat) for repeat in range(mark.repeat) for row in rows]
-            if len(params) > 1 or mark.data is not None:
-                metafunc.parametrize("evalmark_case", params, indirect=True, ids=ids_of(params, mark.repeat))
+            turns = turns_of(rows, mark.repeat)
+            if len(turns) > 1 or mark.data is not None:
+                metafunc.parametrize("evalmark_case", turns, indirect=True, ids=[turn.name for turn in turns])
         except EvalmarkError as fault:
             pytest.fail(str(fault), pytrace=False)
 
     def gather(self, items: Sequence[pytest.Item]) -> None:
         """Note which marked tests are repeats of one case."""
         for item in items:
-            known = self._places[suite_of(item)]
-            item.stash[POSITION] = known.setdefault(case_of(item).id, len(known))
+            suite, case, owner = suite_of(item), case_of(item), owner_of(item)
+            if self._owners.setdefault((suite, case.id, target_of(item)), owner) != owner:
+                case = replace(case, id=f"{case.id} ({owner})")
+            item.stash[KNOWN] = case
+            known = self._places[suite]
+            item.stash[POSITION] = known.setdefault(case.id, len(known))
 
     # The host of expectations and of marked tests.
 
@@ -213,7 +219,7 @@ class Desk:
         if place is None:
             place = self._places[suite].setdefault(item.nodeid, item.session.items.index(item))
         name = known.id if number == 0 else f"{known.id} ({number + 1})"
-        repeat = repeat_of(item)
+        repeat = turn_of(item).repeat
         return Trial(case=replace(case, id=name), dataset=suite, position=place * EACH + number, repeat=repeat)
 
     def keep(self, part: Run) -> None:
@@ -231,7 +237,7 @@ class Desk:
             dataset=suite_of(item),
             target=target_of(item),
             position=item.stash.get(POSITION, 0) * EACH,
-            repeat=repeat_of(item),
+            repeat=turn_of(item).repeat,
         )
         found = EvalCase(self, trial, mark.threshold, mark.scorers, mark.judge)
         item.stash[CASE] = found

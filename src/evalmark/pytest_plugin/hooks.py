@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from evalmark.cases import BadRow
+from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.evals import EvalCase, EvalFailedError
 from evalmark.roles import Uses, counting
 from evalmark.values import Run
@@ -14,7 +16,7 @@ from evalmark.values import Run
 from .items import EvalItem, harmless
 from .keeping import Parcels
 from .running import bad_part
-from .standing import CASE, EXPECTED, VERDICT, case_of, note
+from .standing import CASE, EXPECTED, VERDICT, case_of, note, turn_of
 
 if TYPE_CHECKING:
     from .desk import Desk
@@ -61,6 +63,14 @@ class Hooks:
         finally:
             item.obj = tested
 
+    @pytest.hookimpl(tryfirst=True, specname="pytest_pyfunc_call")
+    def pytest_pyfunc_call_of_bad_rows(self, pyfuncitem: pytest.Function) -> None:
+        """A test is not asked about a row that is no case."""
+        row = turn_of(pyfuncitem).row
+        if isinstance(row, BadRow):
+            pyfuncitem.stash[CLOSED] = True
+            raise ConfigError(str(row))
+
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
         """Close the case of a marked test at its end, whatever that is."""
@@ -69,6 +79,9 @@ class Hooks:
             return (yield)
         try:
             done = yield
+        except pytest.fail.Exception as failed:
+            self._close(pyfuncitem, case, AssertionError(failed.msg))
+            raise
         except (Exception, SystemExit) as error:
             self._close(pyfuncitem, case, error)
             raise
@@ -78,7 +91,13 @@ class Hooks:
     def _close(self, item: pytest.Item, case: EvalCase, error: BaseException | None) -> None:
         if error is None and not case.is_used and item.stash.get(EXPECTED, 0):
             return  # its expectations are its cases
-        part, why = case.found(error)
+        try:
+            part, why = case.found(error)
+        except EvalmarkError as fault:
+            if error is not None:
+                raise
+            self._close(item, case, fault)
+            raise
         self._desk.keeper.take(part)
         for result in part.results:
             note(item, result)
@@ -101,9 +120,10 @@ class Hooks:
 
     def _begun(self, item: pytest.Item) -> Run | None:
         """What is lost when the worker dies in this test."""
-        if not isinstance(item, EvalItem):
-            return None
-        return bad_part(item)
+        if isinstance(item, EvalItem):
+            return bad_part(item)
+        case = item.stash.get(CASE, None)
+        return None if case is None else case.begun()
 
 
 def _counted(tested: Callable[..., Coroutine[Any, Any, Any]], uses: Uses) -> Callable[..., Coroutine[Any, Any, Any]]:

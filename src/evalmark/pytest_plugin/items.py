@@ -94,12 +94,12 @@ def tests_of(collector: Any, group: Group) -> Iterator[EvalItem]:
     title, names = group.title, Counter[str]()
     labels = [case_name(row, names) for row in group.rows]
     for repeat in range(described.repeat):
-        for position, (row, label) in enumerate(zip(group.rows, labels, strict=True)):
+        for position, (row, called) in enumerate(zip(group.rows, labels, strict=True)):
             if isinstance(row, BadRow) and repeat:
                 continue
             case = Case(id=f"row {position + 1}", place=row.place) if isinstance(row, BadRow) else row
             trial = Trial(case=case, dataset=described.name, target=group.target, position=position, repeat=repeat)
-            name = f"{title}[{label}]" if described.repeat == 1 else f"{title}[{label}-{repeat + 1}]"
+            name = f"{title}[{called}]" if described.repeat == 1 else f"{title}[{called}-{repeat + 1}]"
             bad = row if isinstance(row, BadRow) else None
             item: EvalItem = EvalItem.from_parent(collector, name=name, group=group, trial=trial, bad=bad)
             yield item

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from evalmark.cases import BadRow
 from evalmark.errors import ConfigError
 from evalmark.evals import NOT_SAID, Threshold
+from evalmark.values import Case
 
 from .items import case_name
 
@@ -47,13 +49,24 @@ def read_mark(marker: pytest.Mark, place: str) -> Mark:
     return mark
 
 
-def ids_of(params: Sequence[tuple[Any, int]], repeats: int) -> list[str]:
-    """The names of the tests for these rows and repeats: by case, as those of `describe_eval`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one of the tests is for that are made of a marked test."""
+
+    row: Case | BadRow | None = None
+    """None: the test is the case."""
+    repeat: int = 0
+    name: str = ""
+    """What the row and the repeat are called in the id of the test."""
+
+
+def turns_of(rows: Sequence[Case | BadRow | None], repeats: int) -> list[Turn]:
+    """A turn for each row and repeat; a row that is no case has one."""
     names = Counter[str]()
-    labels = {id(row): case_name(row, names) for row, repeat in params if row is not None and repeat == 0}
-    return ["-".join(_parts(labels.get(id(row), ""), repeat, repeats)) for row, repeat in params]
-
-
-def _parts(name: str, repeat: int, repeats: int) -> list[str]:
-    known = [name] if name else []
-    return [*known, str(repeat + 1)] if repeats > 1 else known
+    labels = ["" if row is None else case_name(row, names) for row in rows]
+    return [
+        Turn(row=row, repeat=repeat, name="-".join(filter(None, (called, str(repeat + 1) if repeats > 1 else ""))))
+        for repeat in range(repeats)
+        for row, called in zip(rows, labels, strict=True)
+        if not (repeat and isinstance(row, BadRow))
+    ]

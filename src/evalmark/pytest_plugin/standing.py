@@ -1,20 +1,23 @@
 """Where a test stands among the cases of a run, and what pytest is told of it."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from evalmark.cases import BadRow
 from evalmark.evals import EvalCase
 from evalmark.values import Case, Result
 
-from .marked import Mark, read_mark
+from .marked import Mark, Turn, read_mark
 
 CASE = pytest.StashKey[EvalCase]()
 """The case of a marked test."""
 VERDICT = pytest.StashKey[str]()
 EXPECTED = pytest.StashKey[int]()
 """How many expectations a test has had so far."""
+KNOWN = pytest.StashKey[Case]()
+"""The case of a marked test, under an id that no other test of its suite has."""
 _WORST_FIRST = ("error", "fail", "unscored", "pass", "ungated")
 
 
@@ -44,12 +47,21 @@ def suite_of(item: pytest.Item) -> str:
 
 def case_of(item: pytest.Item) -> Case:
     """The row that a test is for, or the test itself as a case; the same for all repeats."""
-    row, _ = _param(item)
+    if KNOWN in item.stash:
+        return item.stash[KNOWN]
+    row, others = turn_of(item).row, _others(item)
     if isinstance(row, Case):
-        return row
-    name = getattr(item, "originalname", None) or item.name
-    others = item.name.removeprefix(name) if mark_of(item).repeat == 1 else ""
-    return Case(id=f"{name}{others}", place=_place(item))
+        return replace(row, id=f"{row.id}{others}")
+    if isinstance(row, BadRow):
+        return Case(id=f"{turn_of(item).name}{others}", place=row.place)
+    return Case(id=f"{owner_of(item).partition('::')[2]}{others}", place=_place(item))
+
+
+def turn_of(item: pytest.Item) -> Turn:
+    """For which row a test is, and which repeat."""
+    callspec = getattr(item, "callspec", None)
+    found = None if callspec is None else callspec.params.get("evalmark_case")
+    return found if isinstance(found, Turn) else Turn()
 
 
 def target_of(item: pytest.Item) -> str:
@@ -57,18 +69,25 @@ def target_of(item: pytest.Item) -> str:
 
     The tests of one suite are then one group of cases in every report.
     """
-    return str(getattr(item, "originalname", item.name)) if isinstance(_param(item)[0], Case) else ""
+    return "" if turn_of(item).row is None else _function(item)
 
 
-def repeat_of(item: pytest.Item) -> int:
-    """Which repeat a test is, from 0."""
-    return _param(item)[1]
+def owner_of(item: pytest.Item) -> str:
+    """The function that a test is made of, with its class and file, as pytest writes it."""
+    return item.nodeid.removesuffix(item.name) + _function(item)
 
 
-def _param(item: pytest.Item) -> tuple[Any, int]:
-    callspec = getattr(item, "callspec", None)
-    found: tuple[Any, int] = callspec.params.get("evalmark_case", (None, 0)) if callspec is not None else (None, 0)
-    return found
+def _function(item: pytest.Item) -> str:
+    return str(getattr(item, "originalname", None) or item.name)
+
+
+def _others(item: pytest.Item) -> str:
+    """What else a test is parametrized with, in brackets; pytest puts the part that we gave last."""
+    name = turn_of(item).name
+    found = item.name.removeprefix(_function(item)).removeprefix("[").removesuffix("]")
+    if name:
+        found = "" if found == name else found.removesuffix(f"-{name}")
+    return f"[{found}]" if found else ""
 
 
 def _place(item: pytest.Item) -> str:
