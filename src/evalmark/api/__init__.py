@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate, evaluate_async
     from .files import save, write_whole
     from .forecast import foresee
+    from .generation import GenerateJob, foresee_tests, generate_tests
     from .keeping import keep
     from .ledger import Ledger, Memory
     from .merging import merged
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Book",
     "Conduct",
+    "GenerateJob",
     "Ledger",
     "Loop",
     "Memory",
@@ -40,6 +42,8 @@ __all__ = [
     "examine",
     "execute",
     "foresee",
+    "foresee_tests",
+    "generate_tests",
     "grown_by",
     "keep",
     "merged",
@@ -71,7 +75,10 @@ __getattr__ = deferred(
         "evaluate_async": "evaluation",
         "examine": "doctor",
         "execute": "conduct",
+        "GenerateJob": "generation",
         "foresee": "forecast",
+        "foresee_tests": "generation",
+        "generate_tests": "generation",
         "keep": "keeping",
         "merged": "merging",
         "now": "door",

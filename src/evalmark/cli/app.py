@@ -27,6 +27,7 @@ VERBS = {
     "rag": "rag",
     **dict.fromkeys(("list", "show", "validate"), "runs"),
     "report": "report",
+    "generate": "generate",
     **dict.fromkeys(("import",), "exchange"),
     "cache": "cache",
     "models": "models",

@@ -1,0 +1,93 @@
+"""Tests made of a prompt: models opened by name, behind the same door as those of a run."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalmark import generate, prompts
+from evalmark.errors import ConfigError
+from evalmark.generate.stages import GROUNDTRUTH, STAGES, Stage
+from evalmark.plans import Door, Models, refuse
+from evalmark.roles import ChatModel, Journal
+from evalmark.settings import Settings
+from evalmark.values import Spending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateJob:
+    """What `evalmark generate` was asked for."""
+
+    prompt: Path
+    effort: generate.Effort
+    model: str | None = None
+    """The model of all stages; None: the first of the judges in the settings, else the one that the prompt names."""
+    model_for: Mapping[str, str] = field(default_factory=dict)
+    """Other models, by stage."""
+    seed: int | None = None
+    redo: Stage | None = None
+    told: Callable[[generate.Step], None] | None = None
+
+
+async def generate_tests(
+    job: GenerateJob, settings: Settings, journal: Journal, *, models: Models | None = None
+) -> tuple[generate.Account, tuple[Spending, ...]]:
+    """Make the files of a prompt's folder that are not there; with what the calls came to.
+
+    Raises:
+        ConfigError: the prompt, a file or a model cannot be used; nothing was sent.
+        ModelError: a stage got no reply that can be used.
+        RunStoppedError: a budget is used up.
+    """
+    models = models or Models(settings=settings)
+    door = Door(models, journal)
+    try:
+        opened = _opened(job, models)
+        refuse(door.faults(opened.values()))
+        account = await generate.generate(_job(job, {stage: door(model) for stage, model in opened.items()}))
+        return account, door.meter.spending()
+    finally:
+        await door.close()
+
+
+async def foresee_tests(job: GenerateJob, settings: Settings) -> tuple[generate.CallCount, ...]:
+    """How many calls each stage would make; nothing is sent and nothing is written.
+
+    Raises:
+        ConfigError: the prompt, a file or the name of a model cannot be used.
+    """
+    models = Models(settings=settings)
+    try:
+        return generate.calls_of(_job(job, _opened(job, models)))
+    finally:
+        await models.close()
+
+
+def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> generate.Job:
+    more = {} if job.told is None else {"told": job.told}
+    return generate.Job(
+        prompt=job.prompt,
+        effort=job.effort,
+        models=models,
+        settings={} if job.seed is None else {"seed": job.seed},
+        redo=job.redo,
+        **more,
+    )
+
+
+def _opened(job: GenerateJob, models: Models) -> dict[str, ChatModel]:
+    """The model of each stage; ground truth has one only where it is named."""
+    wanted = {stage.name: job.model_for.get(stage.name) for stage in STAGES}
+    others = [name for name, model in wanted.items() if model is None and name != GROUNDTRUTH.name]
+    usual = _usual(job, models.settings) if others else ""
+    names = {name: model or usual for name, model in wanted.items() if model or name in others}
+    opened = {model: models.chat(model) for model in dict.fromkeys(names.values())}
+    return {stage: opened[model] for stage, model in names.items()}
+
+
+def _usual(job: GenerateJob, settings: Settings) -> str:
+    found = job.model or next(iter(settings.judge), None) or prompts.read_prompt(job.prompt).model
+    if found is None:
+        raise ConfigError(
+            f"{job.prompt}: no model is named that could write tests; name one with --model provider/model."
+        )
+    return found

@@ -1,0 +1,119 @@
+"""Which rules have tests, and which tests tempt a prompt to break which rule."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalmark.cases import BadRow
+from evalmark.specs import PromptSpec, Rule, file_of_tests, read_baseline, read_spec, read_tests
+from evalmark.values import Case
+
+from .side_data import SideData, read_side_data
+from .stages import BASELINE_TESTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleCoverage:
+    """The tests of one rule."""
+
+    rule: Rule
+    grounded: bool | None
+    """Whether the prompt bears the rule out; None where nobody looked, and for inverse rules."""
+    tests: tuple[str, ...] = ()
+    """Ids of the tests that are about it."""
+    tempting: tuple[str, ...] = ()
+    """Ids of the tests of its inverse, which tempt the prompt to break it."""
+    invalid: int = 0
+    """How many of `tests` do not keep to the input specification."""
+    opposite: int | None = None
+    """The number of the rule that an inverse rule is the opposite of, or that is the opposite of a rule; None: unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What the tests of a prompt are about."""
+
+    path: Path | None
+    """The file of tests; None where there is none."""
+    rules: tuple[RuleCoverage, ...] = ()
+    valid: int = 0
+    invalid: int = 0
+    unjudged: int = 0
+    ungrounded: int = 0
+    """Tests of rules that the prompt does not bear out."""
+    counted: int = 0
+    """Tests in the headline figure: without those that are invalid or of a rule that is not borne out."""
+    loose: tuple[str, ...] = ()
+    """Ids of tests that belong to no rule."""
+    baseline: int = 0
+    bad: tuple[str, ...] = ()
+    """Rows that cannot be asked, with their places."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def uncovered(self) -> tuple[int, ...]:
+        """The numbers of rules, inverse ones too, without a test."""
+        return tuple(one.rule.number for one in self.rules if not one.tests)
+
+
+def coverage_of(prompt: Path) -> Coverage:
+    """What the tests in a prompt's folder are about; nothing is asked.
+
+    Raises:
+        ConfigError: the prompt or a file cannot be read.
+    """
+    spec = read_spec(prompt)
+    path = file_of_tests(spec)
+    notes: list[str] = list(spec.notes)
+    rows = [] if path is None else list(read_tests(path, spec, notes.append))
+    cases = [row for row in rows if isinstance(row, Case)]
+    plain = [case for case in cases if not case.metadata["baseline"]]
+    side = read_side_data(spec.folder)
+    return Coverage(
+        path=path,
+        rules=tuple(_of_rule(spec, rule, plain, side) for rule in spec.numbered),
+        valid=sum(case.metadata["valid"] is True for case in plain),
+        invalid=sum(case.metadata["valid"] is False for case in plain),
+        unjudged=sum(case.metadata["valid"] is None for case in plain),
+        ungrounded=sum(case.metadata.get("grounded") is False for case in plain),
+        counted=sum(_is_counted(case) for case in plain),
+        loose=tuple(case.id for case in plain if _number(spec, case) is None),
+        baseline=len(cases) - len(plain) + _baseline(spec),
+        bad=tuple(f"{row.place}: {row.message}" for row in rows if isinstance(row, BadRow)),
+        notes=tuple(notes),
+    )
+
+
+def _is_counted(case: Case) -> bool:
+    return case.metadata["valid"] is not False and case.metadata.get("grounded") is not False
+
+
+def _of_rule(spec: PromptSpec, rule: Rule, cases: Sequence[Case], side: SideData) -> RuleCoverage:
+    paired = len(spec.rules) == len(spec.inverse_rules)
+    step = -len(spec.rules) if rule.inverse else len(spec.rules)
+    opposite = rule.number + step if paired else None
+    mine = [case for case in cases if _number(spec, case) == rule.number]
+    tempting = [case.id for case in cases if not rule.inverse and _number(spec, case) == opposite] if opposite else []
+    mark = side.marks.get(rule.text)
+    return RuleCoverage(
+        rule=rule,
+        grounded=None if mark is None else mark.grounded,
+        tests=tuple(case.id for case in mine),
+        tempting=tuple(tempting),
+        invalid=sum(case.metadata["valid"] is False for case in mine),
+        opposite=opposite,
+    )
+
+
+def _number(spec: PromptSpec, case: Case) -> int | None:
+    """The number that the rule of a test has now; None where it is no rule of the prompt any more."""
+    return next((rule.number for rule in spec.numbered if rule.text == case.metadata["rule"]), None)
+
+
+def _baseline(spec: PromptSpec) -> int:
+    found = 0
+    for name, read in ((BASELINE_TESTS.file, read_tests), ("baseline_tests.txt", read_baseline)):
+        path = spec.folder / name
+        if path.is_file() and path.stat().st_size:
+            found += sum(isinstance(row, Case) for row in read(path, spec))
+    return found

@@ -1,0 +1,81 @@
+"""Files of a prompt's folder: written whole or not at all, and read as they are."""
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evalmark.documents import PlacedError, parse_json, read_text, regular_file
+from evalmark.errors import EvalmarkError
+from evalmark.specs import lines_of
+from evalmark.specs.lines import is_refusal
+
+Row = dict[str, Any]
+
+
+def write(path: Path, text: str) -> None:
+    """Put a text into a file by way of a temporary neighbour, synced and then renamed.
+
+    Raises:
+        EvalmarkError: it cannot be written; what was there is untouched.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        try:
+            with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            draft.replace(path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise EvalmarkError(f"{path}: the file cannot be written: {error.strerror or error}.") from error
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Put data into a JSON file. Raises as `write` does."""
+    write(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+
+
+def has_content(path: Path) -> bool:
+    """Whether something stands in a file that a person could have meant to be used; an empty list of tests is nothing.
+
+    Raises:
+        DataError: there is something else than a regular file, or it cannot be read.
+    """
+    if not os.path.lexists(path):
+        return False
+    regular_file(path)
+    return read_text(path).strip() not in ("", "[]")
+
+
+def statements_in(path: Path) -> tuple[str, ...]:
+    """The statements in a text file; nothing where there is no file.
+
+    Raises:
+        DataError: it cannot be read, or holds nothing but a refusal.
+    """
+    if not has_content(path):
+        return ()
+    found = lines_of(read_text(path))
+    if is_refusal(list(found)):
+        stage = path.stem.replace("_", "-")
+        raise PlacedError(
+            f"{path}:1", f"holds {found[0][:60]!r}, a refusal; write the file, or make it with --redo {stage}."
+        )
+    return found
+
+
+def rows_in(path: Path) -> list[Row] | None:
+    """The rows of a file of tests, field by field as they are; None where it is no list of objects.
+
+    Raises:
+        DataError: it is no JSON.
+    """
+    found = parse_json(read_text(path), str(path))
+    return found if isinstance(found, list) and all(isinstance(row, Mapping) for row in found) else None
