@@ -8,7 +8,7 @@ NEWEST = "newest"
 """What a bare `--resume` or `--retry-errors` stands for."""
 OF_A_RUN = ("--resume", "--retry-errors")
 """Flags that may stand with a run's id or without."""
-SUITES = (".json", ".yaml", ".yml")
+SUITES = (".json", ".yaml", ".yml", ".prompty")
 
 
 def in_full(words: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .judging import FromFile, Judge, Wanted, asked_for, asked_in_python, judge_named, judged
     from .lending import Lender, chat_model
     from .models import Configured, Door, Models
+    from .overrides import Overrides
     from .plan import (
         AS_IT_IS,
         Asked,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
         load_embedder,
         model_of,
     )
-    from .suite import Overrides, plan_suite
+    from .suite import plan_suite
 
 __all__ = [
     "AS_IT_IS",
@@ -77,7 +78,7 @@ __getattr__ = deferred(
         "Loader": "plan",
         "Models": "models",
         "Note": "plan",
-        "Overrides": "suite",
+        "Overrides": "overrides",
         "Plan": "plan",
         "Source": "plan",
         "Wanted": "judging",

@@ -1,46 +1,37 @@
 """A plan out of a suite file and what the command line says on top of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
-from evalmark import prompts, scorers, targets
+from evalmark import scorers, specs
 from evalmark.cases import ReadOptions, read_header
 from evalmark.errors import ConfigError
 from evalmark.roles import Target
 from evalmark.settings import Settings
 from evalmark.suites import DatasetSpec, MetricSpec, Suite, TargetSpec, read_suite
-from evalmark.targets import Given, ModelTarget, as_target
+from evalmark.targets import Given, as_target
 from evalmark.values import Gate
 
 from .checking import refuse
 from .judging import FromFile, Judge, from_file, judge_named, judged
 from .models import Models
+from .overrides import NOTHING_SAID, Overrides, asked_models
 from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overrides:
-    """What a command line may say louder than the suite; None leaves the suite's word."""
-
-    target: str | None = None
-    repeat: int | None = None
-    embeddings: str | None = None
-    timeout: float | None = None
-    judges: tuple[str, ...] = ()
-    """Models that judge in the place of those that the suite names."""
-    models: tuple[str, ...] = ()
-    """Models under test, in the place of those that the suite or the prompt names."""
+from .prompting import is_prompt, plan_prompt, with_prompt
 
 
 def plan_suite(
-    path: Path, settings: Settings, overrides: Overrides = Overrides(), load: Loader = load_embedder
+    path: Path, settings: Settings, overrides: Overrides = NOTHING_SAID, load: Loader = load_embedder
 ) -> Plan:
     """The plan that a suite file asks for; `load` makes an embedder of the model's name.
 
     Raises:
         ConfigError: the suite, its target or a metric cannot be used; all faults are named at once.
     """
+    if is_prompt(path):
+        return plan_prompt(path, settings, overrides, load)
     suite = read_suite(path)
     making = _Making(suite, Models(settings=settings), overrides)
     asked = making.asked()
@@ -77,11 +68,19 @@ class _Making:
         for metric in self.suite.metrics:
             try:
                 one = self._metric(metric)
-                found += judged(one.asked, self._judges(metric, one) if one.asked.needs_judge else (), self.models)
+                asked = with_prompt(one.asked, self.spec, metric.place)
+                found += judged(asked, self._judges(metric, one) if asked.needs_judge else (), self.models)
                 self.notes += one.notes
             except ConfigError as fault:
                 self.faults.append(str(fault))
         return tuple(found)
+
+    @cached_property
+    def spec(self) -> "specs.PromptSpec | None":
+        """The prompt under test with what is known of it; None where none is."""
+        wanted = self.suite.target
+        is_prompt_asked = isinstance(wanted, TargetSpec) and wanted.prompt is not None and not self.overrides.target
+        return specs.read_spec(wanted.prompt) if is_prompt_asked else None  # type: ignore[union-attr,arg-type]
 
     def _metric(self, metric: MetricSpec) -> FromFile:
         said = {"threshold": metric.threshold, "repeat": metric.repeat}
@@ -115,23 +114,6 @@ class _Making:
         if self.overrides.models:
             raise ConfigError("--model is for a prompt or a model under test, and this target is code; leave it out.")
         return as_target(wanted, folders=self.folders)
-
-
-def asked_models(wanted: TargetSpec, named: Sequence[str], models: Models) -> tuple[Target, ...]:
-    """Each model as a target, with the prompt if there is one; `named` ones take the place of those of the suite.
-
-    Raises:
-        ConfigError: the prompt cannot be read, no model is named, or a name means none.
-    """
-    prompt = None if wanted.prompt is None else prompts.read_prompt(wanted.prompt)
-    own = () if prompt is None or prompt.model is None else (prompt.model,)
-    names = tuple(dict.fromkeys(named)) or wanted.models or own
-    if not names:
-        raise ConfigError(f"{wanted.prompt}: no model is named; name one or several with --model provider/model.")
-    asked = [models.chat(name) for name in names]
-    if prompt is not None:
-        return tuple(targets.PromptTarget(prompt=prompt, model=model, settings=wanted.settings) for model in asked)
-    return tuple(ModelTarget(model=model, system=wanted.system or "", settings=wanted.settings) for model in asked)
 
 
 def _sources(datasets: Sequence[DatasetSpec]) -> tuple[Source, ...]:

@@ -1,0 +1,107 @@
+"""A prompt file as a plan: its tests, its rules and the metrics beside it, on every model that is named."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from evalmark import prompt_metrics, specs
+from evalmark.cases import BadRow
+from evalmark.errors import ConfigError
+from evalmark.settings import Settings
+from evalmark.suites import TargetSpec
+from evalmark.values import Case, DatasetInfo
+
+from .judging import FromFile, Judge, from_file, judge_named, judged
+from .models import Models
+from .overrides import Overrides, asked_models
+from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
+
+ENDINGS = (".prompty", ".prompt.yml", ".prompt.yaml", ".prompt.md")
+METRIC = ".metric.prompty"
+
+
+def is_prompt(path: Path) -> bool:
+    """Whether a file is a prompt under test, by its name; a metric in the form of a prompt is none.
+
+    >>> is_prompt(Path("classify.prompty")), is_prompt(Path("kind.metric.prompty")), is_prompt(Path("suite.yaml"))
+    (True, False, False)
+    """
+    name = path.name.lower()
+    return name.endswith(ENDINGS) and not name.endswith(METRIC)
+
+
+def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Loader = load_embedder) -> Plan:
+    """What running a prompt asks for: its tests, or else its samples, on each model, judged by its rules and metrics.
+
+    Raises:
+        ConfigError: the prompt, a file beside it, a model or a judge cannot be used, or there are no tests.
+    """
+    spec = specs.read_spec(path)
+    models = Models(settings=settings)
+    found = list(_metrics(path, spec))
+    judges = [judge_named(name, "--judge") for name in overrides.judges] or [judge_named(n) for n in settings.judge]
+    asked = [one for metric in found for one in _judged(metric, judges, models, spec, path)]
+    wanted = overrides.embeddings or settings.embeddings
+    return Plan(
+        name=spec.prompt.name,
+        sources=(_tests(path, spec),),
+        targets=asked_models(TargetSpec(prompt=path), overrides.models, models),
+        asked=tuple(asked),
+        embedder=embedder_for(asked, wanted, models, (path.parent,), load),
+        repeat=overrides.repeat or 1,
+        timeout=overrides.timeout,
+        suite=str(path),
+        notes=(*spec.prompt.notes, *spec.notes, *(note for metric in found for note in metric.notes)),
+        models=models,
+    )
+
+
+def _metrics(path: Path, spec: "specs.PromptSpec") -> Iterator[FromFile]:
+    """What judges the answers: the rules, by a judge and by a machine, and every metric file beside the prompt."""
+    if spec.rules:
+        yield FromFile(asked=Asked(scorer=prompt_metrics.Compliance()))
+        if prompt_metrics.checkable(spec):
+            yield FromFile(asked=Asked(scorer=prompt_metrics.Rules()))
+    for file in prompt_metrics.find_metrics(path):
+        yield from_file(file, {}, str(file), named=False)
+
+
+def _judged(
+    metric: FromFile, judges: Sequence[Judge], models: Models, spec: "specs.PromptSpec", path: Path
+) -> tuple[Asked, ...]:
+    """The metric with the prompt it is about, once for each judge."""
+    asked = with_prompt(metric.asked, spec, str(path))
+    own = [judge_named(metric.judge)] if metric.judge else []
+    return judged(asked, (own or judges) if asked.needs_judge else (), models)
+
+
+def with_prompt(asked: Asked, spec: "specs.PromptSpec | None", place: str) -> Asked:
+    """The scorer with the prompt under test, where it asks for one.
+
+    Raises:
+        ConfigError: it needs one, and there is none.
+    """
+    scorer = prompt_metrics.with_spec(asked.scorer, spec, place)
+    return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
+
+
+def _tests(path: Path, spec: "specs.PromptSpec") -> Source:
+    """The tests beside the prompt, or the samples in it.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    file = specs.file_of_tests(spec)
+    if file is not None:
+        info = DatasetInfo(name="tests", path=str(file))
+        return Source(info=info, read=lambda note: specs.read_tests(file, spec, note))
+    if not spec.prompt.samples:
+        raise ConfigError(
+            f"{path}: there are no tests in {spec.folder} and no samples in the file; "
+            f"write some, or have a model make them: evalmark generate {path}"
+        )
+
+    def read(note: Note) -> Iterator[Case | BadRow]:
+        return specs.sample_tests(spec, note)
+
+    return Source(info=DatasetInfo(name="samples", path=str(path)), read=read)
