@@ -28,6 +28,7 @@ VERBS = {
     **dict.fromkeys(("list", "show", "validate"), "runs"),
     "report": "report",
     "generate": "generate",
+    "export": "export",
     **dict.fromkeys(("import",), "exchange"),
     "cache": "cache",
     "models": "models",

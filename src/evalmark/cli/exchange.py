@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark import api, console, exchange, formats
+from evalmark import api, console, exchange, formats, openai_evals
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.values import count
@@ -19,11 +19,24 @@ from .terminal import look, say, say_line
 IMPORTERS: Mapping[str, "Callable[[Path], exchange.Imported]"] = MappingProxyType(
     {
         "promptpex": lambda path: formats.import_promptpex(path),
+        "promptfoo": lambda path: formats.import_promptfoo(path),
+        "openai-evals": lambda path: openai_evals.import_openai_evals(path),
+        "openai-registry": lambda path: openai_evals.import_openai_registry(path),
+        "github-models": lambda path: formats.import_github_models(path),
+        "jsonl": lambda path: formats.import_jsonl(path),
     }
 )
 """Every format that can be read, by its name; each function loads its file when it is called."""
 
 Format = Annotated[str, typer.Argument(metavar="FORMAT", help=f"What wrote them: {', '.join(IMPORTERS)}.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="DIR", help="Write the tests as a suite with its files into a new folder."),
+]
+Code = Annotated[
+    list[Path] | None,
+    typer.Option("--code", metavar="FILE", help="promptfoo: a Python file whose assertions you have read. Repeatable."),
+]
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders, each of which is read.")]
 
 
@@ -35,24 +48,71 @@ def add(app: typer.Typer) -> None:
 def import_files(
     format: Format,  # noqa: A002  as the argument, and so its help
     paths: Paths,
+    output: Output = None,
+    code: Code = None,
     store: flags.Store = None,
 ) -> None:
     """Read what another tool has written, keep its results as runs, and say what became of each part.
 
-    All of them are read before any is kept.
+    With -o the tests become a suite with its files. All paths are read before anything is kept or written.
     """
-    read = _importer(format)
+    read = _importer(format, code or [])
+    if output is not None and len(paths) > 1:
+        raise ConfigError("-o takes the suite of one PATH; import each of them by itself.")
     found = [(path, read(path)) for path in paths]
+    for path, imported in found:
+        _write_suite(path, imported, output)
+    if not any(imported.run is not None for _, imported in found):
+        for path, imported in found:
+            _tell(path, imported)
+        return
     with kept.open_store(flags.settings(store=store).store) as ledger:
         for path, imported in found:
-            parts = [(part.fate, part.name, part.to) for part in imported.parts]
-            say(console.account(_title(path, imported), parts, imported.remarks, look()))
+            _tell(path, imported)
             if imported.run is not None:
                 run = api.keep(imported.run, ledger)
                 say_line(f"  Kept as {run.id}; look at it with: evalmark show {run.id} --overview")
 
 
-def _importer(name: str) -> "Callable[[Path], exchange.Imported]":
+def _tell(path: Path, imported: "exchange.Imported") -> None:
+    parts = [(part.fate, part.name, part.to) for part in imported.parts]
+    say(console.account(_title(path, imported), parts, imported.remarks, look()))
+
+
+def _write_suite(path: Path, imported: "exchange.Imported", output: Path | None) -> None:
+    """Write the files of a suite into a folder where none of them is yet.
+
+    Raises:
+        ConfigError: there is nothing to write, nowhere to write it, or something there already.
+    """
+    if output is None:
+        if imported.run is None:
+            raise ConfigError(f"{path}: holds tests and no results; write them as a suite with: -o DIR")
+        return
+    if not imported.files:
+        raise ConfigError(f"{path}: holds no tests that a suite could be made of; leave -o out.")
+    write_new(output, imported.files)
+    say_line(f"{output}: {', '.join(sorted(imported.files))}")
+
+
+def write_new(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files into a folder, all of them new.
+
+    Raises:
+        ConfigError: one of them is there already.
+    """
+    there = [name for name in files if (folder / name).exists()]
+    if there:
+        raise ConfigError(f"{folder / there[0]}: there is such a file already; name another folder with -o.")
+    for name, text in files.items():
+        api.write_whole(folder / name, [text])
+
+
+def _importer(name: str, code: list[Path]) -> "Callable[[Path], exchange.Imported]":
+    if code and name != "promptfoo":
+        raise ConfigError("--code names files of promptfoo's assertions; leave it out for any other format.")
+    if code:
+        return lambda path: formats.import_promptfoo(path, code)
     if name in IMPORTERS:
         return IMPORTERS[name]
     close = get_close_matches(name, IMPORTERS, n=1)

@@ -59,6 +59,8 @@ class Moving:
     """Of the models under test."""
     options: Data = field(default_factory=dict)
     """Further keys of the suite, such as `repeat`."""
+    files: dict[str, str] = field(default_factory=dict)
+    """Files that the suite takes along as they are."""
     results: list[Result] = field(default_factory=list)
     created: str = ""
     side: Run | None = None
@@ -87,9 +89,20 @@ class Moving:
         return Imported(
             run=_run(self) if self.results else None,
             files=files,
-            parts=tuple(Part(name=name, fate=fate, to=to) for name, fate, to in self.parts),
+            parts=_parts(self.parts),
             remarks=tuple(self.remarks),
         )
+
+
+def _parts(said: Mapping[tuple[str, Fate, str], None]) -> tuple[Part, ...]:
+    """The parts, those of one end in one line: a config may say the same of a thousand tests."""
+    names: dict[tuple[Fate, str], list[str]] = {}
+    for name, fate, to in said:
+        names.setdefault((fate, to), []).append(name)
+    return tuple(
+        Part(name=found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1:,} more", fate=fate, to=to)
+        for (fate, to), found in names.items()
+    )
 
 
 def read_side(folder: Path) -> Run | None:
@@ -156,9 +169,10 @@ def suite_files(moving: Moving) -> dict[str, str]:
         return {}
     ids = told_apart(str(case["id"]) for case in moving.cases)
     rows = [{**case, "id": name} for case, name in zip(moving.cases, ids, strict=True)]
-    files = {"cases.jsonl": "".join(map(json_line, rows))}
+    files = {**moving.files, "cases.jsonl": "".join(map(json_line, rows))}
     metrics = _metric_entries(moving, files)
-    prompts = _prompt_files(moving, files)
+    is_answered = not moving.models and all("answer" in case for case in moving.cases)
+    prompts = [] if is_answered else _prompt_files(moving, files)
     for number, prompt in enumerate(prompts or [None]):
         name = "suite.yaml" if number == 0 else f"{file_name(f'suite-{number + 1}')}.yaml"
         files[name] = yaml_text(_suite(moving, metrics, prompt))

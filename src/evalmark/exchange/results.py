@@ -35,7 +35,8 @@ def result_data(result: Result) -> Data:
 def rest_of(result: Result, native: Mapping[str, Any]) -> Data:
     """What `result_data` says and a format's reader would not find: its `native` view, in the same form."""
     full = result_data(result)
-    rest: Data = {part: _difference(full[part], native.get(part, {})) for part in ("trial", "case", "output")}
+    rest: Data = {part: _difference(full[part], native.get(part, {})) for part in ("case", "output")}
+    rest["trial"] = full["trial"]  # which of the files a result stands in is nothing that it says itself
     known = list(native.get("scores", ()))
     if canonical(full["scores"]) != canonical(known):
         rest["scores"] = [_score_rest(score, known) for score in full["scores"]]
@@ -85,7 +86,7 @@ def _completed(native: Mapping[str, Any], rest: Mapping[str, Any]) -> Data:
 
 
 def _scores(native: list[Data], rest: Any, place: str) -> list[Data]:
-    """The scores in the order of the rest, then those that only the format names."""
+    """The scores that the rest names, in its order: a format may have one of its own where a result had none."""
     if rest is None:
         return native
     if not isinstance(rest, list) or not all(isinstance(item, dict) and "name" in item for item in rest):
@@ -95,7 +96,7 @@ def _scores(native: list[Data], rest: Any, place: str) -> list[Data]:
         own = next((score for score in native if score.get("name") == item["name"]), {})
         native = [score for score in native if score is not own]
         found.append(_completed(own, item))
-    return found + native
+    return found
 
 
 def case_from(data: Mapping[str, Any], place: str) -> Case:

@@ -59,11 +59,13 @@ def _head(data: Any, place: str) -> Run:
     if data.get("version") not in VERSIONS:
         raise PlacedError(place, f"`$.version` is {data.get('version')!r:.40}; versions 1 to 3 are read here.")
     head = data.get("run")
-    return run_from({**head, "spending": _spending(head)} if isinstance(head, dict) else head, place)
+    if isinstance(head, dict):
+        head = {name: _rows(item) if isinstance(item, list) else item for name, item in head.items()}
+    return run_from(head, place)
 
 
-def _spending(head: Data) -> Any:
-    return [_said(row) for row in head["spending"]] if isinstance(head.get("spending"), list) else None
+def _rows(items: list[Any]) -> list[Any]:
+    return [_said(item) if isinstance(item, dict) else item for item in items]
 
 
 def _result(data: Data, place: str) -> Result:

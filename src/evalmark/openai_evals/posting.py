@@ -10,6 +10,7 @@ from evalmark.providers import Endpoint, Http, find_endpoint, missing_key
 from evalmark.providers.addresses import checked_address
 from evalmark.providers.http import require_key, said
 from evalmark.providers.wire import encoded
+from evalmark.values import count
 
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
 AZURE_TOKEN = "AZURE_OPENAI_AD_TOKEN"  # noqa: S105  the name of a variable
@@ -33,7 +34,7 @@ def service(environ: Mapping[str, str], base_url: str | None = None) -> Endpoint
     Without an address it is OpenAI, or what OPENAI_BASE_URL names. An address under azure.com, or one that ends in
     `/openai/v1`, takes the key of Azure: AZURE_OPENAI_AD_TOKEN as a bearer token, else AZURE_OPENAI_API_KEY.
 
-    >>> service({}, "https://box.services.ai.azure.com/api/projects/mine").base_url
+    >>> service({"AZURE_OPENAI_API_KEY": "key"}, "https://box.services.ai.azure.com/api/projects/mine").base_url
     'https://box.services.ai.azure.com/api/projects/mine/openai/v1'
 
     Raises:
@@ -70,13 +71,17 @@ async def post_evals(
     """Create the eval, then a run for each body; each is sent once.
 
     Raises:
-        ModelCallError: the service refused one, or could not be reached.
-        EvalmarkError: it answered without an id. What was created before stays there; the message names it.
+        EvalmarkError: the service refused one, could not be reached, or answered without an id. What was created
+            before stays there, and the message names it.
     """
     eval_id = await _create("evals", eval_body, endpoint, http, within)
     made: dict[str, str] = {}
     for name, body in runs.items():
-        made[name] = await _create(f"evals/{quote(eval_id, safe='')}/runs", body, endpoint, http, within)
+        try:
+            made[name] = await _create(f"evals/{quote(eval_id, safe='')}/runs", body, endpoint, http, within)
+        except EvalmarkError as error:
+            there = f"The eval is there as {eval_id}, with {len(made)} of {count(len(runs), 'run')}."
+            raise EvalmarkError(f"{error} {there}") from error
     return Posted(eval_id=eval_id, runs=made)
 
 

@@ -1,0 +1,117 @@
+"""`evalmark export`: a kept run in the files of other tools; posted to an evals API where that is asked for."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from os import environ
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark import exchange, formats, openai_evals, providers, report
+from evalmark import store as kept
+from evalmark.errors import ConfigError
+from evalmark.values import count
+
+from . import flags
+from .exchange import write_new
+from .runs import Run
+from .terminal import complain, say_line
+
+if TYPE_CHECKING:
+    from evalmark.settings import Settings
+
+Writer = Callable[["exchange.Portable"], "exchange.Exported"]
+
+
+def _lines(given: "exchange.Portable") -> "exchange.Exported":
+    return exchange.Exported(files={"run.jsonl": "".join(report.as_jsonl(given.run))})
+
+
+EXPORTERS: Mapping[str, Writer] = MappingProxyType(
+    {
+        "openai-evals": lambda given: openai_evals.to_openai_evals(given),
+        "openai-registry": lambda given: openai_evals.to_openai_registry(given),
+        "github-models": lambda given: formats.to_github_models(given),
+        "promptfoo": lambda given: formats.to_promptfoo_files(given),
+        "jsonl": _lines,
+    }
+)
+"""Every format that can be written, by its name; each function loads its file when it is called."""
+
+To = Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"For whom: {', '.join(EXPORTERS)}.")]
+Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder for the files.")]
+Suite = Annotated[
+    Path | None,
+    typer.Option(
+        "--suite", metavar="FILE", help="The suite that says what metrics ask [the one the run was made with]."
+    ),
+]
+Create = Annotated[
+    bool, typer.Option("--create", help="openai-evals: also create the eval and its runs at the service.")
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", metavar="URL", help="The service: OpenAI's, or a resource or project of Azure's."),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Write a run in the files of other tools.")(export)
+
+
+def export(  # noqa: PLR0913  each is a flag of the command line
+    to: To,
+    output: Output,
+    run: Run = "last",
+    suite: Suite = None,
+    create: Create = False,
+    base_url: BaseUrl = None,
+    store: flags.Store = None,
+) -> None:
+    """Write a run in the files of another tool: its cases, its results, and what its metrics ask.
+
+    Nothing is sent anywhere, unless --create asks for it.
+    """
+    write = _exporter(to)
+    if (create or base_url) and to != "openai-evals":
+        raise ConfigError(f"--create and --base-url are for --to openai-evals; {to} is files alone.")
+    if base_url and not create:
+        raise ConfigError("--base-url says where --create sends; add --create, or leave it out.")
+    service = openai_evals.service(environ, base_url) if create else None
+    settings = flags.settings(store=store)
+    with kept.open_store(settings.store, read_only=True) as ledger:
+        exported = write(exchange.portable_run(ledger.run(run), suite))
+    write_new(output, exported.files)
+    for name in exported.files:
+        say_line(f"{output / name}")
+    for remark in exported.remarks:
+        complain(f"{remark}\n")
+    if service is not None:
+        asyncio.run(_create(exported.files, service, settings))
+
+
+async def _create(files: Mapping[str, str], service: "providers.Endpoint", settings: "Settings") -> None:
+    """Post the eval and each run, and say what they are called there."""
+    runs = {name: json.loads(text) for name, text in files.items() if name.startswith("run.")}
+    http = providers.Http(environ)
+    try:
+        body = json.loads(files["eval.json"])
+        posted = await openai_evals.post_evals(body, runs, service, http, settings.call_timeout)
+    finally:
+        await http.close()
+    say_line(f"Created {posted.eval_id} at {service.host}, with {count(len(posted.runs), 'run')}:")
+    for name, made in posted.runs.items():
+        say_line(f"  {made}  {name}")
+
+
+def _exporter(name: str) -> Writer:
+    if name in EXPORTERS:
+        return EXPORTERS[name]
+    close = get_close_matches(name, EXPORTERS, n=1)
+    advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(EXPORTERS)}."
+    raise ConfigError(f"--to takes no {name!r}; {advice}")

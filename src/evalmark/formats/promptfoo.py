@@ -1,0 +1,224 @@
+"""A run as a config of promptfoo and a file of its results, version 3."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalmark.exchange.items import input_from, inputs_of, made_id
+from evalmark.exchange.names import from_promptfoo, to_promptfoo
+from evalmark.exchange.portable import Exported, Portable
+from evalmark.exchange.results import REST, rest_of
+from evalmark.exchange.writing import json_text, yaml_text
+from evalmark.scoring import text_of
+from evalmark.values import Case, Result, Score, plain
+
+from .promptfoo_assertions import assertion_of
+
+Data = dict[str, Any]
+CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"
+_PARAMETERS = ("temperature", "max_tokens", "top_p", "seed")
+PLAIN_PROMPT = "{{input}}"
+
+
+def to_promptfoo_files(given: Portable) -> Exported:
+    """The files of an export, by name."""
+    remarks = list(given.remarks)
+    groups = given.by_target
+    cases = {r.trial.case.fingerprint: r for results in groups.values() for r in results}
+    tests = {key: number for number, key in enumerate(cases)}
+    config = _config(given, list(cases.values()), remarks)
+    rows = [_row(given, target, n, r, tests) for n, (target, rs) in enumerate(groups.items()) for r in rs]
+    return Exported(
+        files={CONFIG: yaml_text(config), RESULTS: json_text(_output(given, config, rows))} | given.side,
+        remarks=tuple(remarks),
+    )
+
+
+def _config(given: Portable, results: Sequence[Result], remarks: list[str]) -> Data:
+    providers = [_provider(given, target, remarks) for target in given.by_target]
+    common = {check.name: said for check in given.checks if (said := assertion_of(check, None)) is not None}
+    everywhere = set(common)
+    tests = []
+    for result in results:
+        test = _test(given, result.trial.case, everywhere)
+        if all(name is None for name in (to_promptfoo(target) for target in given.by_target)):
+            test |= {} if result.output.error is not None else {"providerOutput": text_of(result.output.value)}
+        tests.append(test)
+    for check in given.checks:
+        if all(assertion_of(check, r.trial.case) is None for r in results):
+            remarks.append(f"{check.name}: it is no assertion of promptfoo; its scores stand in the results alone.")
+    head: Data = {"description": given.run.name, "prompts": [_prompt(given)], "providers": providers}
+    head |= {"defaultTest": {"assert": list(common.values())}} if common else {}
+    return head | {"tests": tests}
+
+
+def _prompt(given: Portable) -> str:
+    """The prompt under test: a chat as JSON, or the one message of a user."""
+    if given.prompt is None:
+        return PLAIN_PROMPT
+    messages = [{"role": m.role, "content": m.text} for m in given.prompt.messages]
+    return (
+        messages[0]["content"] if len(messages) == 1 and messages[0]["role"] == "user" else json_text(messages).strip()
+    )
+
+
+def _provider(given: Portable, target: str, remarks: list[str]) -> Any:
+    name = to_promptfoo(target)
+    if name is None:
+        remarks.append(f"{target}: it is no provider of promptfoo, so `echo` stands there; put in your own.")
+        return {"id": "echo", "label": target}
+    settings = given.prompt.settings if given.prompt else {}
+    config = {key: settings[key] for key in _PARAMETERS if settings.get(key) is not None}
+    return {"id": name, "config": config} if config else name
+
+
+def _test(given: Portable, case: Case, common: set[str]) -> Data:
+    found = (assertion_of(check, case) for check in given.checks if check.name not in common)
+    asserts = [said for said in found if said is not None]
+    metadata = {**plain(case.metadata), "id": case.id}
+    test: Data = {"vars": inputs_of(case, given.prompt), "metadata": metadata}
+    return test | ({"assert": asserts} if asserts else {})
+
+
+def _row(given: Portable, target: str, number: int, result: Result, tests: Mapping[str, int]) -> Data:
+    """A result as promptfoo lists it; what it cannot say of it stands under a key of ours in the metadata."""
+    output, case = result.output, result.trial.case
+    components = [said for score in result.scores if (said := _component(score)) is not None]
+    verdict = result.verdict
+    success = verdict in ("pass", "ungated")
+    values = [said["score"] for said in components]
+    mean = sum(values) / len(values) if values else float(success)
+    reason = "; ".join(said["reason"] for said in components if not said["pass"]) or verdict
+    row: Data = {
+        "promptIdx": 0,
+        "testIdx": tests[case.fingerprint],
+        "testCase": _test(given, case, set()),
+        "promptId": made_id(_prompt(given)),
+        "provider": {"id": to_promptfoo(target) or "echo", "label": target},
+        "prompt": {"raw": _prompt(given), "label": _prompt(given)[:100]},
+        "vars": inputs_of(case, given.prompt),
+        "response": {} if output.error is not None else {"output": plain(output.value)},
+        "error": output.error,
+        "failureReason": 2 if verdict == "error" else 0 if success else 1,
+        "success": success,
+        "score": mean,
+        "latencyMs": 0 if output.seconds is None else round(1000 * output.seconds, 3),
+        "namedScores": {said["assertion"]["metric"]: said["score"] for said in components},
+        "gradingResult": {"pass": success, "score": mean, "reason": reason, "componentResults": components},
+        "metadata": {},
+    }
+    native = native_of(row, given.run.name, several=False)
+    row["metadata"] = {REST: rest_of(result, native)}
+    return row
+
+
+def _output(given: Portable, config: Data, rows: Sequence[Data]) -> Data:
+    """The whole file of results."""
+    stats = {
+        "successes": sum(row["success"] for row in rows),
+        "failures": sum(row["failureReason"] == 1 for row in rows),
+        "errors": sum(row["failureReason"] == 2 for row in rows),
+        "tokenUsage": {},
+    }
+    prompts = [
+        {"raw": _prompt(given), "label": _prompt(given)[:100], "provider": to_promptfoo(target) or "echo"}
+        for target in given.by_target
+    ]
+    results = {"version": 3, "timestamp": given.run.created, "prompts": prompts, "results": list(rows), "stats": stats}
+    return {"evalId": given.run.id or None, "results": results, "config": config, "shareableUrl": None}
+
+
+def _component(score: Score) -> Data | None:
+    if score.status != "scored" or score.passed is None:
+        return None
+    number = score.value if score.value is not None else float(score.passed)
+    assertion = {"type": "equals" if score.name == "equals" else "llm-rubric", "metric": score.name}
+    return {"pass": score.passed, "score": number, "reason": score.reason, "assertion": assertion}
+
+
+def native_of(row: Mapping[str, Any], dataset: str, *, several: bool) -> Data:
+    """What a result says by itself, in the form of `result_data`; with `several` prompts the target names its own."""
+    provider = row.get("provider")
+    said = (provider.get("label") or provider.get("id")) if isinstance(provider, dict) else provider
+    name = str(said or "")
+    target = from_promptfoo(name) or name
+    position = row.get("testIdx")
+    return {
+        "trial": {
+            "dataset": dataset,
+            "target": f"{target} (prompt {row.get('promptIdx')})" if several else target,
+            "position": position if type(position) is int and position >= 0 else 0,
+            "repeat": 0,
+            "mode": "single",
+        },
+        "case": _case(row),
+        "output": _said(row),
+        "scores": _scores(row),
+    }
+
+
+def _case(row: Mapping[str, Any]) -> Data:
+    test = row.get("testCase")
+    test = test if isinstance(test, dict) else {}
+    variables = row.get("vars")
+    variables = variables if isinstance(variables, dict) else test.get("vars")
+    variables = variables if isinstance(variables, dict) else {}
+    metadata = dict(test["metadata"]) if isinstance(test.get("metadata"), dict) else {}
+    name = metadata.pop("id", None)
+    metadata.pop(REST, None)
+    found: Data = {"id": name if isinstance(name, str) and name else made_id(variables), "input": input_from(variables)}
+    if isinstance(text := test.get("description"), str) and text:
+        metadata["description"] = text
+    for said in test.get("assert") or () if isinstance(test.get("assert"), list) else ():
+        if isinstance(said, dict) and said.get("type") in ("equals", "contains", "icontains", "similar", "factuality"):
+            found["expected"] = said.get("value")
+            break
+    return {key: value for key, value in found.items() if value is not None} | (
+        {"metadata": metadata} if metadata else {}
+    )
+
+
+def _said(row: Mapping[str, Any]) -> Data:
+    response = row.get("response")
+    output: Data = {}
+    if row.get("failureReason") == 2 and isinstance(row.get("error"), str):
+        output["error"] = row["error"]
+    elif isinstance(response, dict) and response.get("output") is not None:
+        output["value"] = response["output"]
+    seconds = row.get("latencyMs")
+    if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds > 0:
+        output["seconds"] = seconds / 1000
+    return output
+
+
+def _scores(row: Mapping[str, Any]) -> list[Data]:
+    grading = row.get("gradingResult")
+    grading = grading if isinstance(grading, dict) else {}
+    parts = [part for part in grading.get("componentResults") or () if isinstance(part, dict)]
+    if not parts and row.get("failureReason") == 2:
+        return []  # nothing came that could have been judged
+    if not parts and not grading and "success" in row:
+        grading = {"pass": row["success"], "score": row.get("score"), "reason": row.get("error") or ""}
+    found: list[Data] = []
+    for part in parts or [grading]:
+        if "pass" in part:
+            found.append(_score(part, [score["name"] for score in found]))
+    return found
+
+
+def _score(part: Data, taken: Sequence[str]) -> Data:
+    assertion = part.get("assertion")
+    assertion = assertion if isinstance(assertion, dict) else {}
+    name = base = str(assertion.get("metric") or assertion.get("type") or "promptfoo")
+    number = 2
+    while name in taken:
+        name, number = f"{base}-{number}", number + 1
+    score: Data = {"name": name}
+    reason = part.get("reason")
+    score |= {"reason": reason} if isinstance(reason, str) and reason else {}
+    metadata = part.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("graderError"):
+        return score | {"status": "unscored"}  # a grader that broke has said nothing, for or against
+    value = part.get("score")
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        score |= {"raw": value} | ({"value": value} if 0 <= value <= 1 else {})
+    return score | ({"passed": part["pass"]} if isinstance(part["pass"], bool) else {})

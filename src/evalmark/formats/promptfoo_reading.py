@@ -1,0 +1,350 @@
+"""Configs and results of promptfoo read: tests and assertions as a suite, results of versions 2 and 3 as a run."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalmark.documents import Document, PlacedError, allowed_path, load_document, parse_json, read_text
+from evalmark.documents.json_walk import json_path
+from evalmark.errors import DataError
+from evalmark.exchange.imported import Fate, Imported
+from evalmark.exchange.items import input_from, made_id
+from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
+from evalmark.exchange.names import CODE, from_promptfoo
+from evalmark.exchange.results import REST, SIDE, result_from
+from evalmark.values import canonical, plain
+
+from .assertions import CHECKS, JUDGED, KEY
+from .promptfoo import native_of
+from .promptfoo_assertions import JUDGES, Asked, RefusedError, as_row, python_file, read_assertion
+from .promptfoo_tests import Test, tests_of
+
+Data = dict[str, Any]
+CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
+_CODE_KEYS = ("extensions", "nunjucksFilters", "assertScoringFunction", "derivedMetrics")
+_NO_USE = ("env", "sharing", "outputPath", "redteam", "tracing", "writeLatestResults", "commandLineOptions", "$schema")
+_SETTINGS = {"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "seed": "seed", "stop": "stop"}
+_OF_TEST = ("description", "metadata", "providerOutput")
+
+
+def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> Imported:
+    """The config or the results in a file, or both in a folder; `code` names the Python files whose assertions are wanted.
+
+    Nothing in the files is run: an assertion that is code is refused, unless its file is named.
+
+    Raises:
+        DataError: a file cannot be read, or is none of promptfoo's.
+    """
+    moving = Moving(name="imported tests", side=read_side(path if path.is_dir() else path.parent))
+    documents = [load_document(file) for file in _files(path)]
+    known = [document for document in documents if isinstance(document.data, dict) and _kind(document.data)]
+    if not known:
+        raise PlacedError(
+            str(path), "is no config of promptfoo (with `prompts`, or `tests`) and no file of its results."
+        )
+    for document in known:
+        if _kind(document.data) == "config":
+            _config(document, document.data, (), moving, code)
+    for document in known:
+        if _kind(document.data) == "results":
+            if not moving.cases and isinstance(config := document.data.get("config"), dict):
+                _config(document, config, ("config",), moving, code)
+            _results(document, moving)
+    return moving.imported()
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = [path / name for name in CONFIGS if (path / name).is_file()][:1]
+    return files + [file for file in sorted(path.glob("*.json")) if file.name not in (*CONFIGS, SIDE)]
+
+
+def _kind(data: Data) -> str:
+    results = data.get("results")
+    if isinstance(results, dict) and isinstance(results.get("results"), list):
+        return "results"
+    return "config" if {"prompts", "tests", "providers", "targets", "scenarios"} & data.keys() else ""
+
+
+def _config(document: Document, data: Data, at: tuple[str, ...], moving: Moving, code: Sequence[Path]) -> None:
+    if isinstance(said := data.get("description"), str) and said.strip():
+        moving.name = said.strip().splitlines()[0]
+    _prompts(document, data.get("prompts"), (*at, "prompts"), moving)
+    _providers(document, data, at, moving)
+    options = data.get("evaluateOptions")
+    if isinstance(options, dict) and type(repeat := options.get("repeat")) is int and repeat > 1:
+        moving.options["repeat"] = repeat
+    for key in data:
+        where = f"{document.place_of((*at, key))} {key}"
+        if key in _CODE_KEYS and data[key]:
+            moving.part(where, "refused", "it is code")
+        elif key in _NO_USE:
+            moving.part(where, "left out", "nothing here acts on it")
+    tests = list(tests_of(document, data, at, moving))
+    _tests(tests, moving, code, document.path.parent)
+
+
+# Prompts.
+
+
+def _prompts(document: Document, said: Any, at: tuple[str, ...], moving: Moving) -> None:
+    rows = [said] if isinstance(said, str) else said
+    if isinstance(rows, dict):
+        rows = [{"raw": f"file://{file}", "label": label} for file, label in rows.items()]
+    for number, row in enumerate(rows if isinstance(rows, list) else []):
+        where = f"{document.place_of((*at, number))} {json_path((*at, number))}"
+        text = row if isinstance(row, str) else row.get("raw") or row.get("id") if isinstance(row, dict) else None
+        label = row.get("label") if isinstance(row, dict) else None
+        if not isinstance(text, str) or not text.strip():
+            raise PlacedError(document.place_of((*at, number)), f"`{json_path((*at, number))}` is no prompt.")
+        if (text.startswith(CODE) and not text.startswith("file://")) or text.lower().partition(":")[0].endswith(CODE):
+            moving.part(where, "refused", "a prompt that is made by code is code")
+            continue
+        for part in _texts(text, document, where, moving):
+            name = str(label) if label else f"prompt-{len(moving.prompts) + 1}"
+            moving.prompts.append(PromptText(name=name, messages=_messages(part), place=where))
+            moving.part(where, "mapped", "a prompt file")
+
+
+def _texts(text: str, document: Document, where: str, moving: Moving) -> list[str]:
+    """The prompts that a text is, or that stand in the file it names."""
+    name = text.removeprefix("file://")
+    is_name = "\n" not in text and name.lower().endswith((".txt", ".json", ".md", ".yaml", ".yml", ".prompt"))
+    if name == text and not is_name:
+        return [text]
+    if name.lower().partition(":")[0].endswith((".py", ".js", ".cjs", ".mjs", ".ts")):
+        moving.part(where, "refused", "a prompt that is made by code is code")
+        return []
+    folder = document.path.parent
+    try:
+        file = allowed_path(name, folder, folder)
+        if file.suffix in (".yaml", ".yml"):
+            return [json.dumps(load_document(file).data)]
+        read = read_text(file)
+    except DataError as error:
+        moving.part(where, "left out", f"its file cannot be read: {error}")
+        return []
+    parts = [part.strip() for part in f"\n{read}\n".split("\n---\n")] if file.suffix == ".txt" else [read]
+    return [part for part in parts if part]
+
+
+def _messages(text: str) -> list[dict[str, str]]:
+    """The messages of a prompt: a chat in JSON, or one message of the user."""
+    try:
+        found = parse_json(text, "prompt")
+    except DataError:
+        found = None
+    if (
+        isinstance(found, list)
+        and found
+        and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in found)
+    ):
+        return [{"role": str(m.get("role") or "user"), "content": m["content"]} for m in found]
+    return [{"role": "user", "content": text}]
+
+
+# Providers.
+
+
+def _providers(document: Document, data: Data, at: tuple[str, ...], moving: Moving) -> None:
+    key = "targets" if "targets" in data else "providers"
+    said = data.get(key)
+    settings: list[Data] = []
+    for number, row in enumerate([said] if isinstance(said, (str, dict)) else said or []):
+        where = f"{document.place_of((*at, key, number))} {json_path((*at, key, number))}"
+        name, config = _provider(row)
+        model = from_promptfoo(name)
+        if model is None:
+            is_code = name.startswith(CODE) or name.lower().partition(":")[0].endswith(CODE)
+            why = (
+                "it is code; name a Python function of yours as the target"
+                if is_code
+                else "it is no model that is asked here"
+            )
+            moving.part(where, "refused" if is_code else "left out", f"{name!r:.60}: {why}")
+            continue
+        moving.models.append(model)
+        moving.part(where, "mapped", f"the model {model}")
+        settings.append({_SETTINGS[k]: v for k, v in config.items() if k in _SETTINGS and v is not None})
+        for other in config.keys() - _SETTINGS.keys():
+            moving.part(
+                f"{where} {other}",
+                "left out",
+                "keys and addresses stand in the environment, other settings in the suite",
+            )
+    if settings and all(canonical(row) == canonical(settings[0]) for row in settings):
+        moving.settings = settings[0]
+    elif any(settings):
+        moving.remark("The models have different settings, and a suite has one for all: write a suite for each.")
+
+
+def _provider(row: Any) -> tuple[str, Data]:
+    if isinstance(row, str):
+        return row, {}
+    if isinstance(row, dict) and isinstance(row.get("id"), str):
+        config = row.get("config")
+        return row["id"], config if isinstance(config, dict) else {}
+    if isinstance(row, dict) and len(row) == 1:
+        name, inner = next(iter(row.items()))
+        config = inner.get("config") if isinstance(inner, dict) else None
+        return str(name), config if isinstance(config, dict) else {}
+    return str(plain(row))[:60], {}
+
+
+# Tests.
+
+
+def _tests(tests: Sequence[Test], moving: Moving, code: Sequence[Path], folder: Path) -> None:
+    """The cases, and the metrics: one for what all tests ask for, the rest with each case."""
+    asked: list[list[Asked]] = []
+    rows: list[Data] = []
+    for test in tests:
+        wanted = _asked(test, moving, code, folder)
+        expected = next((one.expected for one in wanted if one.expected is not None), None)
+        rows.append(_row(test, expected, moving))
+        asked.append(wanted)
+    shared = _shared(asked, rows)
+    for one in shared.values():
+        moving.metrics.append(
+            Wanted(name=one.name or one.scorer, scorer=one.scorer, settings=one.settings, threshold=one.threshold)
+        )
+    for row, wanted in zip(rows, asked, strict=True):
+        own = [one for one in wanted if canonical(one.shape) not in shared]
+        if kept := _kept(own, row, moving):
+            row.setdefault("metadata", {})[KEY] = as_row(kept, row.get("expected"))
+        moving.add(row)
+    _own_scorers(moving)
+
+
+def _asked(test: Test, moving: Moving, code: Sequence[Path], folder: Path) -> list[Asked]:
+    found: list[Asked] = []
+    for said, where in test.asserts:
+        if (file := python_file(said)) is not None and _named(file[0], code, folder):
+            _python(said, file, where, moving, folder)
+            continue
+        try:
+            found.append(read_assertion(said, test.variables))
+        except RefusedError as refused:
+            moving.part(f"{where} ({said['type']})", refused.fate, refused.why)
+            continue
+        if "weight" in said:
+            moving.part(f"{where} weight", "left out", "every metric counts by itself here")
+        moving.part(f"{where} ({said['type']})", "mapped", found[-1].scorer)
+    return found
+
+
+def _named(name: str, code: Sequence[Path], folder: Path) -> bool:
+    return any(path.resolve() == (folder / name).resolve() for path in code)
+
+
+def _python(said: Data, file: tuple[str, str], where: str, moving: Moving, folder: Path) -> None:
+    """A function in a file that the user has named: the suite takes the file along."""
+    path, function = folder / file[0], file[1]
+    try:
+        moving.files[path.name] = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PlacedError(str(path), f"cannot be read: {error}.") from None
+    settings: Data = {"file": path.name, "function": function}
+    if isinstance(least := said.get("threshold"), (int, float)):
+        settings["least"] = float(least)
+    if all(dict(wanted.settings) != settings for wanted in moving.metrics):
+        name = str(said.get("metric") or function)
+        moving.metrics.append(Wanted(name=name, scorer="evalmark.formats:PythonAssertion", settings=settings))
+    moving.part(f"{where} (python)", "mapped", f"the function {function} of {path.name}, which every case is judged by")
+
+
+def _row(test: Test, expected: Any, moving: Moving) -> Data:
+    said = test.said
+    metadata = dict(said["metadata"]) if isinstance(said.get("metadata"), dict) else {}
+    if isinstance(text := said.get("description"), str) and text:
+        metadata = {"description": text, **metadata}
+    for key in said.keys() - set(_OF_TEST):
+        fate: Fate = "refused" if key == "assertScoringFunction" else "left out"
+        moving.part(
+            f"{test.place} {key}", fate, "it is code" if fate == "refused" else "nothing here acts on it for one test"
+        )
+    row: Data = {
+        "id": str(metadata.pop("id", "") or made_id([test.variables, test.place])),
+        "input": input_from(test.variables),
+    }
+    row |= {"expected": expected} if expected is not None else {}
+    row |= {"answer": said["providerOutput"]} if isinstance(said.get("providerOutput"), str) else {}
+    return row | ({"metadata": metadata} if metadata else {})
+
+
+def _shared(asked: Sequence[Sequence[Asked]], rows: Sequence[Data]) -> dict[str, Asked]:
+    """What every test asks for, compared with the one reference answer that each has."""
+    counts: dict[str, int] = {}
+    first: dict[str, Asked] = {}
+    for wanted, row in zip(asked, rows, strict=True):
+        fitting = {
+            canonical(one.shape): one
+            for one in wanted
+            if one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
+        }
+        for key, one in fitting.items():
+            counts[key] = counts.get(key, 0) + 1
+            first.setdefault(key, one)
+    # Two of one shape in one test compare with different answers: only one of them can be the case's.
+    twice = {
+        key
+        for wanted in asked
+        for key in (canonical(one.shape) for one in wanted)
+        if sum(canonical(other.shape) == key for other in wanted) > 1
+    }
+    return {key: one for key, one in first.items() if counts[key] == len(rows) and key not in twice}
+
+
+def _kept(own: Sequence[Asked], row: Data, moving: Moving) -> list[Asked]:
+    """What a case can keep for itself; the rest is said to be left out."""
+    kept = []
+    for one in own:
+        base = one.scorer.removeprefix("not-")
+        same = one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
+        if (base in CHECKS and (same or base in ("equals", "contains"))) or (base in JUDGED and same):
+            kept.append(one)
+        else:
+            moving.part(
+                f"{row['id']}: {one.scorer}",
+                "left out",
+                "not every test asks for it, and it cannot stand with one case",
+            )
+    return kept
+
+
+def _own_scorers(moving: Moving) -> None:
+    said = [name for row in moving.cases for item in row.get("metadata", {}).get(KEY, ()) for name in item]
+    if any(name.removeprefix("not-") in CHECKS for name in said):
+        moving.metrics.append(Wanted(name="assertions", scorer="evalmark.formats:Assertions"))
+    if any(name in JUDGES for name in said):
+        moving.metrics.append(Wanted(name="judged_assertions", scorer="evalmark.formats:JudgedAssertions"))
+
+
+# Results.
+
+
+def _results(document: Document, moving: Moving) -> None:
+    data = document.data
+    said = data["results"]
+    if isinstance(stamp := said.get("timestamp"), str) and not moving.created:
+        moving.created = stamp[:19] + "Z" if len(stamp) >= 19 else ""
+    rows = said["results"]
+    several = len({_prompt_of(row) for row in rows if isinstance(row, dict)}) > 1
+    repeats: dict[tuple[Any, ...], int] = {}
+    for number, row in enumerate(rows):
+        at = ("results", "results", number)
+        if not isinstance(row, dict):
+            raise PlacedError(document.place_of(at), f"`{json_path(at)}` is no object.")
+        native = native_of(row, moving.name, several=several)
+        key = (native["trial"]["target"], native["trial"]["position"])
+        native["trial"]["repeat"] = repeats[key] = repeats.get(key, -1) + 1
+        metadata = row.get("metadata")
+        rest: Mapping[str, Any] | None = metadata.get(REST) if isinstance(metadata, dict) else None
+        moving.results.append(result_from(native, rest, document.place_of(at)))
+    moving.part(f"{document.path}: {len(rows)} results", "mapped", "results of a run")
+
+
+def _prompt_of(row: Data) -> str:
+    return str(row.get("promptIdx"))

@@ -1,0 +1,224 @@
+"""The tests of a promptfoo config: defaults merged in, lists of values spread out, files of rows read."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from evalmark.documents import DataPath, Document, PlacedError, allowed_path, load_document
+from evalmark.documents.json_walk import json_path
+from evalmark.exchange.moving import Moving
+
+from .promptfoo_assertions import TYPES
+from .sheets import read_rows
+
+Data = dict[str, Any]
+MOST = 100_000
+"""Tests that lists of values may spread out to."""
+CODE = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
+_REMOTE = ("http://", "https://", "huggingface://", "az://", "s3://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """One test with its defaults."""
+
+    variables: Mapping[str, Any]
+    asserts: tuple[tuple[Data, str], ...]
+    """Each assertion with its place."""
+    said: Mapping[str, Any]
+    """All other keys."""
+    place: str
+
+
+def tests_of(document: Document, data: Data, at: DataPath, moving: Moving) -> Iterator[Test]:
+    """Every test of a config that stands at a path.
+
+    Raises:
+        DataError: a test or an assertion has another form.
+    """
+    reading = _Reading(document, moving)
+    defaults = reading.mapping((*at, "defaultTest"), data.get("defaultTest"))
+    said = data.get("tests")
+    rows = [said] if isinstance(said, (str, dict)) else said or []
+    if not isinstance(rows, list):
+        raise reading.fault((*at, "tests"), "is no list of tests and no name of a file")
+    for number, row in enumerate(rows):
+        yield from reading.test(row, defaults, (*at, "tests", number) if isinstance(said, list) else (*at, "tests"))
+    for number, scenario in enumerate(reading.rows((*at, "scenarios"), data.get("scenarios"))):
+        yield from reading.scenario(scenario, defaults, (*at, "scenarios", number))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    document: Document
+    moving: Moving
+
+    def fault(self, at: DataPath, what: str) -> PlacedError:
+        return PlacedError(self.document.place_of(at), f"`{json_path(at)}` {what}.")
+
+    def mapping(self, at: DataPath, said: Any) -> Data:
+        if said is None or isinstance(said, dict):
+            return said or {}
+        if isinstance(said, str):
+            self.left(at, "a test in a file of its own is not read; write it here")
+            return {}
+        raise self.fault(at, "is no mapping")
+
+    def rows(self, at: DataPath, said: Any) -> list[Any]:
+        if said is None or isinstance(said, list):
+            return said or []
+        raise self.fault(at, "is no list")
+
+    def left(self, at: DataPath, why: str) -> None:
+        self.moving.part(f"{self.document.place_of(at)} {json_path(at)}", "left out", why)
+
+    def scenario(self, said: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
+        if isinstance(said, str):
+            self.left(at, "a scenario in a file of its own is not read; write it here")
+            return
+        row = self.mapping(at, said)
+        for number, config in enumerate(self.rows((*at, "config"), row.get("config"))):
+            under = merged(defaults, self.mapping((*at, "config", number), config))
+            for place, test in enumerate(self.rows((*at, "tests"), row.get("tests"))):
+                yield from self.test(test, under, (*at, "tests", place))
+
+    def test(self, said: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
+        if isinstance(said, str):
+            yield from self.file(said, defaults, at)
+            return
+        row = self.mapping(at, said)
+        if "path" in row and "vars" not in row:
+            self.moving.part(f"{self.document.place_of(at)} {json_path(at)}", "refused", "a generator of tests is code")
+            return
+        self.rows((*at, "assert"), row.get("assert"))
+        self.rows(("defaultTest", "assert"), defaults.get("assert"))
+        whole = merged(defaults, row)
+        variables = self.mapping((*at, "vars"), whole.get("vars"))
+        options = whole.get("options")
+        spread = not (isinstance(options, dict) and options.get("disableVarExpansion"))
+        place = self.document.place_of(at)
+        for values in self.spread(variables, at) if spread else (variables,):
+            yield self.one({**whole, "vars": values}, place, f"{place} {json_path(at)}")
+
+    def one(self, whole: Data, place: str, where: str) -> Test:
+        """A test with its defaults merged in."""
+        rest = {key: value for key, value in whole.items() if key not in ("vars", "assert")}
+        return Test(
+            variables=whole.get("vars") or {}, asserts=self.asserts(whole, place, where), said=rest, place=place
+        )
+
+    def spread(self, variables: Data, at: DataPath) -> Iterator[Data]:
+        """One test for each value of each variable that is a list, as promptfoo has it."""
+        lists = [value if isinstance(value, list) and value else [value] for value in variables.values()]
+        size = 1
+        for values in lists:
+            size *= len(values)
+        if size > MOST:
+            raise self.fault((*at, "vars"), f"spreads out to {size:,} tests, more than {MOST:,}")
+        for chosen in product(*lists):
+            yield dict(zip(variables, chosen, strict=True))
+
+    def asserts(self, whole: Data, place: str, where: str) -> tuple[tuple[Data, str], ...]:
+        """The assertions, those of sets among them; the first ones are those of the default test."""
+        found: list[tuple[Data, str]] = []
+        for number, item in enumerate(whole.get("assert") or ()):
+            if not isinstance(item, dict) or not isinstance(item.get("type"), str):
+                raise PlacedError(place, f"assertion {number + 1} of the test, its defaults first, has no `type`.")
+            own = f"{where} {item.get('metric') or item['type']}"
+            if item["type"] != "assert-set":
+                found.append((item, own))
+                continue
+            self.moving.part(own, "mapped", "the assertions in the set, each by itself")
+            inner = item.get("assert")
+            found += [(one, own) for one in inner or () if isinstance(one, dict) and isinstance(one.get("type"), str)]
+        return tuple(found)
+
+    def file(self, name: str, defaults: Data, at: DataPath) -> Iterator[Test]:
+        """The tests of a file that the config names, which has to lie under the config's folder."""
+        plain = name.removeprefix("file://")
+        where = f"{self.document.place_of(at)} {json_path(at)}"
+        if plain.lower().partition(":")[0].endswith(CODE):
+            self.moving.part(where, "refused", "a generator of tests is code")
+            return
+        if plain.startswith(_REMOTE):
+            self.moving.part(where, "left out", "it stands on another machine; download it and name the file")
+            return
+        path = self.under(plain, at)
+        if path.suffix.lower() == ".csv":
+            for row in read_rows(path, (), self.moving.remark):
+                yield self.one(merged(defaults, csv_test(row.cells)), row.place, row.place)
+            return
+        document = load_document(path)
+        inner = _Reading(document, self.moving)
+        for number, test in enumerate(inner.rows((), document.data)):
+            if isinstance(test, str):
+                inner.left((number,), "a file of tests that names another one is not followed")
+            else:
+                yield from inner.test(test, defaults, (number,))
+
+    def under(self, name: str, at: DataPath) -> Path:
+        """The file of a name, beside the config or below.
+
+        Raises:
+            DataError: it is missing, or lies elsewhere.
+        """
+        folder = self.document.path.parent
+        try:
+            return allowed_path(name, folder, folder)
+        except PlacedError as error:
+            raise self.fault(at, f"names {name!r:.60}, which cannot be read: {error.message.rstrip('.')}") from None
+
+
+_SAID = re.compile(r"(not-)?([a-z][a-z:\-]*)(?:\((-?[0-9.]+)\))?:(?!//)\s*(.*)", re.DOTALL)
+_SHORT = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric", "file": "javascript"}
+
+
+def csv_test(cells: Mapping[str, str]) -> Data:
+    """The test in a row of a CSV file, whose columns `__expected`, `__metadata:key` and their kind say more than variables."""
+    test: Data = {"vars": {name: cell for name, cell in cells.items() if not name.startswith("__")}, "assert": []}
+    metadata: Data = {}
+    for name, cell in cells.items():
+        kind, _, key = name.partition(":")
+        if not kind.startswith("__") or not cell.strip():
+            continue
+        if re.fullmatch(r"__expected[0-9]*", kind):
+            test["assert"].append(said_assertion(cell))
+        elif kind == "__description":
+            test["description"] = cell
+        elif kind == "__providerOutput":
+            test["providerOutput"] = cell
+        else:
+            metadata[key if kind == "__metadata" and key else name] = cell
+    return {**test, **({"metadata": metadata} if metadata else {})}
+
+
+def said_assertion(cell: str) -> Data:
+    """The assertion in a cell: `TYPE: VALUE`, or `TYPE(THRESHOLD): VALUE`; any other text is to be equal.
+
+    >>> said_assertion("not-contains: sorry"), said_assertion("Oslo")
+    ({'type': 'not-contains', 'value': 'sorry'}, {'type': 'equals', 'value': 'Oslo'})
+    """
+    found = _SAID.fullmatch(cell)
+    kind = _SHORT.get(found[2], found[2]) if found else ""
+    if found is None or kind not in TYPES:
+        return {"type": "equals", "value": cell}
+    least = {} if found[3] is None else {"threshold": float(found[3])}
+    return {"type": f"{found[1] or ''}{kind}", "value": found[4], **least}
+
+
+def merged(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data:
+    """A test over its defaults: variables, metadata and options key by key, assertions after the default ones."""
+    whole = {**defaults, **{key: value for key, value in test.items() if value is not None}}
+    for key in ("vars", "metadata", "options"):
+        over, under = test.get(key), defaults.get(key)
+        if isinstance(over, dict) and isinstance(under, dict):
+            whole[key] = {**under, **over}
+    options = test.get("options")
+    skips = isinstance(options, dict) and options.get("disableDefaultAsserts")
+    first, more = defaults.get("assert") or [], test.get("assert") or []
+    if isinstance(first, list) and isinstance(more, list) and (first or more):
+        whole["assert"] = more if skips else [*first, *more]
+    return whole
