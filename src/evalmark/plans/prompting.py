@@ -81,6 +81,8 @@ def with_prompt(asked: Asked, spec: "specs.PromptSpec | None", place: str) -> As
     Raises:
         ConfigError: it needs one, and there is none.
     """
+    if not getattr(asked.scorer, "needs_spec", False):  # no need to load what knows more of them
+        return asked
     scorer = prompt_metrics.with_spec(asked.scorer, spec, place)
     return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
 
