@@ -22,7 +22,7 @@ def to_github_models(given: Portable) -> Exported:
     remarks = list(given.remarks)
     files: dict[str, str] = {}
     names: list[str] = []
-    evaluators = _evaluators(given, remarks)
+    evaluators = _evaluators(given, shown_inputs(given), remarks)
     for target, results in given.by_target.items():
         names.append(
             name := file_name(f"{given.run.name}.{target}" if len(given.by_target) > 1 else given.run.name, names)
@@ -34,8 +34,6 @@ def to_github_models(given: Portable) -> Exported:
 
 def _prompt(given: Portable, target: str, results: Sequence[Result], evaluators: list[Data]) -> Data:
     prompt = given.prompt
-    one = list(dict.fromkeys(name for r in results for name in inputs_of(r.trial.case, prompt)))
-    shown = "{{input}}" if one == ["input"] else "\n".join(f"{name}: {{{{{name}}}}}" for name in one)
     messages = [{"role": m.role, "content": m.text} for m in prompt.messages] if prompt else []
     more: Data = {"description": prompt.description if prompt and prompt.description else f"Cases of {given.run.name}"}
     if is_model(target):
@@ -47,10 +45,17 @@ def _prompt(given: Portable, target: str, results: Sequence[Result], evaluators:
         schema = json_text({"name": "answer", "strict": True, "schema": dict(prompt.schema)})
         more |= {"responseFormat": "json_schema", "jsonSchema": schema}
     text = PromptText(
-        name=given.run.name, messages=messages or [{"role": "user", "content": shown or "{{input}}"}], more=more
+        name=given.run.name, messages=messages or [{"role": "user", "content": shown_inputs(given)}], more=more
     )
     rows = {r.trial.case.fingerprint: row_of(r, given) for r in results}
     return prompt_data(text) | {"testData": list(rows.values())} | ({"evaluators": evaluators} if evaluators else {})
+
+
+def shown_inputs(given: Portable) -> str:
+    """All variables of the cases, as a text shows them."""
+    cases = (result.trial.case for results in given.by_target.values() for result in results)
+    names = list(dict.fromkeys(name for case in cases for name in inputs_of(case, given.prompt)))
+    return f"{{{{{names[0]}}}}}" if len(names) == 1 else "\n".join(f"{name}: {{{{{name}}}}}" for name in names)
 
 
 def row_of(result: Result, given: Portable) -> Data:
@@ -60,10 +65,10 @@ def row_of(result: Result, given: Portable) -> Data:
     return row if case.expected is None else row | {"expected": text_of(case.expected)}
 
 
-def _evaluators(given: Portable, remarks: list[str]) -> list[Data]:
+def _evaluators(given: Portable, shown: str, remarks: list[str]) -> list[Data]:
     found: list[Data] = []
     for check in given.checks:
-        evaluator, why = _evaluator(check)
+        evaluator, why = _evaluator(check, shown)
         if evaluator is None:
             remarks.append(f"{check.name}: it {why}; its scores stand in the results alone.")
         else:
@@ -72,10 +77,10 @@ def _evaluators(given: Portable, remarks: list[str]) -> list[Data]:
     return found
 
 
-def _evaluator(check: Check) -> tuple[Data | None, str]:
+def _evaluator(check: Check, shown: str) -> tuple[Data | None, str]:
     """What judges as the check does, and what a reader should know of the difference."""
     if check.metric is not None:
-        return _asked(check)
+        return _asked(check, shown)
     if check.scorer == "equals" and not check.settings:
         return {"string": {"equals": "{{expected}}"}}, ""
     if check.scorer == "contains":
@@ -91,12 +96,12 @@ def _listed(said: Any) -> list[str]:
     return [said] if isinstance(said, str) else [str(text) for text in said or ()]
 
 
-def _asked(check: Check) -> tuple[Data | None, str]:
+def _asked(check: Check, shown: str) -> tuple[Data | None, str]:
     metric = check.metric
     judge = check.judge or (metric.judge if metric else None)
     if metric is None or not judge:
         return None, "has no judge by name, and an evaluator wants a model"
-    variables = {"input": "{{input}}", "output": "{{completion}}", "expected": "{{expected}}"}
+    variables = {"input": shown, "output": "{{completion}}", "expected": "{{expected}}"}
     labels = labels_of(metric, check.threshold)
     if labels:
         choices = [{"choice": label.word, "score": float(label.passes)} for label in labels]

@@ -192,8 +192,9 @@ def _slots(text: str) -> str:
     parts = _WHOLE.split(text)
     for at in range(0, len(parts), 2):
         parts[at] = parts[at].replace("{{", "{").replace("}}", "}").replace("{%", "{ %").replace("%}", "% }")
-    parts[1::2] = [names.get(name, "{{input}}") for name in parts[1::2]]
-    return "".join(parts)
+    parts[1::2] = [names.get(name, "\0") for name in parts[1::2]]
+    head, slot, rest = "".join(parts).partition("\0")
+    return head + ("{{input}}" if slot else "") + rest.replace("\0", "(in the input above)")
 
 
 def _model(said: Any) -> str:

@@ -11,7 +11,7 @@ from evalmark.exchange.writing import json_text, yaml_text
 from evalmark.scoring import text_of
 from evalmark.values import Case, Result, Score, plain
 
-from .promptfoo_assertions import assertion_of
+from .promptfoo_assertions import assertion_of, literal
 
 Data = dict[str, Any]
 CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"
@@ -42,12 +42,12 @@ def _config(given: Portable, results: Sequence[Result], remarks: list[str]) -> D
         test = _test(given, result.trial.case, everywhere)
         if all(name is None for name in (to_promptfoo(target) for target in given.by_target)):
             test |= {} if result.output.error is not None else {"providerOutput": text_of(result.output.value)}
-        tests.append(test)
+        tests.append({key: literal(said) if key in ("vars", "assert") else said for key, said in test.items()})
     for check in given.checks:
         if all(assertion_of(check, r.trial.case) is None for r in results):
             remarks.append(f"{check.name}: it is no assertion of promptfoo; its scores stand in the results alone.")
     head: Data = {"description": given.run.name, "prompts": [_prompt(given)], "providers": providers}
-    head |= {"defaultTest": {"assert": list(common.values())}} if common else {}
+    head |= {"defaultTest": {"assert": literal(list(common.values()))}} if common else {}
     return head | {"tests": tests}
 
 

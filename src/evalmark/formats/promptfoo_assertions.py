@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalmark.exchange.grading import labels_of
 from evalmark.exchange.imported import Fate
+from evalmark.exchange.names import from_promptfoo, to_promptfoo
 from evalmark.exchange.portable import Check
 from evalmark.scoring import text_of
 from evalmark.values import Case, canonical, plain
@@ -14,6 +16,8 @@ Data = dict[str, Any]
 CODE = ("javascript", "python", "ruby", "webhook")
 _VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 _PYTHON_FILE = re.compile(r"file://(?P<path>[^:]+\.py)(?::(?P<function>[A-Za-z_]\w*))?")
+_RAW = ("{% raw %}", "{% endraw %}")
+_BRACES = re.compile(r"\{\{|\{%|\{#")
 SIMILAR = 0.75
 """The threshold of `similar` where a test names none."""
 
@@ -34,7 +38,7 @@ class Asked:
     @property
     def shape(self) -> list[Any]:
         """What tests have to share to be judged by one metric: all but the reference answer."""
-        return [self.scorer, dict(self.settings), self.name, self.threshold, self.expected is not None]
+        return [self.scorer, dict(self.settings), self.name, self.threshold, self.judge, self.expected is not None]
 
 
 class RefusedError(Exception):
@@ -70,8 +74,11 @@ def read_assertion(said: Mapping[str, Any], variables: Mapping[str, Any]) -> Ask
             raise RefusedError("left out", "a judgement is not turned round here; ask for the contrary")
         scorer = f"not-{scorer}"
     name = str(said.get("metric") or "")
+    grader = said.get("provider")
+    judge = from_promptfoo(grader) or "" if scorer in JUDGES and isinstance(grader, str) else ""
     least = said.get("threshold") if base in ("g-eval", "answer-relevance", "context-relevance") else None
-    return Asked(scorer=scorer, settings=settings, name=name, expected=expected, threshold=_share(least))
+    least = _share(least)
+    return Asked(scorer=scorer, settings=settings, name=name, expected=expected, threshold=least, judge=judge)
 
 
 def _code(base: str, said: Mapping[str, Any]) -> RefusedError:
@@ -94,8 +101,8 @@ def filled(value: Any, variables: Mapping[str, Any]) -> Any:
     """A value with the variables that it names; other templates stay as they are."""
     if isinstance(value, list):
         return [filled(item, variables) for item in value]
-    if not isinstance(value, str):
-        return value
+    if not isinstance(value, str) or spoken(value) != value:
+        return spoken(value)
     whole = _VARIABLE.fullmatch(value.strip())
     if whole and whole[1] in variables:
         return variables[whole[1]]
@@ -206,7 +213,8 @@ def assertion_of(check: Check, case: Case | None) -> Data | None:
     Without a case it is one for all tests.
     """
     base = check.scorer.removeprefix("not-")
-    maker = _MAKERS.get(base) if check.metric is None or base in ("factuality", "closed_qa", "criteria") else None
+    is_own = check.metric is not None and base not in ("factuality", "closed_qa", "criteria")
+    maker = _rubric_of if is_own else _MAKERS.get(base)
     if maker is None or (check.expects and (case is None or case.expected is None)):
         return None
     found = maker(check, plain(case.expected) if case is not None else None)
@@ -214,7 +222,43 @@ def assertion_of(check: Check, case: Case | None) -> Data | None:
         return None
     if check.scorer != base:
         found["type"] = f"not-{found['type']}"
-    return {**found, "metric": check.name}
+    judge = to_promptfoo(check.judge)
+    return {**found, **({"provider": judge} if judge and check.metric is not None else {}), "metric": check.name}
+
+
+def _rubric_of(check: Check, expected: Any) -> Data | None:
+    """A metric file as a rubric: what it looks at, what its scores stand for, and a good answer where it shows one."""
+    metric = check.metric
+    if metric is None or metric.needs_history or metric.direction == "lower":
+        return None
+    options = [f"{label.word}: {label.meaning}" for label in labels_of(metric) if label.meaning]
+    shown = [f"A good answer: {text_of(expected)}"] if metric.needs_example_output else []
+    lines = [metric.description, metric.measure.description, *options, *shown]
+    least = {} if check.threshold is None else {"threshold": check.threshold}
+    return {"type": "llm-rubric", "value": "\n".join(line.strip() for line in lines if line.strip()), **least}
+
+
+def literal(value: Any) -> Any:
+    """Data in which promptfoo finds no template to fill: texts with braces stand between marks of Nunjucks."""
+    if isinstance(value, str):
+        return f"{_RAW[0]}{value}{_RAW[1]}" if _BRACES.search(value) and "endraw" not in value else value
+    if isinstance(value, list):
+        return [literal(item) for item in value]
+    return {key: literal(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def spoken(value: Any) -> Any:
+    """Data without the marks that `literal` sets.
+
+    >>> spoken(literal(["{{x}}", 1])), literal("{{x}}")
+    (['{{x}}', 1], '{% raw %}{{x}}{% endraw %}')
+    """
+    if isinstance(value, str):
+        is_raw = value.startswith(_RAW[0]) and value.endswith(_RAW[1]) and value.count("endraw") == 1
+        return value[len(_RAW[0]) : -len(_RAW[1])] if is_raw else value
+    if isinstance(value, list):
+        return [spoken(item) for item in value]
+    return {key: spoken(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _contains_of(check: Check, expected: Any) -> Data | None:

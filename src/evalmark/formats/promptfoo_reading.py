@@ -208,7 +208,13 @@ def _tests(tests: Sequence[Test], moving: Moving, code: Sequence[Path], folder: 
     shared = _shared(asked, rows)
     for one in shared.values():
         moving.metrics.append(
-            Wanted(name=one.name or one.scorer, scorer=one.scorer, settings=one.settings, threshold=one.threshold)
+            Wanted(
+                name=one.name or one.scorer,
+                scorer=one.scorer,
+                settings=one.settings,
+                threshold=one.threshold,
+                judge=one.judge,
+            )
         )
     for row, wanted in zip(rows, asked, strict=True):
         own = [one for one in wanted if canonical(one.shape) not in shared]

@@ -11,7 +11,7 @@ from evalmark.documents import DataPath, Document, PlacedError, allowed_path, lo
 from evalmark.documents.json_walk import json_path
 from evalmark.exchange.moving import Moving
 
-from .promptfoo_assertions import TYPES
+from .promptfoo_assertions import TYPES, spoken
 from .sheets import read_rows
 
 Data = dict[str, Any]
@@ -107,7 +107,7 @@ class _Reading:
         """A test with its defaults merged in."""
         rest = {key: value for key, value in whole.items() if key not in ("vars", "assert")}
         return Test(
-            variables=whole.get("vars") or {}, asserts=self.asserts(whole, place, where), said=rest, place=place
+            variables=spoken(whole.get("vars") or {}), asserts=self.asserts(whole, place, where), said=rest, place=place
         )
 
     def spread(self, variables: Data, at: DataPath) -> Iterator[Data]:

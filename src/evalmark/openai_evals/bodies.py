@@ -125,7 +125,7 @@ def _again(prompt: Prompt, target: str, results: Sequence[Result]) -> Data | Non
 
     None where a template does more than fill in variables.
     """
-    cases = {r.trial.case.id: r.trial.case for r in results if r.trial.repeat == 0}
+    cases = {r.trial.case.fingerprint: r.trial.case for r in results}
     content = [{"item": item_of(case, prompt)} for case in cases.values()]
     template = [{"type": "message", "role": m.role, "content": _with_items(m.text, prompt)} for m in prompt.messages]
     if any(_MORE.search(message["content"]) for message in template):

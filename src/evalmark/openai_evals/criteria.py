@@ -256,9 +256,14 @@ def _text(message: Any) -> str:
 
 
 def slots_of_ours(text: str) -> str:
-    """A grader's text with our slots in the place of its variables; what is no variable of it loses its braces."""
+    """A grader's text with our slots in the place of its variables; what is no variable of it loses its braces.
+
+    The first variable that is part of the input shows all of it, and further ones point there.
+    """
     text = _SAMPLE.sub("\0output\1", text)
     text = _ITEM.sub(lambda found: "\0expected\1" if _is_reference(found[1]) else "\0input\1", text)
+    head, slot, rest = text.partition("\0input\1")
+    text = head + slot + rest.replace("\0input\1", "(in the input above)")
     text = text.replace("{{", "{").replace("}}", "}").replace("{%", "{ %").replace("%}", "% }")
     return text.replace("\0", "{{").replace("\1", "}}")
 

@@ -5,7 +5,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalmark.documents import PlacedError, document_of, numbered_lines, parse_json, read_text, regular_file
+from evalmark.documents import (
+    DataPath,
+    Document,
+    PlacedError,
+    document_of,
+    numbered_lines,
+    parse_json,
+    read_text,
+    regular_file,
+)
 from evalmark.documents.json_walk import json_path
 from evalmark.exchange.imported import Imported
 from evalmark.exchange.items import case_data_of
@@ -21,11 +30,18 @@ _VARIABLE = "{{item."
 
 
 class Found(NamedTuple):
-    """One object in the files, and where it stands."""
+    """One object in the files, and where it and its parts stand."""
 
     data: Data
     place: str
     file: Path
+    document: Document | None = None
+    """None for a line of JSONL, all of which stands in one place."""
+    at: DataPath = ()
+
+    def part(self, *path: str | int) -> str:
+        """`file:line` of a part of the object."""
+        return self.place if self.document is None else self.document.place_of((*self.at, *path))
 
 
 def import_openai_evals(path: Path) -> Imported:
@@ -67,36 +83,40 @@ def _in_file(file: Path) -> Iterator[Found]:
     if file.name.lower().endswith(".jsonl"):
         for number, line in numbered_lines([text]):
             if line.strip():
-                yield from _listed(parse_json(line, str(file), number), f"{file}:{number}", file)
+                data = parse_json(line, str(file), number)
+                yield Found(_object(data, f"{file}:{number}"), f"{file}:{number}", file)
         return
     document = document_of(text, file)
     data = document.data
-    holder, where = (data["data"], ("data",)) if _is_list_of_the_api(data) else (data, ())
+    where: DataPath = ("data",) if _is_list_of_the_api(data) else ()
+    holder = data["data"] if where else data
     for number, item in enumerate(holder if isinstance(holder, list) else [holder]):
         at = (*where, number) if isinstance(holder, list) else where
-        yield from _listed(item, document.place_of(at), file)
+        place = document.place_of(at)
+        yield Found(_object(item, place), place, file, document, at)
 
 
 def _is_list_of_the_api(data: Any) -> bool:
     return isinstance(data, dict) and data.get("object") == "list" and isinstance(data.get("data"), list)
 
 
-def _listed(data: Any, place: str, file: Path) -> Iterator[Found]:
+def _object(data: Any, place: str) -> Data:
     if not isinstance(data, dict):
         raise PlacedError(place, "holds no object, where one of the evals API was expected.")
-    yield Found(data, place, file)
+    return data
 
 
 def _eval(found: Found, moving: Moving) -> None:
     criteria, config = found.data["testing_criteria"], found.data.get("data_source_config")
     if not isinstance(criteria, list):
-        raise PlacedError(found.place, "`$.testing_criteria` is no list.")
+        raise PlacedError(found.part("testing_criteria"), "`$.testing_criteria` is no list.")
     if isinstance(name := found.data.get("name"), str) and name:
         moving.name = name
     for number, criterion in enumerate(criteria):
+        at = ("testing_criteria", number)
         if not isinstance(criterion, dict):
-            raise PlacedError(found.place, f"`{json_path(('testing_criteria', number))}` is no object.")
-        read_criterion(criterion, f"{found.place} {json_path(('testing_criteria', number))}", moving)
+            raise PlacedError(found.part(*at), f"`{json_path(at)}` is no object.")
+        read_criterion(criterion, f"{found.part(*at)} {json_path(at)}", moving)
     kind = config.get("type") if isinstance(config, dict) else None
     if kind != "custom":
         moving.part(
@@ -107,7 +127,7 @@ def _eval(found: Found, moving: Moving) -> None:
 def _run(found: Found, moving: Moving, expected: str | None) -> None:
     source = found.data["data_source"]
     if not isinstance(source, dict):
-        raise PlacedError(found.place, "`$.data_source` is no object.")
+        raise PlacedError(found.part("data_source"), "`$.data_source` is no object.")
     if isinstance(model := source.get("model"), str) and model:
         named = model if "/" in model else f"openai/{model}"
         if named not in moving.models:
@@ -124,10 +144,10 @@ def _run(found: Found, moving: Moving, expected: str | None) -> None:
         )
         return
     for number, row in enumerate(content):
-        place = f"{found.place} $.data_source.source.content[{number}]"
+        at = ("data_source", "source", "content", number)
         if not isinstance(row, dict) or not isinstance(row.get("item"), dict):
-            raise PlacedError(found.place, f"`$.data_source.source.content[{number}].item` is no object.")
-        _row(row, place, moving, expected)
+            raise PlacedError(found.part(*at), f"`{json_path((*at, 'item'))}` is no object.")
+        _row(row, found.part(*at), moving, expected)
 
 
 def _row(row: Mapping[str, Any], place: str, moving: Moving, expected: str | None) -> None:
@@ -180,5 +200,5 @@ def _target(run: Found | None) -> str:
 def _cases_of_results(moving: Moving, items: list[Found], expected: str | None) -> None:
     for found in items:
         if not isinstance(item := found.data["datasource_item"], dict):
-            raise PlacedError(found.place, "`$.datasource_item` is no object.")
+            raise PlacedError(found.part("datasource_item"), "`$.datasource_item` is no object.")
         moving.add(case_data_of(item, expected))
