@@ -39,7 +39,7 @@ def stage_of(said) -> str:
     if key == "tests":
         return "tests" if "rule" in said.schema["properties"]["tests"]["items"]["properties"] else "baseline-tests"
     if key == "verdicts":
-        return "validity" if "input specification" in said.text.split("\n")[0] else "groundedness"
+        return "validity" if "input specification" in said.messages[1][1].split("\n")[0] else "groundedness"
     return STAGE[key]
 
 
@@ -71,7 +71,7 @@ def verdicts(said, holds=lambda number, text: True, name="input"):
     return {"verdicts": [{"number": n, "reason": "looked", "holds": holds(n, said.text)} for n in range(1, amount + 1)]}
 
 
-def tests(said, each: int = 3):
+def written(said, each: int = 3):
     again = "again" if piece_of(said, "earlier") else "first"
     return {
         "tests": [
@@ -82,8 +82,14 @@ def tests(said, each: int = 3):
     }
 
 
+def inverses(said):
+    known = dict(zip(RULES, INVERSES, strict=True))
+    numbered = [line.split(". ", 1) for line in piece_of(said, "rules").splitlines()]
+    return {"inverses": [{"rule": int(n), "inverse": known.get(rule, f"Not: {rule}")} for n, rule in numbered]}
+
+
 def baseline(said):
-    wanted = int(re.search(r"Write (\d+) test", said.text)[1])
+    wanted = int(re.search(r"Write (\d+) test", said.messages[1][1])[1])
     before = len(piece_of(said, "earlier").splitlines())
     return {"tests": [{"inputs": {"headline": f"plain {n}"}} for n in range(before, before + wanted)]}
 
@@ -93,10 +99,10 @@ PLAIN = {
     "input-spec": {"statements": ["A headline in English.", "Not longer than a line."]},
     "rules": {"rules": RULES},
     "groundedness": lambda said: verdicts(said, lambda n, _: n != 3),
-    "inverse-rules": {"inverses": [{"rule": n, "inverse": text} for n, text in enumerate(INVERSES, 1)]},
-    "tests": tests,
+    "inverse-rules": inverses,
+    "tests": written,
     "expansion": lambda said: {
-        "inputs": {"headline": re.search(r'"headline":"([^"]*)"', said.text)[1] + " and so on"},
+        "inputs": {"headline": re.search(r'"headline": ?"([^"]*)"', piece_of(said, "input"))[1] + " and so on"},
         "expected": "Sports",
     },
     "validity": verdicts,
