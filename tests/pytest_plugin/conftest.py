@@ -111,13 +111,16 @@ class Suite:
 
     def start(self, *words: str, **env: str) -> subprocess.Popen[str]:
         """A pytest that is running."""
+        return self.start_python("-m", "pytest", "-p", "telling", *words, **env)
+
+    def start_python(self, *words: str, **env: str) -> subprocess.Popen[str]:
+        """A Python that is running."""
         (self._aside / "told.json").unlink(missing_ok=True)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("EVALMARK_", "PYTEST_"))}
         path = os.pathsep.join(filter(None, (str(self._aside), kept.get("PYTHONPATH"))))
         ours = {"PYTHONPATH": path, "TOLD": str(self._aside / "told.json"), "COLUMNS": "120"}
-        command = [sys.executable, "-m", "pytest", "-p", "telling", *words]
         return subprocess.Popen(
-            command,
+            [sys.executable, *words],
             cwd=self.folder,
             env={**kept, **ours, **env},
             stdout=subprocess.PIPE,

@@ -311,8 +311,6 @@ def test_a_marker_that_nobody_understands_is_refused(suite):
     for number, said in enumerate(BAD.values()):
         assert f"test_bad_{number}.py::test_it: {said}" in ended.text
     assert "RAN" not in ended.text
-    off = suite.plain()
-    assert off.code == 2
 
 
 def test_data_of_a_marker_that_breaks_is_an_error_of_its_own(suite):

@@ -18,13 +18,13 @@ from evalmark.values import Case, Gate, Run, Trial
 
 from .hooks import Hooks
 from .items import Group, tests_of
-from .keeping import Keeper, Parcels
+from .keeping import Keeper, Parcels, Place
 from .marked import read_mark, turns_of
 from .running import Runner
 from .sharing import share_of
 from .skipping import OFF, check_names, node_name, skipped_item
 from .standing import CASE, EXPECTED, KNOWN, case_of, mark_of, note, owner_of, suite_of, target_of, turn_of
-from .summary import Ending
+from .summary import Ending, say
 
 GRACE = 12.0
 """Seconds that trials under way get to finish when pytest ends."""
@@ -88,13 +88,14 @@ class Desk:
         """Where results go: the store, or the process that leads."""
         if self.worker is not None:
             return Parcels(self._running)
-        return Keeper(
-            self.settings.store,
-            self.loop,
-            self.gate,
-            self.config.getoption("evalmark_resume"),
-            self.config.getoption("evalmark_baseline"),
+        option = self.config.getoption
+        place = Place(
+            store=self.settings.store,
+            gate=self.gate,
+            resume=option("evalmark_resume"),
+            baseline=option("evalmark_baseline"),
         )
+        return Keeper(place, self.loop, lambda text: say(self.config, text))
 
     @cached_property
     def loop(self) -> Loop:
@@ -207,6 +208,7 @@ class Desk:
         if not self.on:
             pytest.skip(OFF)
         self._item()
+        self.keeper.ready()
 
     def trial(self, case: Case) -> Trial:
         """The next expectation of the running test: named after the test, counted where it has several."""
@@ -230,6 +232,7 @@ class Desk:
 
     def case(self, request: pytest.FixtureRequest) -> EvalCase:
         """The case of a marked test."""
+        self.keeper.ready()
         item: pytest.Item = request.node
         mark = mark_of(item)
         trial = Trial(

@@ -111,9 +111,12 @@ def case_name(row: Case | BadRow, names: Counter[str]) -> str:
         text = "data" if row.last else row.place.rpartition(": ")[2]
     else:
         text = one_line(row.input, LONGEST_NAME) if row.has_made_id and row.input is not None else row.id
-    name = node_name(text) or "case"
+    first = name = node_name(text) or "case"
+    while names[name]:
+        names[first] += 1
+        name = f"{first}-{names[first]}"
     names[name] += 1
-    return name if names[name] == 1 else f"{name}-{names[name]}"
+    return name
 
 
 def harmless(text: str) -> str:

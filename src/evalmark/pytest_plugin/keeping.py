@@ -1,15 +1,16 @@
 """Where the results of tests go: into the store, or from a worker of xdist to the process that leads."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import pytest
 
 from evalmark.api import Book, Ledger, Loop, begin
+from evalmark.errors import StoreError
 from evalmark.roles import Journal
 from evalmark.store import Store, open_store, packed, unpacked
 from evalmark.values import Gate, Result, Run, RunStatus, Spending, Trial
@@ -19,23 +20,41 @@ Key = tuple[str, str, int, str]
 """Dataset, case, repeat, and the fingerprint of the case."""
 
 
-class Keeper:
-    """The run in the store; opened with the first result, and written by this process alone."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a run is kept, and what it has to do with earlier ones."""
 
-    def __init__(self, store: str, loop: Loop, gate: Gate | None, resume: str | None, baseline: str | None) -> None:
-        self._path, self._loop, self._gate, self._resume, self._reference = store, loop, gate, resume, baseline
+    store: str
+    """The file."""
+    gate: Gate | None = None
+    resume: str | None = None
+    """The run to go on with."""
+    baseline: str | None = None
+    """The run to compare with."""
+
+
+class Keeper:
+    """The run in the store; opened with the first result, and written by this process alone.
+
+    A store that has failed is not tried again: each try may wait long, and no further case is asked whose result could
+    not be kept.
+    """
+
+    def __init__(self, place: Place, loop: Loop, say: Callable[[str], None]) -> None:
+        self._place, self._loop, self._say = place, loop, say
+        self._fault: StoreError | None = None
         self.costs: defaultdict[str, list[Spending]] = defaultdict(list)
         """What the calls of each dataset came to."""
 
     @cached_property
     def _store(self) -> Store:
-        return open_store(self._path)
+        return open_store(self._place.store, notes=self._say)
 
     @cached_property
     def book(self) -> Book:
         """The run; begun, or taken up again, at the first use."""
         _ = self.baseline  # found now, when `last` still is the one before this
-        return begin(self._store, "pytest", self._gate, self._resume)
+        return begin(self._store, "pytest", self._place.gate, self._place.resume)
 
     @cached_property
     def baseline(self) -> Run | None:
@@ -44,15 +63,20 @@ class Keeper:
         Raises:
             StoreError: there is no such run.
         """
-        if self._reference is None:
+        if self._place.baseline is None:
             return None
-        with open_store(self._path, read_only=True) as store:
-            return store.run(self._reference)
+        with open_store(self._place.store, read_only=True) as store:
+            return store.run(self._place.baseline)
 
     @property
     def is_used(self) -> bool:
         """Whether there is anything to keep."""
         return "book" in self.__dict__
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether something could not be kept."""
+        return self._fault is not None
 
     def ledger(self, store: str) -> Ledger:
         """For vectors."""
@@ -62,13 +86,28 @@ class Keeper:
         """For the calls of models, which are then those of the run."""
         return self._store.journal(self.book.run.id)
 
+    def ready(self) -> None:
+        """Begin the run, if that is still to do: nothing is asked whose result could not be kept.
+
+        Raises:
+            StoreError: the store cannot be used, or could not before.
+        """
+        with self._once():
+            _ = self.book
+
     def meet(self, part: Run) -> None:
-        """Hear of a dataset and its metrics, before their first result."""
-        self.book.meet(part)
+        """Hear of a dataset and its metrics, before their first result.
+
+        Raises:
+            StoreError: the store cannot be written, or could not before.
+        """
+        with self._once():
+            self.book.meet(part)
 
     async def write(self, results: Sequence[Result]) -> None:
         """Keep results; when this returns they are durable."""
-        await self.book.write(results)
+        with self._once():
+            await self.book.write(results)
 
     def take(self, part: Run) -> None:
         """Keep a part of the run; when this returns it is durable."""
@@ -83,8 +122,18 @@ class Keeper:
     def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
         """Close the run, with all that its calls came to, and give it."""
         spending = tuple(spent for several in self.costs.values() for spent in several)
-        self.meet(Run(id="", name="", created="", spending=spending))
+        self.book.meet(Run(id="", name="", created="", spending=spending))
         return self.book.finish(status, notes)
+
+    @contextmanager
+    def _once(self) -> Iterator[None]:
+        if self._fault is not None:
+            raise StoreError(str(self._fault))
+        try:
+            yield
+        except StoreError as fault:
+            self._fault = fault
+            raise
 
     def close(self) -> None:
         """Let go of the store."""
@@ -108,6 +157,9 @@ class Parcels:
     def journal(self, store: str) -> Journal:
         """For the calls of models; the run is written by another process, so they are not noted as its own."""
         return self.ledger(store).journal()
+
+    def ready(self) -> None:
+        """The process that leads sees to it."""
 
     def meet(self, part: Run) -> None:
         """Each part says what it belongs to."""

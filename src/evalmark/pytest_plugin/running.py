@@ -42,6 +42,7 @@ class Runner:
         trial = item.trial
         result = self._answered_ahead(item, trial)
         if result is None:
+            self._desk.keeper.ready()
             before = self._desk.session.spending()
             result = self._earlier(seat, trial) or self._desk.loop.run(self._alone(seat, trial))
             part = seat.part([result], self._desk.session.spent_since(before))

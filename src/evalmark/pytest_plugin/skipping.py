@@ -83,12 +83,11 @@ def skipped_item(collector: Any, described: "Eval", reason: str) -> pytest.Item:
 
 def check_names(evals: "Sequence[Eval]") -> None:
     """Raise ConfigError where two evals of a module have the same name: their tests could not be told apart."""
-    names = [described.name for described in evals]
-    for described in evals:
-        if names.count(described.name) > 1:
+    names = [node_name(described.name) for described in evals]
+    for described, name in zip(evals, names, strict=True):
+        if (number := names.count(name)) > 1:
             raise ConfigError(
-                f"{described.place}: {names.count(described.name)} evals of this file are called {described.name!r}; "
-                "give each a name of its own."
+                f"{described.place}: {number} evals of this file are called {name!r}; give each a name of its own."
             )
 
 

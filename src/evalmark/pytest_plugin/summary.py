@@ -1,6 +1,6 @@
 """The end of a test run with evals: the run is closed, its table shown, its gate judged."""
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,18 +49,23 @@ class Ending:
             self._details.append((report.nodeid, str(report.longrepr)))
 
     def _take(self, report: Any) -> None:
-        keeper = self._desk.keeper
         begun = getattr(report, "evalmark_begun", None)
         if begun is not None and (part := opened(begun)) is not None:
             self._begun[report.nodeid] = part
         if report.when == "call":
             self._begun.pop(report.nodeid, None)
-        elif report.when == "???" and report.nodeid in self._begun and isinstance(keeper, Keeper):
-            keeper.take(_lost(self._begun.pop(report.nodeid), str(report.longrepr)))
+        elif report.when == "???" and report.nodeid in self._begun:
+            self._keep(_lost(self._begun.pop(report.nodeid), str(report.longrepr)))
         for parcel in getattr(report, "evalmark", ()):
-            part = opened(parcel)
-            if part is not None and isinstance(keeper, Keeper):
-                keeper.take(part)
+            if (part := opened(parcel)) is not None:
+                self._keep(part)
+
+    def _keep(self, part: Run) -> None:
+        """Keep what came from another process; pytest goes on where that cannot be, and the whole run fails."""
+        try:
+            self._desk.keeper.take(part)
+        except EvalmarkError as fault:
+            self._fault = str(fault)
 
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, Any] | None:
         """Unscored and broken trials have words of their own; they fail all the same."""
@@ -92,6 +97,7 @@ class Ending:
             self._run = self._closed(session)
         except EvalmarkError as fault:
             self._fault = str(fault)
+        if self._fault:
             session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
             return
         ended_by_tests = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
@@ -102,13 +108,13 @@ class Ending:
     def _closed(self, session: pytest.Session) -> Run | None:
         desk = self._desk
         if self._interrupted and desk.runner.is_busy:
-            _say(desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out")
+            say(desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out")
         with suppress(KeyboardInterrupt):
             desk.stop()
         keeper = desk.keeper
         if not isinstance(keeper, Keeper) or not keeper.is_used:
             return None
-        stopped = self._interrupted or bool(session.shouldstop or session.shouldfail)
+        stopped = self._interrupted or keeper.is_broken or bool(session.shouldstop or session.shouldfail)
         status: RunStatus = "interrupted" if stopped else "complete"
         return keeper.finish(status, [*desk.notes(), *self._notes])
 
@@ -151,10 +157,14 @@ class Ending:
             reporter.write_line(f"To go on, call pytest as before and add: --evalmark-resume {run.id}")
 
 
-def _say(config: pytest.Config, text: str) -> None:
+def say(config: pytest.Config, text: str) -> None:
+    """Tell whoever waits, also while pytest keeps to itself what is printed."""
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
     if reporter is not None:
-        reporter.write_line(text)
+        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+            reporter.ensure_newline()
+            reporter.write_line(clean(text))
 
 
 def _lost(begun: Run, why: str) -> Run:
