@@ -14,6 +14,7 @@ from evalmark.judges.reading import metric_in
 from evalmark.prompts import Input, Prompt, prompt_in
 from evalmark.prompts.frontmatter import parts_of
 from evalmark.prompts.rendering import place_in
+from evalmark.prompts.template import template_of
 
 from .metric import ERR, OK, PromptMetric
 from .variables import LABELS
@@ -57,12 +58,13 @@ def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> P
     if faults:
         raise ConfigError.of(faults)
     metric = metric_in(_document(prompt, head, scores))
-    expected = next((known for known in prompt.inputs if known.name == "groundtruth"), None)
+    used = _used(prompt)
+    expected = next((known for known in prompt.inputs if known.name == "groundtruth" and known.name in used), None)
     may_lack = expected is not None and expected.declared and not expected.required
     return PromptMetric(
         metric=replace(metric, notes=(*metric.notes, *prompt.notes, *_notes(prompt))),
         prompt=prompt,
-        variables=frozenset(known.name for known in prompt.inputs if known.name in LABELS),
+        variables=frozenset(used & LABELS.keys()),
         says_ok=not scores,
         needs_expected="groundtruth" in prompt.tags or (expected is not None and not may_lack),
         named=named,
@@ -83,13 +85,18 @@ def _strange(prompt: Prompt) -> Iterator[str]:
     for known in prompt.inputs:
         place = f"{prompt.file}:{known.line}"
         if known.name not in LABELS and not (known.declared and known.default is not None):
-            close = get_close_matches(known.name, LABELS, n=1, cutoff=0.6)
+            close = get_close_matches(known.name, LABELS, n=1, cutoff=0.7)
             advice = f"did you mean {{{{{close[0]}}}}}?" if close else f"there are {', '.join(LABELS)}."
             yield f"{place}: {{{{{known.name}}}}} is no variable of a metric; {advice}"
         elif known.name in LABELS and (known.type not in (None, "string") or known.choices):
             yield f"{place}: {{{{{known.name}}}}} is declared as {_type(known)}; a metric gets it as a text."
-    if not any(known.name == "output" for known in prompt.inputs):
+    if "output" not in _used(prompt):
         yield f"{prompt.place}: the metric has no {{{{output}}}}, so nothing would be judged; show it."
+
+
+def _used(prompt: Prompt) -> set[str]:
+    """The variables that stand in a message, declared or not."""
+    return {name for message in prompt.messages for name, _ in template_of(message.text).variables}
 
 
 def _type(known: Input) -> str:
@@ -149,7 +156,6 @@ def _notes(prompt: Prompt) -> Iterator[str]:
         yield f"{prompt.place}: the metric names the model {prompt.model!r}; the run's judge is asked instead."
     if prompt.schema is not None or "response_format" in prompt.settings:
         yield f"{prompt.place}: the metric's own form of a reply is left out; the judge is told the one that is read."
-    named = {known.name for known in prompt.inputs}
     text = "\n".join(message.text for message in prompt.messages)
-    if "input" not in named and "<INPUT>" in text:
+    if "input" not in _used(prompt) and "<INPUT>" in text:
         yield f"{prompt.place}: the words speak of <INPUT>, and {{{{input}}}} stands nowhere, so the judge does not see it."
