@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from os import environ
 from pathlib import Path
@@ -69,12 +69,16 @@ class Expectation:
         host.keep(part)
         return _passed(seat, next(iter(part.results)))
 
-    async def to_eval_async(
+    def to_eval_async(
         self, expected: Any, task: Any, *scorers: Wanted, **options: Unpack[ExpectOptions]
-    ) -> Result:
-        """`to_eval` with the task on the caller's own loop."""
+    ) -> Coroutine[Any, Any, Result]:
+        """`to_eval` with the task on the caller's own loop, to be awaited; what cannot be used is said at once."""
         __tracebackhide__ = True
-        described = _described(expected, task, scorers, options)
+        # here, since a coroutine does not know in which line it was made
+        return self._awaited(expected, _described(expected, task, scorers, options))
+
+    async def _awaited(self, expected: Any, described: Eval) -> Result:
+        __tracebackhide__ = True
         host = _host()
         if host is None:
             return _passed(*await _alone(described, self._case(expected), _answered))
