@@ -18,6 +18,7 @@ from evalmark.store import open_store
 from evalmark.testing.scripted import Says, ScriptedServer
 from evalmark.values import Call, Request, ToolRecording, Turn, tool_key
 from tests.conftest import ROOT
+from tests.generate import script
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 FLAG = re.compile(r"(?<![\w-])-{1,2}[a-z][a-z-]*")
@@ -122,6 +123,7 @@ FILES = {
     '{"id": "a", "input": "3 + 3?", "answer": NaN}\n',
     "down.py": 'def down(question):\n    raise ConnectionError("no route")\n',
     "slow.py": "def answer(text):\n    return text\n",
+    "classify.prompty": script.PROMPT,
 }
 CHANGING = (
     (re.compile(r"\d{8}-\d{6}-\w{4}"), "ID"),
@@ -142,8 +144,13 @@ def shown_commands() -> Iterator[tuple[str, list[str]]]:
                 yield command, printed.splitlines()
 
 
+USAGE = {"prompt_tokens": 500, "completion_tokens": 40, "total_tokens": 540}
+
+
 def judge(said) -> Says:
-    """What the model of the page says of an answer of the tutor."""
+    """What the model of the page says of an answer of the tutor, and of a prompt."""
+    if said.schema["properties"].keys() & script.ANSWERED:
+        return Says(text=script.Script()(said), usage=USAGE)
     score = said.schema["properties"].get("score", {"type": "boolean"})["type"]
     lost = "I am not sure what you ask" in said.text
     verdict = {
@@ -151,7 +158,7 @@ def judge(said) -> Says:
         "integer": {"reason": "It asks back." if lost else "As the example says.", "score": 2 if lost else 4},
         "number": {"reason": "Short sentences, no new terms.", "score": 90},
     }[score]
-    return Says(text=json.dumps(verdict), usage={"prompt_tokens": 500, "completion_tokens": 40, "total_tokens": 540})
+    return Says(text=json.dumps(verdict), usage=USAGE)
 
 
 @pytest.fixture

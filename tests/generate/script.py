@@ -20,6 +20,8 @@ user:
 """
 RULES = ["Answer with one label.", "Write nothing else.", "Be polite."]
 INVERSES = ["Answer with several labels.", "Write more than the label.", "Be rude."]
+ANSWERED = {"intent", "statements", "rules", "inverses", "tests", "verdicts"}
+"""What a reply holds in the stages that every prompt goes through."""
 NUMBERED = re.compile(r"^(\d+)\. (INVERSE: )?(.+)$", re.MULTILINE)
 STAGE = {
     "intent": "intent",
