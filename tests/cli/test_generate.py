@@ -4,13 +4,16 @@ import json
 import re
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from evalmark.api import keep
 from evalmark.specs import read_spec, read_tests
+from evalmark.store import open_store
 from evalmark.testing.scripted import Delay, Finish, Refusal, ScriptedServer, Status
-from evalmark.values import Case
+from evalmark.values import Case, DatasetInfo, Output, Result, Run, Score, Trial
 from tests.generate.script import INVERSES, PROMPT, RULES, Script, piece_of, stage_of, verdicts, written
 
 ONCE = {
@@ -490,6 +493,34 @@ def test_the_report_says_which_tests_are_about_which_rule_and_asks_nothing(evalm
     assert "5 3 → 2 Write more than the label. (inverse)" in lines
     assert "3 3 3 Be polite. (not borne out by the prompt)" in lines
     assert server.count == sent
+
+
+def test_the_report_names_the_tests_that_have_broken_a_rule_in_the_newest_run(evalmark, server):
+    generate(evalmark)
+    spec = read_spec("classify.prompty")
+    cases = list(read_tests(Path("classify/tests.json"), spec))
+    said = [("err", "ok"), ("ok", "ok"), ("unscored", "err")]
+    results = [
+        Result(
+            trial=Trial(case=case, dataset="tests", position=number),
+            output=Output(value="x"),
+            scores=(
+                Score(
+                    name="compliance",
+                    detail={"rules": [{"text": r, "verdict": v} for r, v in zip(RULES[:2], both, strict=True)]},
+                ),
+            ),
+        )
+        for number, (case, both) in enumerate(zip(cases[:3], said, strict=True))
+    ]
+    run = Run(id="", name="n", created="", suite="classify.prompty", datasets=(DatasetInfo(name="tests", rows=3),))
+    with open_store(".evalmark/evalmark.db") as store:
+        kept = keep(replace(run, results=tuple(results)), store)
+        keep(replace(run, suite="other.prompty", results=tuple(results)), store)
+    said = evalmark("generate", "classify.prompty", "--report").out
+    assert (
+        f"In run {kept.id} these tests have broken these rules:\n    1: {cases[0].id}\n    2: {cases[2].id}\n" in said
+    )
 
 
 HOSTILE = """---

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate, evaluate_async
     from .files import save, write_whole
     from .forecast import foresee
-    from .generation import GenerateJob, foresee_tests, generate_tests
+    from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
     from .keeping import keep
     from .ledger import Ledger, Memory
     from .merging import merged
@@ -36,6 +36,7 @@ __all__ = [
     "Seat",
     "Session",
     "begin",
+    "broken_rules",
     "check_usable",
     "evaluate",
     "evaluate_async",
@@ -76,6 +77,7 @@ __getattr__ = deferred(
         "examine": "doctor",
         "execute": "conduct",
         "GenerateJob": "generation",
+        "broken_rules": "generation",
         "foresee": "forecast",
         "foresee_tests": "generation",
         "generate_tests": "generation",

@@ -1,5 +1,6 @@
 """Tests made of a prompt: models opened by name, behind the same door as those of a run."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,11 @@ from evalmark.plans import Door, Models, refuse
 from evalmark.roles import ChatModel, Journal
 from evalmark.settings import Settings
 from evalmark.values import Spending
+
+from .ledger import Ledger
+
+MOST_RUNS = 100
+"""Of so many runs, the newest ones, one of a prompt is looked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,3 +97,11 @@ def _usual(job: GenerateJob, settings: Settings) -> str:
             f"{job.prompt}: no model is named that could write tests; name one with --model provider/model."
         )
     return found
+
+
+def broken_rules(prompt: Path, ledger: Ledger) -> generate.Broken | None:
+    """Which tests have broken which rule in the newest run of a prompt; None where it was not run lately."""
+    there = os.path.realpath(prompt)
+    runs = (run for run in ledger.runs(MOST_RUNS) if run.suite and os.path.realpath(run.suite) == there)
+    newest = next(runs, None)
+    return None if newest is None else generate.broken_in(newest)

@@ -85,10 +85,10 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
     A file with something in it is used as it is, so edit one and run again. Exit code 0: all files are
     there. 2: a file, a flag or a model cannot be used. 3: a budget is used up. What was made before stays.
     """
-    if report:
-        say_line_by_line(generate.coverage_text(generate.coverage_of(file)))
-        return
     settings = flags.settings(**flags.given(context))
+    if report:
+        _report(file, settings)
+        return
     job = api.GenerateJob(
         prompt=file,
         effort=generate.effort_named(
@@ -109,6 +109,16 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
         say_line_by_line(generate.count_text(need("asyncio").run(api.foresee_tests(job, settings))))
     else:
         _carry_out(job, settings, quiet)
+
+
+def _report(file: Path, settings: "Settings") -> None:
+    found = generate.coverage_of(file)
+    say_line_by_line(generate.coverage_text(found))
+    if Path(settings.store).exists():
+        with kept.open_store(settings.store, read_only=True) as ledger:
+            broken = api.broken_rules(file, ledger)
+        if broken is not None:
+            say_line_by_line(f"\n{generate.broken_text(found, broken)}")
 
 
 def _carry_out(job: api.GenerateJob, settings: "Settings", quiet: bool) -> None:

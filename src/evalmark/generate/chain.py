@@ -154,7 +154,9 @@ class Chain:
     def account(self) -> Account:
         """What came of it all, as the files say it now."""
         spec = read_spec(self.job.prompt)
-        return Account(spec=spec, steps=tuple(self.steps), notes=(*spec.prompt.notes, *spec.notes, *dict.fromkeys(self.notes)))
+        return Account(
+            spec=spec, steps=tuple(self.steps), notes=(*spec.prompt.notes, *spec.notes, *dict.fromkeys(self.notes))
+        )
 
     async def statements(self, stage: Stage) -> None:
         """A stage whose file holds one statement a line."""

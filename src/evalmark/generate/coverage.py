@@ -1,12 +1,13 @@
 """Which rules have tests, and which tests tempt a prompt to break which rule."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from evalmark.cases import BadRow
 from evalmark.specs import PromptSpec, Rule, file_of_tests, read_baseline, read_spec, read_tests
-from evalmark.values import Case
+from evalmark.values import Case, Run, Score
 
 from .side_data import SideData, read_side_data
 from .stages import BASELINE_TESTS
@@ -54,6 +55,31 @@ class Coverage:
     def uncovered(self) -> tuple[int, ...]:
         """The numbers of rules, inverse ones too, without a test."""
         return tuple(one.rule.number for one in self.rules if not one.tests)
+
+
+class Broken(NamedTuple):
+    """Which tests have broken which rule in a run, whoever said so: a judge or a machine."""
+
+    run: str
+    """Its id."""
+    tests: Mapping[str, tuple[str, ...]]
+    """Ids of tests by the text of the rule."""
+
+
+def broken_in(run: Run) -> Broken:
+    """Which tests have broken which rule on any of the models of a run."""
+    found: dict[str, dict[str, None]] = {}
+    for result in run.results:
+        for row in (row for score in result.scores for row in _rules_of(score)):
+            if row.get("verdict") == "err":
+                found.setdefault(str(row.get("text")), {})[result.trial.case.id] = None
+    return Broken(run.id, {rule: tuple(ids) for rule, ids in found.items()})
+
+
+def _rules_of(score: Score) -> list[Mapping[str, Any]]:
+    """What a score says rule by rule."""
+    rows = score.detail.get("rules")
+    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
 
 
 def coverage_of(prompt: Path) -> Coverage:

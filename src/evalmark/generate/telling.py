@@ -9,7 +9,7 @@ from evalmark.wording.spending import calls, cost, together, tokens
 
 from .chain import Account, Step
 from .counting import CallCount, total_of
-from .coverage import Coverage, RuleCoverage
+from .coverage import Broken, Coverage, RuleCoverage
 
 LONGEST = 72
 """Characters of a rule that a line shows."""
@@ -38,6 +38,20 @@ def coverage_text(found: Coverage) -> str:
     if found.path is None:
         return "  There are no tests yet; `evalmark generate` makes them."
     return "\n".join([*_rules(found), "", *_figures(found), *(f"  note: {one_line(note)}" for note in found.notes)])
+
+
+def broken_text(found: Coverage, broken: Broken) -> str:
+    """Which tests have broken which rule in a run."""
+    rules = [one.rule for one in found.rules if one.rule.text in broken.tests]
+    if not rules:
+        return f"  In run {broken.run} no test has broken a rule."
+    lines = [f"    {rule.number}: {_ids(broken.tests[rule.text])}" for rule in rules]
+    return "\n".join([f"  In run {broken.run} these tests have broken these rules:", *lines])
+
+
+def _ids(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - MOST_BAD} more" if len(ids) > MOST_BAD else ""
+    return f"{', '.join(one_line(name, 40) for name in ids[:MOST_BAD])}{more}"
 
 
 def _rules(found: Coverage) -> Iterator[str]:
