@@ -25,7 +25,16 @@ def overview(run: Run, found: Overview, look: Look = DEFAULT) -> str:
     for table in _tables(wording.overview_columns(found), look):
         parts += [table, Text("")]
     parts += [Text(remark, style="dim") for remark in wording.overview_remarks(found)]
-    return drawn([*parts, *_differences(found)], look)
+    return drawn([*parts, *_differences(found), *_disagreements(run)], look)
+
+
+def _disagreements(run: Run) -> Iterable[RenderableType]:
+    """Where a judge and a machine have looked at the same rules."""
+    lines = wording.disagreement_lines(run)
+    if lines:
+        yield Text("")
+        yield Text("judge against machine, on rules that both have looked at", style="bold")
+        yield Padding(_listed(lines), (0, 0, 0, 2))
 
 
 def _differences(found: Overview) -> Iterable[RenderableType]:
@@ -34,12 +43,16 @@ def _differences(found: Overview) -> Iterable[RenderableType]:
         return
     yield Text("")
     yield Text(wording.differences_title(found), style="bold")
+    yield Padding(_listed(lines), (0, 0, 0, 2))
+
+
+def _listed(lines: Sequence[tuple[str, str]]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
-    for pair, said in lines:
-        table.add_row(Text(pair), Text(said))
-    yield Padding(table, (0, 0, 0, 2))
+    for about, said in lines:
+        table.add_row(Text(about), Text(said))
+    return table
 
 
 def _tables(columns: Sequence[Column], look: Look) -> Iterator[Table]:

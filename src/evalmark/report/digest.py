@@ -19,7 +19,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLA
     summary, verdict = figures_and_verdict(run, summary)
     yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {wording.outcome(verdict)}\n\n"
     yield " ".join(safe(reason) for reason in verdict.reasons) + "\n\n"
-    yield from overview_in_markdown(overview_of(run, summary))
+    yield from overview_in_markdown(run, overview_of(run, summary))
     for group in summary.groups:
         yield from group_part(group, summary)
     lines = [(found.base, said) for found in summary.agreements for said in wording.agreement_lines(found)]

@@ -45,7 +45,7 @@ def _parts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
     yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {wording.outcome(verdict)}\n\n"
     yield "".join(f"- {safe(reason)}\n" for reason in verdict.reasons) + "\n"
     yield f"{' · '.join(map(safe, _facts(run, summary, options)))}\n\n"
-    yield "".join(overview_in_markdown(overview_of(run, summary)))
+    yield "".join(overview_in_markdown(run, overview_of(run, summary)))
     for group in summary.groups:
         yield "".join(group_part(group, summary))
     lines = [(found.base, said) for found in summary.agreements for said in wording.agreement_lines(found)]

@@ -29,7 +29,7 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     summary, verdict = figures_and_verdict(run, summary)
     yield _head(run)
     yield _opening(run, summary, verdict, options)
-    yield from overview_in_html(overview_of(run, summary))
+    yield from overview_in_html(run, overview_of(run, summary))
     for group in summary.groups:
         yield _group(group, summary)
     lines = [(found.base, said) for found in summary.agreements for said in wording.agreement_lines(found)]

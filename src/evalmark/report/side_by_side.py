@@ -1,6 +1,6 @@
 """The targets of a run side by side, in Markdown and in HTML, where its tests are told apart as positive and negative."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from evalmark import wording
@@ -9,6 +9,8 @@ from evalmark.values import Run
 from evalmark.wording import Cell, Column, clean
 
 from .markdown import listed, safe
+
+_AGAINST = "Judge against machine, on rules that both have looked at"
 
 
 def overview_of(run: Run, summary: Summary) -> Overview | None:
@@ -19,8 +21,8 @@ def overview_of(run: Run, summary: Summary) -> Overview | None:
     return found if found.split else None
 
 
-def overview_in_markdown(found: Overview | None) -> Iterator[str]:
-    """The table, what to know of it, and every two targets compared; nothing without an overview."""
+def overview_in_markdown(run: Run, found: Overview | None) -> Iterator[str]:
+    """The table, what to know of it, every two targets compared, and judges against checks; nothing without an overview."""
     if found is None:
         return
     columns = wording.overview_columns(found)
@@ -33,9 +35,12 @@ def overview_in_markdown(found: Overview | None) -> Iterator[str]:
     lines = wording.difference_lines(found)
     yield f"{safe(_sentence(found))}\n\n" if lines else ""
     yield from listed("", lines)
+    if against := wording.disagreement_lines(run):
+        yield f"{_AGAINST}:\n\n"
+        yield from listed("", against)
 
 
-def overview_in_html(found: Overview | None) -> Iterator[str]:
+def overview_in_html(run: Run, found: Overview | None) -> Iterator[str]:
     """The same for a page; nothing without an overview."""
     if found is None:
         return
@@ -46,8 +51,13 @@ def overview_in_html(found: Overview | None) -> Iterator[str]:
         yield f"<tr><th>{_safe(name.said)}" + "".join(map(_in_html, cells)) + "\n"
     yield f"</table></div>\n<p class=quiet>{_safe(' '.join(wording.overview_remarks(found)))}</p>\n"
     lines = wording.difference_lines(found)
-    rows = "".join(f"<tr><th>{_safe(pair)}<td>{_safe(said)}" for pair, said in lines)
-    yield f"<p>{_safe(_sentence(found))}</p>\n<table class=said>{rows}</table>\n" if lines else ""
+    yield from _said_in_html(_sentence(found), lines)
+    yield from _said_in_html(f"{_AGAINST}:", wording.disagreement_lines(run))
+
+
+def _said_in_html(title: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
+    rows = "".join(f"<tr><th>{_safe(about)}<td>{_safe(said)}" for about, said in lines)
+    yield f"<p>{_safe(title)}</p>\n<table class=said>{rows}</table>\n" if lines else ""
 
 
 def _sentence(found: Overview) -> str:

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     )
     from .judged import agreement_lines, all_remarks, remarks, worst_rows
     from .spending import money, spent_lines
-    from .standings import Cell, Column, difference_lines, differences_title, overview_columns, overview_remarks
+    from .standings import (
+        Cell,
+        Column,
+        difference_lines,
+        differences_title,
+        disagreement_lines,
+        overview_columns,
+        overview_remarks,
+    )
     from .titles import facts, methods, name_of, once, origin, quoted, title
     from .transcripts import steps, steps_title, tokens_used
     from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of, why
@@ -48,6 +56,7 @@ __all__ = [
     "cut",
     "difference_lines",
     "differences_title",
+    "disagreement_lines",
     "duration",
     "endings",
     "facts",
@@ -104,6 +113,7 @@ __getattr__ = deferred(
         "cut": "cleaning",
         "difference_lines": "standings",
         "differences_title": "standings",
+        "disagreement_lines": "standings",
         "duration": "figures",
         "endings": "verdicts",
         "facts": "titles",

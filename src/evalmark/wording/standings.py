@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from evalmark.prompt_metrics import Disagreement, disagreements
 from evalmark.stats import Difference, Interval, MetricSummary, Overview, Portion, Standing
-from evalmark.values import count
+from evalmark.values import Run, count
 
 from .cleaning import one_line
 from .figures import DASH, GAP, centre, percent, share, share_interval, spread
@@ -136,3 +137,24 @@ def _points(found: Interval) -> str:
     if found.low is None or found.high is None:
         return ""
     return f" ({100 * found.low:+.1f} {DASH} {100 * found.high:+.1f})"
+
+
+def disagreement_lines(run: Run) -> list[tuple[str, str]]:
+    """How often judges and checks of the same rules disagree, each judge as a whole and then rule by rule."""
+    return [(_rule_of(found), _disagreed(found)) for found in disagreements(run) if found.compared]
+
+
+def _rule_of(found: Disagreement) -> str:
+    judge = one_line(found.judge, 60)
+    return judge if found.rule is None else f"{judge}, rule {found.rule} ({one_line(found.check, 60)})"
+
+
+def _disagreed(found: Disagreement) -> str:
+    said = f"agree on {found.agreed:,} of {count(found.compared, 'output')}"
+    parts = []
+    if found.missed:
+        parts.append(f"the judge passed {found.missed:,} that break a check")
+    if found.alone:
+        parts.append(f"failed {found.alone:,} that keep to every check")
+    left = f"; {found.left_out:,} not comparable" if found.left_out else ""
+    return f"{said}{': ' if parts else ''}{', '.join(parts)}{left}"
