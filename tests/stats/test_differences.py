@@ -113,3 +113,9 @@ def test_a_margin_decides_what_counts_as_the_same():
     other = {("d", str(n)): float(n % 9 > 0) for n in range(200)}
     assert difference(("a", "b"), one, other, margin=0.01).outcome == "cannot tell"
     assert difference(("a", "b"), one, other, margin=0.2).outcome == "same"
+
+
+def test_two_of_two_cases_may_be_luck():
+    found = difference(("a", "b"), {("d", str(n)): 1.0 for n in range(2)}, {("d", str(n)): 0.0 for n in range(2)})
+    assert found.interval.low > 0
+    assert (found.p, found.outcome) == (0.5, "cannot tell")

@@ -12,6 +12,8 @@ from .paired import sign_test
 MARGIN = 0.05
 """Differences within so much, as a share of all cases, count as none."""
 
+SCORE = "paired score"
+"""How the names of Newcombe's intervals begin."""
 Case = tuple[str, str]
 """Dataset and case."""
 
@@ -40,15 +42,20 @@ class Difference:
 
     @property
     def outcome(self) -> Literal["better", "worse", "same", "cannot tell"]:
-        """What the interval says of the first: all above 0, all below, all within the margin, or none of these."""
+        """What the interval says of the first: all above 0, all below, all within the margin, or none of these.
+
+        The score interval of few cases can leave out 0 where the exact sign test finds nothing: two of two cases, say.
+        There both have to agree.
+        """
         low, high = self.interval.low, self.interval.high
         if low is None or high is None:
             return "cannot tell"
         if -self.margin <= low and high <= self.margin:
             return "same"
-        if low > 0:
-            return "better"
-        return "worse" if high < 0 else "cannot tell"
+        may_be_luck = self.interval.method.startswith(SCORE) and (self.p is None or self.p >= 1 - self.interval.level)
+        if may_be_luck or low <= 0 <= high:
+            return "cannot tell"
+        return "better" if low > 0 else "worse"
 
 
 def difference(
@@ -93,7 +100,7 @@ def paired_interval(first: list[float], second: list[float], level: float = LEVE
     truths = {*first, *second} <= {0.0, 1.0}
     varied = len(apart) - max(map(apart.count, set(apart)))
     if truths or len(apart) < FEW or varied < DIFFERENT:
-        return _newcombe(first, second, level, "paired score" if truths else "paired score bound")
+        return _newcombe(first, second, level, SCORE if truths else f"{SCORE} bound")
     found = mean_interval(apart, level, bounded=False)
     if found.low is None or found.high is None:
         return found
