@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -186,14 +187,22 @@ def test_a_model_that_fails_leaves_what_was_made_and_the_next_call_goes_on(evalm
     assert len(rows()) == 18
 
 
-def test_a_killed_process_is_gone_on_with(evalmark, server, process):
+@pytest.mark.parametrize(
+    ("how", "code", "said"),
+    [
+        pytest.param(signal.SIGKILL, -9, "", id="killed"),
+        pytest.param(signal.SIGINT, 130, "Go on with the same command.", id="interrupted"),
+    ],
+)
+def test_a_process_that_was_ended_is_gone_on_with(evalmark, server, process, how, code, said):
     server.answer = Script(tests=Delay(60))
     started = process("generate", "classify.prompty", "--model", "openai/a")
     until = time.monotonic() + 30
     while not server.answer.asked["tests"] and time.monotonic() < until:
         time.sleep(0.02)
-    started.kill()
-    started.communicate()
+    started.send_signal(how)
+    assert said in started.communicate(timeout=30)[1]
+    assert started.returncode == code
     assert text("inverse_rules.txt").splitlines() == INVERSES
     assert not Path("classify/tests.json").exists()
     server.answer = Script()
@@ -513,13 +522,16 @@ def test_the_report_names_the_tests_that_have_broken_a_rule_in_the_newest_run(ev
         )
         for number, (case, both) in enumerate(zip(cases[:3], said, strict=True))
     ]
+    checked = Score(name="words", passed=False, detail={"rule": 3, "text": RULES[2], "check": "one word"})
+    results[1] = replace(results[1], scores=(*results[1].scores, checked))
     run = Run(id="", name="n", created="", suite="classify.prompty", datasets=(DatasetInfo(name="tests", rows=3),))
     with open_store(".evalmark/evalmark.db") as store:
         kept = keep(replace(run, results=tuple(results)), store)
         keep(replace(run, suite="other.prompty", results=tuple(results)), store)
     said = evalmark("generate", "classify.prompty", "--report").out
     assert (
-        f"In run {kept.id} these tests have broken these rules:\n    1: {cases[0].id}\n    2: {cases[2].id}\n" in said
+        f"In run {kept.id} these tests have broken these rules:\n    1: {cases[0].id}\n    2: {cases[2].id}\n    3: {cases[1].id}\n"
+        in said
     )
 
 

@@ -16,6 +16,7 @@ from .terminal import complain, say_line
 if TYPE_CHECKING:
     from evalmark.settings import Settings
 
+INTERRUPTED = 130
 STOPPED = 3
 Prompt = Annotated[Path, typer.Argument(metavar="FILE", help="A prompt: .prompty, .md or .prompt.yml.")]
 EffortName = Annotated[
@@ -83,7 +84,8 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
     """Make intent, input specification, rules, inverse rules and tests of a prompt, each a file in a folder beside it.
 
     A file with something in it is used as it is, so edit one and run again. Exit code 0: all files are
-    there. 2: a file, a flag or a model cannot be used. 3: a budget is used up. What was made before stays.
+    there. 2: a file, a flag or a model cannot be used. 3: a budget is used up.
+    130: interrupted. What was made before stays.
     """
     settings = flags.settings(**flags.given(context))
     if report:
@@ -130,6 +132,9 @@ def _carry_out(job: api.GenerateJob, settings: "Settings", quiet: bool) -> None:
                 f"Stopped: {stopped}\nWhat was made stays, and so does every reply; go on with the same command.\n"
             )
             raise typer.Exit(STOPPED) from None
+        except KeyboardInterrupt:
+            complain("\nInterrupted; what was made stays, and so does every reply. Go on with the same command.\n")
+            raise typer.Exit(INTERRUPTED) from None
     if not quiet:
         found = generate.coverage_of(job.prompt)
         notes = generate.notes_text(account)

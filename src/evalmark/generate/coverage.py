@@ -77,9 +77,12 @@ def broken_in(run: Run) -> Broken:
 
 
 def _rules_of(score: Score) -> list[Mapping[str, Any]]:
-    """What a score says rule by rule."""
+    """What a score says rule by rule: a judge of all of them, a check by machine of its own one."""
     rows = score.detail.get("rules")
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    if isinstance(rows, list):
+        return [row for row in rows if isinstance(row, Mapping)]
+    is_check = "check" in score.detail and score.passed is False
+    return [{"text": score.detail.get("text"), "verdict": "err"}] if is_check else []
 
 
 def coverage_of(prompt: Path) -> Coverage:

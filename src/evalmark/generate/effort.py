@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any
 
 from evalmark.errors import ConfigError
-from evalmark.values import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,17 +72,3 @@ def _unknown(name: str) -> str:
     close = get_close_matches(name.lower(), EFFORTS, n=1)
     advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(EFFORTS)}."
     return f"--effort: there is no effort {name!r}; {advice}"
-
-
-def told(effort: Effort) -> str:
-    """An effort in words.
-
-    >>> told(EFFORTS["medium"])
-    '3 tests for each of up to 20 rules and 20 inverse rules, 5 rules at a time'
-    """
-    more = f", {effort.generations} times" if effort.generations > 1 else ""
-    longer = f", each made longer {count(effort.expansions, 'time')}" if effort.expansions else ""
-    return (
-        f"{count(effort.tests_per_rule, 'test')} for each of up to {count(effort.max_rules, 'rule')} and "
-        f"{count(effort.max_rules, 'inverse rule')}, {count(effort.max_rules_per_call, 'rule')} at a time{more}{longer}"
-    )
