@@ -1,7 +1,8 @@
 """A server that speaks OpenAI's chat completions after a fixed time, and counts what it was asked.
 
 A model with a JSON schema gets an object that fits it; any other says what stands last between [[ECHO: and ]] in the
-request, or `ok`. `GET /stats` tells the counts, `/reset` starts them anew, `/config?latency_ms=20` changes the time.
+request, or `ok`, and adds its own name if that begins with `own-`. `GET /stats` tells the counts, `/reset` starts them anew,
+`/config?latency_ms=20` changes the time.
 
 Run: python benchmarks/mock_server.py [--port 8099] [--latency 50]; it ends with its standard input.
 """
@@ -110,7 +111,8 @@ def completion(body: bytes) -> tuple[str, bool]:
     asked = json.loads(body)
     tokens = len(body) // 4
     wanted = asked.get("response_format", {}).get("json_schema", {}).get("schema")
-    content = fitting(json.dumps(wanted)) if wanted else echo(body)
+    own = f" ({asked['model']})" if asked["model"].startswith("own-") else ""
+    content = fitting(json.dumps(wanted)) if wanted else echo(body) + own
     said = {
         "id": "chatcmpl-0",
         "object": "chat.completion",
