@@ -535,6 +535,47 @@ def test_the_report_names_the_tests_that_have_broken_a_rule_in_the_newest_run(ev
     )
 
 
+@pytest.mark.parametrize(
+    ("files", "words", "said"),
+    [
+        pytest.param(
+            {"rules.txt": "I'm sorry, I can't assist with that.", "tests.json": '[{"a": 1'},
+            [],
+            ["rules.txt:1: holds \"I'm sorry", "tests.json:1:"],
+            id="a refusal and half a file",
+        ),
+        pytest.param({"tests.json": "[1]", "tests.csv": "headline\nRain\n"}, [], ["both hold tests"], id="tests twice"),
+        pytest.param(
+            {"tests.csv": "headline\nRain\n"}, ["--redo", "rules"], ["move this file away"], id="tests elsewhere"
+        ),
+        pytest.param({"generated.json": "[]x"}, [], ["generated.json:1"], id="side data that are no JSON"),
+        pytest.param({"intent.txt/x": "x"}, [], ["intent.txt: is a folder"], id="a folder for a file"),
+    ],
+)
+def test_files_that_cannot_be_used_are_all_named_before_anything_is_asked(evalmark, server, files, words, said):
+    for name, content in files.items():
+        path = Path("classify", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    found = generate(evalmark, *words)
+    assert (found.code, server.count) == (2, 0)
+    assert [sentence in found.err for sentence in said] == [True] * len(said)
+
+
+def test_a_file_in_the_place_of_the_folder_is_named_before_anything_is_asked(evalmark, server):
+    Path("classify").write_text("mine", encoding="utf-8")
+    found = generate(evalmark)
+    assert (found.code, server.count) == (2, 0)
+    assert "classify: the files of the prompt would lie in a folder of this name" in found.err
+
+
+def test_a_file_with_a_refusal_is_made_anew_with_redo(evalmark, server):
+    Path("classify").mkdir()
+    Path("classify/rules.txt").write_text("I'm sorry, I can't assist with that.", encoding="utf-8")
+    assert generate(evalmark, "--redo", "rules").code == 0
+    assert text("rules.txt").splitlines() == RULES
+
+
 HOSTILE = """---
 name: Bad
 inputs:

@@ -12,6 +12,7 @@ from evalmark.specs import PromptSpec, file_of_tests, folder_of, read_spec
 from evalmark.values import count
 
 from .asking import Asking
+from .checking import check_files
 from .drafting import Drafted, baseline_of, tests_of
 from .effort import Effort
 from .keeping import Row, has_content, rows_in, statements_in, write, write_json
@@ -117,11 +118,12 @@ def begun(job: Job) -> "Chain":
     """A job before anything of it is done.
 
     Raises:
-        ConfigError: no tests can be made for the prompt, or what is kept of its files cannot be read.
+        ConfigError: no tests can be made for the prompt, or a file in its folder cannot be used.
     """
     spec = PromptSpec(prompt=read_prompt(job.prompt), folder=folder_of(job.prompt))
     check_inputs(spec)
     side = read_side_data(spec.folder)
+    check_files(spec, {*side.redo, *(from_here(job.redo) if job.redo is not None else ())})
     asking = Asking(models=job.models, settings=job.settings, place=spec.prompt.file)
     return Chain(job, spec, side, asking)
 
