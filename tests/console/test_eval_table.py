@@ -85,3 +85,17 @@ def test_nothing_is_wider_than_the_terminal():
     long = [result("c" * 90, 0.1, dataset="d" * 150)]
     text = evals(run(long), {}, Look(width=60), baseline=run([result("c" * 90, 1.0, dataset="d" * 150)], "b" * 30))
     assert max(map(len, text.splitlines())) <= 60
+
+
+def test_a_long_reason_of_the_gate_stays_in_its_column():
+    reasons = ("The mean of edit_similarity in test_route.py on shop:route is 0.2857, less than 0.5.", "Too low.")
+    text = evals(THREE, {}, Look(width=60), verdict=GateVerdict(outcome="fail", reasons=reasons))
+    *_, first, second, third = text.splitlines()
+    assert first.startswith("  Gate failed: The mean of")
+    assert second.startswith(" " * 15)
+    assert third == " " * 15 + "Too low."
+
+
+def test_how_intervals_were_found_is_told_apart_from_why_there_are_none():
+    text = evals(run([result("a", 0.4)]), {}, WIDE)
+    assert "95 % intervals: Wilson. No interval: one value shows no spread." in text

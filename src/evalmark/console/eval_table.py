@@ -40,12 +40,12 @@ def evals(
         parts += _eval(group, costs.get(group.dataset, ()), look)
         if baseline is not None and group.dataset in compared:
             parts += _compared(compared[group.dataset], group.dataset, run, baseline)
-    if methods := wording.methods(summary.metrics):
-        parts += [Text(""), Text(f"95 % intervals: {'; '.join(methods)}.", style="dim")]
+    if said := _intervals(wording.methods(summary.metrics)):
+        parts += [Text(""), Text(said, style="dim")]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
     if verdict is not None:
         parts += [Text("")] if parts else []
-        parts += _gate(verdict)
+        parts.append(_gate(verdict))
     return drawn(parts, look).removeprefix("\n")
 
 
@@ -111,8 +111,22 @@ def _metrics(group: Group, look: Look) -> Table:
     return table
 
 
-def _gate(verdict: GateVerdict) -> Iterable[Text]:
-    opening = f"Gate {wording.outcome(verdict)}: "
+def _intervals(methods: Iterable[str]) -> str:
+    """How the intervals were found, and why some metrics have none."""
+    found: list[str] = []
+    none: list[str] = []
+    for method in methods:
+        why = method.removeprefix("none: ")
+        (found if why == method else none).append(why)
+    told = [f"95 % intervals: {'; '.join(found)}."] if found else []
+    told += [f"No interval: {'; '.join(none)}."] if none else []
+    return " ".join(told)
+
+
+def _gate(verdict: GateVerdict) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
+    table.add_column(overflow="fold")
     for number, reason in enumerate(verdict.reasons):
-        line = Text(opening if not number else " " * len(opening), style=f"bold {COLORS[verdict.outcome]}")
-        yield line.append(clean(reason), style="not bold default")
+        table.add_row("" if number else f"Gate {wording.outcome(verdict)}:", clean(reason))
+    return table

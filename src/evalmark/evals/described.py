@@ -95,6 +95,7 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
     Raises:
         ConfigError: an option is unknown or of the wrong kind, or no scorer is named.
     """
+    __tracebackhide__ = True
     unknown = sorted(set(options) - set(EvalOptions.__annotations__))
     if unknown:
         known = ", ".join(EvalOptions.__annotations__)
@@ -117,6 +118,7 @@ def evals_of(module: Any) -> Sequence[Eval]:
 
 
 def _scorers(described: Eval, options: EvalOptions) -> "tuple[Wanted, ...]":
+    __tracebackhide__ = True
     one, several = options.get("scorer"), options.get("scorers")
     if one is not None and several is not None:
         raise ConfigError(f"{described.place}: {described.name!r} has both `scorer` and `scorers`; leave one out.")
@@ -132,6 +134,7 @@ def _scorers(described: Eval, options: EvalOptions) -> "tuple[Wanted, ...]":
 
 def _check(described: Eval) -> None:
     """Raise ConfigError for what can be seen to be wrong without running anything."""
+    __tracebackhide__ = True
     where = described.place
     if not isinstance(described.name, str) or not described.name.strip():
         raise ConfigError(f"{where}: an eval needs a name; found {described.name!r}.")

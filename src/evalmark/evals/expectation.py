@@ -108,6 +108,7 @@ def _host() -> Host | None:
 
 def _described(expected: Any, task: Any, scorers: Sequence[Wanted], options: ExpectOptions) -> Eval:
     """The one-row eval that an expectation is; raises ConfigError where it is none."""
+    __tracebackhide__ = True
     frame = sys._getframe(2)
     file, line = frame.f_code.co_filename, frame.f_lineno
     place = f"{short_path(file)}:{line}"
@@ -121,12 +122,17 @@ def _described(expected: Any, task: Any, scorers: Sequence[Wanted], options: Exp
     for scorer in scorers:
         if isinstance(scorer, (int, float)):
             raise ConfigError(f"{place}: to_eval() got the number {scorer!r} as a scorer; write threshold={scorer!r}.")
+        if isinstance(scorer, (list, tuple)):
+            raise ConfigError(
+                f"{place}: to_eval() takes scorers one after the other, in no list: to_eval(expected, task, first, second)."
+            )
     given: dict[str, Any] = {"timeout": PATIENCE, **options}
     return Eval(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
 
 
 def _ready(described: Eval, case: Case, host: Host) -> tuple[Seat, Trial]:
     """The expectation, ready to be asked, as part of the test that is running."""
+    __tracebackhide__ = True
     if described.threshold is NOT_SAID:
         described = replace(described, threshold=host.threshold)
     trial = host.trial(replace(case, place=described.place))

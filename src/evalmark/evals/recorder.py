@@ -73,6 +73,7 @@ class EvalCase:
         Raises:
             ConfigError: an answer was logged before.
         """
+        __tracebackhide__ = True
         if self._output is not None:
             raise ConfigError(
                 f"{self.case.id}: an answer was logged before; a case has one answer, so make another case."
@@ -85,6 +86,7 @@ class EvalCase:
 
     def score(self, name: str, value: Any, reason: str = "") -> None:
         """Add a score: a truth value, a number from 0 to 1, or anything a scorer may give."""
+        __tracebackhide__ = True
 
         def given() -> Any:
             return {"score": value, "metadata": {"rationale": reason}} if reason else value
@@ -97,8 +99,13 @@ class EvalCase:
         Raises:
             ConfigError: nothing was logged, or a scorer cannot be used.
         """
+        __tracebackhide__ = True
         if self._output is None:
             raise ConfigError(f"{self.case.id}: there is no answer to judge; log one first: evalmark_case.log(answer).")
+        if any(isinstance(scorer, (list, tuple)) for scorer in scorers):
+            raise ConfigError(
+                f"{self.case.id}: judge() takes scorers one after the other, in no list: judge(first, second)."
+            )
         return self._judge(scorers)
 
     def begun(self) -> Run:
@@ -128,6 +135,7 @@ class EvalCase:
         return part, failure(result, metrics)
 
     def _judge(self, scorers: Sequence[Wanted], name: str = "") -> tuple[Score, ...]:
+        __tracebackhide__ = True
         described = Eval(
             name=self._trial.dataset,
             data=(),
@@ -144,6 +152,7 @@ class EvalCase:
         return result.scores
 
     def _add(self, score: Score, seat: Seat | None = None) -> None:
+        __tracebackhide__ = True
         if any(known.name == score.name for known in self._scores):
             raise ConfigError(f"{self.case.id}: there are two scores called {score.name!r}; give one another name.")
         self._scores.append(score)

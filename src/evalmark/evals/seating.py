@@ -54,12 +54,13 @@ def plan_of(
     Raises:
         ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
     """
+    __tracebackhide__ = True
     here = _here(described)
     try:
         asked = asked_in_python(described.scorers, described.judge, session.models, here)
         target = as_target(described.task, folders=here)
     except ConfigError as fault:
-        raise ConfigError(f"{described.place}: {fault}") from fault
+        raise ConfigError(f"{described.place}: {fault}") from None
     if called:
         asked = tuple(replace(one, name=called) for one in asked)
     asked = held(asked, described.threshold, described.place)
@@ -111,8 +112,9 @@ def seat_of(described: "Eval", rows: Sequence[Case | BadRow], session: Session, 
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.
     """
+    __tracebackhide__ = True
     plan = plan_of(described, [row for row in rows if isinstance(row, Case)], session, called)
     try:
         return session.seat(plan)
     except ConfigError as fault:
-        raise ConfigError(f"{described.place}: {fault}") from fault
+        raise ConfigError(f"{described.place}: {fault}") from None

@@ -38,6 +38,7 @@ def held(asked: "Sequence[Asked]", threshold: Threshold, place: str) -> "tuple[A
     Raises:
         ConfigError: a threshold is no number from 0 to 1, or is for a scorer that is not there.
     """
+    __tracebackhide__ = True
     if not isinstance(threshold, Mapping):
         return tuple(_held(one, threshold, place) for one in asked)
     names = {id(one): one.base or one.bound(None).name for one in asked}
@@ -49,6 +50,7 @@ def held(asked: "Sequence[Asked]", threshold: Threshold, place: str) -> "tuple[A
 
 
 def _held(asked: "Asked", limit: Any, place: str) -> "Asked":
+    __tracebackhide__ = True
     if limit is None:
         return replace(asked, threshold=None, decides=False)
     if limit is NOT_SAID:

@@ -15,7 +15,7 @@ import pytest
 from evalmark.errors import need
 from evalmark.evals.host import HOST
 
-from .skipping import Skips, skip, skipped
+from .skipping import PLACE, Skips, skip, skipped
 
 REPLAY = ("auto", "replay", "record", "strict", "off")
 _DESK = pytest.StashKey[Any]()
@@ -114,8 +114,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marked tests are skipped like all evals."""
-    marked = [item for item in items if item.get_closest_marker("evalmark") is not None]
+    """Marked tests, and those that ask for a case, are skipped like all evals."""
+    for place, item in enumerate(items):
+        item.stash[PLACE] = place
+    marked = [item for item in items if _is_marked(item)]
     if marked and _is_on(config):
         desk_of(config).gather(marked)
     elif marked:
@@ -150,6 +152,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 def evalmark_case(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The case that a marked test is about: `log` what the system answered, `score` or `judge` it."""
     return desk_of(request.config).case(request)  # type: ignore[no-any-return]
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    return item.get_closest_marker("evalmark") is not None or "evalmark_case" in getattr(item, "fixturenames", ())
 
 
 def _concerns_evals(report: Any) -> bool:

@@ -22,7 +22,7 @@ from .keeping import Keeper, Parcels, Place
 from .marked import read_mark, turns_of
 from .running import Runner
 from .sharing import share_of
-from .skipping import OFF, check_names, node_name, skipped_item
+from .skipping import OFF, PLACE, check_names, node_name, skipped_item
 from .standing import CASE, EXPECTED, KNOWN, case_of, mark_of, note, owner_of, suite_of, target_of, turn_of
 from .summary import Ending, say
 
@@ -30,7 +30,6 @@ GRACE = 12.0
 """Seconds that trials under way get to finish when pytest ends."""
 EACH = 10_000
 """Places between two tests, for the expectations in them."""
-POSITION = pytest.StashKey[int]()
 
 
 class Desk:
@@ -168,6 +167,7 @@ class Desk:
 
     def repeat(self, metafunc: pytest.Metafunc, marker: pytest.Mark) -> None:
         """Make a marked test one test for each case and repeat."""
+        why = ""
         try:
             mark = read_mark(marker, metafunc.definition.nodeid)
             if "evalmark_case" not in metafunc.fixturenames:
@@ -177,17 +177,21 @@ class Desk:
             if len(turns) > 1 or mark.data is not None:
                 metafunc.parametrize("evalmark_case", turns, indirect=True, ids=[turn.name for turn in turns])
         except EvalmarkError as fault:
-            pytest.fail(str(fault), pytrace=False)
+            why = str(fault)
+        if why:  # said out here, since pytest tells of what it was said in the middle of
+            pytest.fail(why, pytrace=False)
 
     def gather(self, items: Sequence[pytest.Item]) -> None:
-        """Note which marked tests are repeats of one case."""
+        """Note which marked tests are repeats of one case; each has its case, whether it asks for it or not."""
         for item in items:
+            names = getattr(item, "fixturenames", None)
+            if names is not None and "evalmark_case" not in names:
+                names.append("evalmark_case")
             suite, case, owner = suite_of(item), case_of(item), owner_of(item)
             if self._owners.setdefault((suite, case.id, target_of(item)), owner) != owner:
                 case = replace(case, id=f"{case.id} ({owner})")
             item.stash[KNOWN] = case
-            known = self._places[suite]
-            item.stash[POSITION] = known.setdefault(case.id, len(known))
+            item.stash[PLACE] = self._places[suite].setdefault(case.id, item.stash[PLACE])
 
     # The host of expectations and of marked tests.
 
@@ -217,12 +221,10 @@ class Desk:
         item.stash[EXPECTED] = number + 1
         known = case_of(item)
         suite = suite_of(item)
-        place = item.stash.get(POSITION, None)
-        if place is None:
-            place = self._places[suite].setdefault(item.nodeid, item.session.items.index(item))
         name = known.id if number == 0 else f"{known.id} ({number + 1})"
         repeat = turn_of(item).repeat
-        return Trial(case=replace(case, id=name), dataset=suite, position=place * EACH + number, repeat=repeat)
+        position = item.stash[PLACE] * EACH + number
+        return Trial(case=replace(case, id=name), dataset=suite, position=position, repeat=repeat)
 
     def keep(self, part: Run) -> None:
         """Take what an expectation has found."""
@@ -239,7 +241,7 @@ class Desk:
             case=case_of(item),
             dataset=suite_of(item),
             target=target_of(item),
-            position=item.stash.get(POSITION, 0) * EACH,
+            position=item.stash[PLACE] * EACH,
             repeat=turn_of(item).repeat,
         )
         found = EvalCase(self, trial, mark.threshold, mark.scorers, mark.judge)

@@ -112,6 +112,8 @@ class Hooks:
         if CLOSED in item.stash and call.when == "call" and call.excinfo is not None:
             said = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
             report.longrepr = harmless(said)
+        elif call.excinfo is not None and isinstance(call.excinfo.value, EvalFailedError):
+            _in_short(report, str(call.excinfo.value))
         if call.when == "call" and VERDICT in item.stash:
             report.evalmark_verdict = item.stash[VERDICT]
         if isinstance(self._desk.keeper, Parcels):
@@ -124,6 +126,13 @@ class Hooks:
             return bad_part(item)
         case = item.stash.get(CASE, None)
         return None if case is None else case.begun()
+
+
+def _in_short(report: Any, said: str) -> None:
+    """What the line of a failed test in pytest's short summary says: the score, without the name of the exception."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = harmless(said)
 
 
 def _counted(tested: Callable[..., Coroutine[Any, Any, Any]], uses: Uses) -> Callable[..., Coroutine[Any, Any, Any]]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from evalmark.evals import Eval
 
 OFF = "evals may cost money; run them with --evalmark"
+PLACE = pytest.StashKey[int]()
+"""Which of the collected tests one is, from 0; the same in every worker of xdist."""
 LONGEST_NAME = 60
 """Characters of an input by which a test is named."""
 
@@ -92,6 +94,6 @@ def check_names(evals: "Sequence[Eval]") -> None:
 
 
 def node_name(text: str) -> str:
-    """A text as part of a test's id, which `::` and brackets would cut apart."""
+    """A text as part of a test's id: in ASCII, and without `::` and brackets, which would cut it apart."""
     text = re.sub(r"::+", ":", wording.one_line(text, LONGEST_NAME))
-    return text.translate({ord("["): "(", ord("]"): ")"}).encode("ascii", "backslashreplace").decode()
+    return text.translate({ord("["): "(", ord("]"): ")", ord("…"): "..."}).encode("ascii", "backslashreplace").decode()

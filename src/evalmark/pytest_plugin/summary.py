@@ -9,7 +9,7 @@ import pytest
 from evalmark import console, stats
 from evalmark.errors import EvalmarkError
 from evalmark.values import Gate, Output, Result, Run, RunStatus
-from evalmark.wording import clean
+from evalmark.wording import clean, one_line
 
 from .items import harmless
 from .keeping import Keeper, opened
@@ -30,7 +30,8 @@ class Ending:
         """Tests that failed and are no evals, or failed beside their scores."""
         self._begun: dict[str, Run] = {}
         """Tests of evals that are running in workers, by their ids."""
-        self._details: list[tuple[str, str]] = []
+        self._details: list[tuple[str, str, Any]] = []
+        """Tests that could not be judged: how each is called, its id, and what is said of it."""
         self._interrupted = False
         self._notes: list[str] = []
         self._run: Run | None = None
@@ -46,7 +47,7 @@ class Ending:
         if report.failed and verdict is None:
             self._others_failed += 1
         if report.failed and verdict in WORDS:
-            self._details.append((report.nodeid, str(report.longrepr)))
+            self._details.append((WORDS[verdict][2], report.nodeid, report.longrepr))
 
     def _take(self, report: Any) -> None:
         begun = getattr(report, "evalmark_begun", None)
@@ -125,15 +126,26 @@ class Ending:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The table of evals, and what became of those that could not be judged."""
         desk = self._desk
-        for nodeid, text in self._details:
-            terminalreporter.section(f"not judged: {clean(nodeid)}", sep="_", yellow=True, bold=True)
-            terminalreporter.write_line(clean(text))
+        if desk.config.option.tbstyle != "no":
+            for _, nodeid, told in self._details:
+                terminalreporter.section(f"not judged: {clean(nodeid)}", sep="_", yellow=True, bold=True)
+                terminalreporter.write_line(clean(str(told)))
         if self._fault:
             terminalreporter.section("evals", red=True)
             terminalreporter.write_line(clean(self._fault))
         is_gated = desk.on and desk.gate is not None and not desk.config.option.collectonly
         if self._run is not None or is_gated:
             self._tell(terminalreporter)
+        if "E" in terminalreporter.reportchars:
+            self._list(terminalreporter)
+
+    def _list(self, reporter: Any) -> None:
+        """A line for each test that could not be judged: pytest's own short summary knows only its own words."""
+        for word, nodeid, told in self._details:
+            crash = getattr(told, "reprcrash", None)
+            said = clean(str(told) if crash is None else crash.message).strip().partition("\n")[0]
+            line = f"{word} {clean(nodeid)} - {said}"
+            reporter.write_line(one_line(line, max(40, reporter._tw.fullwidth - 1)), yellow=True)
 
     def _tell(self, reporter: Any) -> None:
         desk = self._desk
