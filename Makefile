@@ -32,7 +32,7 @@ sweep: | $(PYTHON)
 # The tests that skip where their part is absent: other frameworks, the second runtime, the graph checker.
 integration: | $(PYTHON)
 	$(PYTHON) -m pip install -q dspy langchain langgraph onnx openai openai-agents openvino 'pydantic-ai-slim[openai]'
-	$(PYTHON) -m pytest -n auto tests/models tests/providers tests/targets tests/transcripts tests/tools tests/quality
+	$(PYTHON) -m pytest -n auto tests/models tests/providers tests/targets tests/transcripts tests/tools tests/quality tests/openai_evals
 
 # Every figure in README and docs/ comes from here; nothing else may run meanwhile.
 bench: | $(PYTHON)

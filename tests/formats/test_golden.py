@@ -49,5 +49,7 @@ def compare(path: Path, text: str) -> None:
 
 
 def test_no_golden_file_is_left_over():
-    there = {str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file() and "moved" not in path.parts}
+    there = {
+        str(path.relative_to(GOLDEN)) for path in GOLDEN.rglob("*") if path.is_file() and "moved" not in path.parts
+    }
     assert there == set(TEXTS)

@@ -82,6 +82,11 @@ def _is_turn(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"role", "content"} and isinstance(value["role"], str)
 
 
+def listed(value: Any) -> list[Any]:
+    """The value where it is a list; else none, since a file of another tool may hold anything."""
+    return value if isinstance(value, list) else []
+
+
 def made_id(item: Any) -> str:
     """An id for a row that brings none: the same for the same content."""
     return fingerprint("row", item)[:12]

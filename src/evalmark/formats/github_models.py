@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalmark.exchange.grading import SYSTEM, labels_of, question_of
-from evalmark.exchange.items import case_data_of, inputs_of
+from evalmark.exchange.items import case_data_of, inputs_of, listed
 from evalmark.exchange.moving import PromptText, prompt_data
 from evalmark.exchange.names import is_model
 from evalmark.exchange.portable import Check, Exported, Portable
@@ -168,7 +168,7 @@ def native_of(row: Mapping[str, Any], dataset: str, target: str, number: int) ->
         "trial": {"dataset": dataset, "target": target, "position": number, "repeat": 0, "mode": "single"},
         "case": case_data_of(case if isinstance(case, dict) else {}),
         "output": {"value": said} if isinstance(said, str) else {},
-        "scores": [_native_score(found) for found in row.get("evaluationResults") or () if isinstance(found, dict)],
+        "scores": [_native_score(found) for found in listed(row.get("evaluationResults")) if isinstance(found, dict)],
     }
 
 

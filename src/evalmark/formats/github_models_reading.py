@@ -11,8 +11,7 @@ from evalmark.exchange.imported import Imported
 from evalmark.exchange.items import case_data_of
 from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
 from evalmark.exchange.results import REST, SIDE, result_from
-from evalmark.exchange.writing import yaml_text
-from evalmark.prompts import prompt_in
+from evalmark.prompts import read_prompt
 from evalmark.prompts.frontmatter import is_text
 
 from .github_models import native_of
@@ -45,7 +44,7 @@ def import_github_models(path: Path) -> Imported:
     Of a folder, all of both.
 
     Raises:
-        DataError: a file cannot be read, or none is one of GitHub Models.
+        ConfigError: a file cannot be read, or none is one of GitHub Models.
     """
     moving = Moving(side=read_side(path if path.is_dir() else path.parent))
     found = False
@@ -77,7 +76,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _prompt(document: Document, data: Data, moving: Moving) -> None:
     place = document.place_of()
-    prompt = prompt_in(yaml_text({key: data[key] for key in _KEPT if key in data}), document.path)
+    prompt = read_prompt(document.path)
     if not moving.prompts:
         moving.name = prompt.name
     if isinstance(model := data.get("model"), str) and model and model not in moving.models:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalmark.exchange.items import input_from, inputs_of, made_id
+from evalmark.exchange.items import input_from, inputs_of, listed, made_id
 from evalmark.exchange.names import from_promptfoo, to_promptfoo
 from evalmark.exchange.portable import Exported, Portable
 from evalmark.exchange.results import REST, rest_of
@@ -168,7 +168,7 @@ def _case(row: Mapping[str, Any]) -> Data:
     found: Data = {"id": name if isinstance(name, str) and name else made_id(variables), "input": input_from(variables)}
     if isinstance(text := test.get("description"), str) and text:
         metadata["description"] = text
-    for said in test.get("assert") or () if isinstance(test.get("assert"), list) else ():
+    for said in listed(test.get("assert")):
         if isinstance(said, dict) and said.get("type") in ("equals", "contains", "icontains", "similar", "factuality"):
             found["expected"] = said.get("value")
             break
@@ -193,7 +193,7 @@ def _said(row: Mapping[str, Any]) -> Data:
 def _scores(row: Mapping[str, Any]) -> list[Data]:
     grading = row.get("gradingResult")
     grading = grading if isinstance(grading, dict) else {}
-    parts = [part for part in grading.get("componentResults") or () if isinstance(part, dict)]
+    parts = [part for part in listed(grading.get("componentResults")) if isinstance(part, dict)]
     if not parts and row.get("failureReason") == 2:
         return []  # nothing came that could have been judged
     if not parts and not grading and "success" in row:

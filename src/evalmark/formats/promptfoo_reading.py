@@ -9,7 +9,7 @@ from evalmark.documents import Document, PlacedError, allowed_path, load_documen
 from evalmark.documents.json_walk import json_path
 from evalmark.errors import DataError
 from evalmark.exchange.imported import Fate, Imported
-from evalmark.exchange.items import input_from, made_id
+from evalmark.exchange.items import input_from, listed, made_id
 from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
 from evalmark.exchange.names import CODE, from_promptfoo
 from evalmark.exchange.results import REST, SIDE, result_from
@@ -152,7 +152,7 @@ def _providers(document: Document, data: Data, at: tuple[str, ...], moving: Movi
     key = "targets" if "targets" in data else "providers"
     said = data.get(key)
     settings: list[Data] = []
-    for number, row in enumerate([said] if isinstance(said, (str, dict)) else said or []):
+    for number, row in enumerate([said] if isinstance(said, (str, dict)) else listed(said)):
         where = f"{document.place_of((*at, key, number))} {json_path((*at, key, number))}"
         name, config = _provider(row)
         model = from_promptfoo(name)

@@ -9,6 +9,7 @@ from typing import Any
 
 from evalmark.documents import DataPath, Document, PlacedError, allowed_path, load_document
 from evalmark.documents.json_walk import json_path
+from evalmark.exchange.items import listed
 from evalmark.exchange.moving import Moving
 
 from .promptfoo_assertions import TYPES, spoken
@@ -124,7 +125,7 @@ class _Reading:
     def asserts(self, whole: Data, place: str, where: str) -> tuple[tuple[Data, str], ...]:
         """The assertions, those of sets among them; the first ones are those of the default test."""
         found: list[tuple[Data, str]] = []
-        for number, item in enumerate(whole.get("assert") or ()):
+        for number, item in enumerate(listed(whole.get("assert"))):
             if not isinstance(item, dict) or not isinstance(item.get("type"), str):
                 raise PlacedError(place, f"assertion {number + 1} of the test, its defaults first, has no `type`.")
             own = f"{where} {item.get('metric') or item['type']}"
@@ -133,7 +134,7 @@ class _Reading:
                 continue
             self.moving.part(own, "mapped", "the assertions in the set, each by itself")
             inner = item.get("assert")
-            found += [(one, own) for one in inner or () if isinstance(one, dict) and isinstance(one.get("type"), str)]
+            found += [(one, own) for one in listed(inner) if isinstance(one, dict) and isinstance(one.get("type"), str)]
         return tuple(found)
 
     def file(self, name: str, defaults: Data, at: DataPath) -> Iterator[Test]:

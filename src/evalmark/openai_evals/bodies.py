@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evalmark.exchange.items import case_data_of, inputs_of, item_of
+from evalmark.exchange.items import case_data_of, inputs_of, item_of, listed
 from evalmark.exchange.names import at_openai, is_model
 from evalmark.exchange.portable import Exported, Portable
 from evalmark.exchange.results import REST, rest_of
@@ -188,7 +188,7 @@ def native_of(item: Mapping[str, Any], dataset: str, number: int, expected: str 
     row = item.get("datasource_item")
     sample = item.get("sample")
     sample = sample if isinstance(sample, dict) else {}
-    scores = [_native_score(said) for said in item.get("results") or () if isinstance(said, dict)]
+    scores = [_native_score(said) for said in listed(item.get("results")) if isinstance(said, dict)]
     return {
         "trial": {
             "dataset": dataset,
@@ -206,7 +206,7 @@ def native_of(item: Mapping[str, Any], dataset: str, number: int, expected: str 
 def _said(sample: Mapping[str, Any]) -> Data:
     if isinstance(error := sample.get("error"), dict) and error.get("message"):
         return {"error": str(error["message"])}
-    texts = [said.get("content") for said in sample.get("output") or () if isinstance(said, dict)]
+    texts = [said.get("content") for said in listed(sample.get("output")) if isinstance(said, dict)]
     texts = [text for text in texts if isinstance(text, str)] or [sample.get("output_text")]
     return {"value": texts[-1]} if isinstance(texts[-1], str) else {}
 
@@ -218,7 +218,7 @@ def _native_score(said: Mapping[str, Any]) -> Data:
     score: Data = {"name": name}
     if is_number:
         score["raw"] = number
-        score |= {"value": number} if 0 <= float(number or 0) <= 1 else {}
+        score |= {"value": number} if 0 <= (number or 0) <= 1 else {}
     if isinstance(passed, bool):
         score["passed"] = passed
     elif not is_number:

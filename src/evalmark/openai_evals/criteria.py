@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalmark.exchange.grading import SYSTEM, labels_of, question_of
+from evalmark.exchange.items import listed
 from evalmark.exchange.moving import Moving, Wanted
 from evalmark.exchange.names import at_openai
 from evalmark.exchange.portable import Check
@@ -154,9 +155,9 @@ def read_criterion(said: Mapping[str, Any], place: str, moving: Moving) -> None:
 def _read_string(said: Mapping[str, Any], name: str) -> Wanted:
     if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
         raise NoCriterionError("looks at something else than the whole output")
-    operation, reference = said.get("operation"), str(said.get("reference", ""))
+    operation, reference = str(said.get("operation")), str(said.get("reference", ""))
     if _ITEM.fullmatch(reference.strip()):
-        scorers: dict[Any, tuple[str, Data]] = {
+        scorers: dict[str, tuple[str, Data]] = {
             "eq": ("equals", {}),
             "ne": ("not-equals", {}),
             "like": ("contains", {}),
@@ -223,7 +224,7 @@ def _range(said: Any) -> tuple[float, float]:
 
 
 def _file(said: Mapping[str, Any], name: str, score: Data, threshold: float | None) -> Wanted:
-    texts = [text for message in said.get("input") or () if (text := _text(message)).strip()]
+    texts = [text for message in listed(said.get("input")) if (text := _text(message)).strip()]
     if not texts:
         raise NoCriterionError("asks its model nothing")
     sections = [slots_of_ours(text) for text in texts]

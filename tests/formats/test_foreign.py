@@ -1,0 +1,236 @@
+"""Files as the other tools write them themselves, without anything of ours in them."""
+
+import json
+
+import pytest
+import yaml
+
+from evalmark.cases import read_cases
+from evalmark.formats import import_github_models
+from evalmark.judges import read_metric
+from evalmark.openai_evals import import_openai_evals, import_openai_registry
+from evalmark.suites import read_suite
+
+from .carried import laid_out
+
+ITEM = {"ticket": "My monitor is dead", "correct_label": "Hardware"}
+EVAL = {
+    "object": "eval",
+    "id": "eval_1",
+    "name": "Tickets",
+    "data_source_config": {"type": "custom", "schema": {}},
+    "testing_criteria": [
+        {"type": "string_check", "name": "Match", "input": "{{ sample.output_text }}", "reference": "{{ item.correct_label }}", "operation": "eq"},
+        {"type": "text_similarity", "name": "near", "input": "{{sample.output_text}}", "reference": "x", "evaluation_metric": "bleu", "pass_threshold": 0.5},
+        {"type": "python", "name": "code", "source": "def grade(sample, item):\n    return 1.0"},
+        {"type": "azure_ai_evaluator", "name": "coherence", "evaluator_name": "builtin.coherence"},
+        {
+            "type": "score_model", "name": "quality", "model": "judge", "range": [0, 1], "pass_threshold": 0.6,
+            "input": [{"role": "developer", "content": [{"type": "input_text", "text": "Score {{item.ticket}}"}]}, {"role": "user", "content": "{{sample.output_text}} {% x %} {{y}}"}],
+        },
+    ],
+}  # fmt: skip
+RUN = {
+    "object": "eval.run", "id": "evalrun_1", "eval_id": "eval_1", "name": "first", "model": "small",
+    "data_source": {
+        "type": "completions", "model": "small", "source": {"type": "file_content", "content": [{"item": ITEM}]},
+        "input_messages": {"type": "template", "template": [{"type": "message", "role": "developer", "content": {"type": "input_text", "text": "Sort: {{item.ticket}}"}}]},
+    },
+}  # fmt: skip
+OUTPUTS = {
+    "object": "list",
+    "has_more": False,
+    "data": [
+        {
+            "object": "eval.run.output_item", "id": "o1", "run_id": "evalrun_1", "eval_id": "eval_1", "created_at": 1_753_000_000, "status": "fail",
+            "datasource_item_id": 0, "datasource_item": ITEM,
+            "results": [{"name": "Match-1234", "passed": False, "score": 0.0, "type": "string_check", "sample": None}],
+            "sample": {"model": "small-2025", "output": [{"role": "assistant", "content": "Software"}], "error": None, "seed": 42},
+        },
+        {
+            "object": "eval.run.output_item", "id": "o2", "run_id": "evalrun_1", "status": "error", "datasource_item": ITEM, "results": [],
+            "sample": {"model": "small-2025", "output": [], "error": {"code": "server_error", "message": "overloaded"}},
+        },
+    ],
+}  # fmt: skip
+
+
+def suite_of(imported, folder):
+    laid_out(folder, imported.files)
+    return read_suite(folder / "suite.yaml"), list(read_cases(folder / "cases.jsonl"))
+
+
+def test_what_the_api_of_openai_gives_is_read(tmp_path):
+    out = laid_out(
+        tmp_path / "out", {"e.json": json.dumps(EVAL), "r.json": json.dumps(RUN), "o.json": json.dumps(OUTPUTS)}
+    )
+    imported = import_openai_evals(out)
+    wrong, broken = imported.run.results
+    assert (wrong.output.value, wrong.verdict, wrong.trial.target) == ("Software", "fail", "small-2025")
+    assert (wrong.trial.case.expected, wrong.trial.case.input) == ("Hardware", {"ticket": "My monitor is dead"})
+    assert broken.output.error == "overloaded"
+    assert imported.run.created == "2025-07-20T08:26:40Z"
+    fates = {part.name.split(" ")[2]: part.fate for part in imported.parts if "testing_criteria" in part.name}
+    assert fates == {"'Match'": "mapped", "'near'": "left", "'code'": "refused", "'coherence'": "left", "'quality'": "mapped"} | {
+        "'near'": "left out", "'coherence'": "left out",
+    }  # fmt: skip
+    suite, cases = suite_of(imported, tmp_path / "in")
+    assert [metric.label for metric in suite.metrics] == ["Match", "metrics/quality.yaml"]
+    assert cases[0].expected == "Hardware"
+    assert suite.target.models == ("openai/small",)
+    metric = read_metric(tmp_path / "in" / "metrics" / "quality.yaml")
+    assert metric.template == ("Score {{input}}", "{{output}} { % x % } {y}")
+    assert (metric.measure.kind, metric.threshold) == ("percentage", 0.6)
+    assert "def grade" not in str(imported.files)
+
+
+def test_an_eval_of_promptpex_is_read(shared, tmp_path):
+    file = shared / "data" / "promptpex" / "samples" / "speech-tag" / "speech-tag" / "evals.create.json"
+    imported = import_openai_evals(file)
+    assert any(part.fate == "mapped" for part in imported.parts)
+
+
+SAMPLES = '{"input": [{"role": "system", "content": "Answer."}, {"role": "user", "content": "2+2?"}], "ideal": ["4", "four"]}\n{"input": "Sky?", "ideal": "blue", "level": 1}\n'
+REGISTRY = {
+    "sums": {"id": "sums.dev.v0", "metrics": ["accuracy"]},
+    "sums.dev.v0": {
+        "class": "evals.elsuite.basic.match:Match",
+        "args": {"samples_jsonl": "sums/samples.jsonl", "num_few_shot": 2},
+    },
+    "facts.dev.v0": {
+        "class": "evals.elsuite.modelgraded.classify:ModelBasedClassify",
+        "args": {"samples_jsonl": "sums/samples.jsonl", "modelgraded_spec": "fact"},
+    },
+    "own.dev.v0": {"class": "my_evals.own:Own", "args": {}},
+    "plan.dev.v0": {"class": "evals.elsuite.make_me_pay.eval:MakeMePay", "args": {}},
+}
+GRADED = {
+    "fact": {
+        "prompt": "Q {input} A {completion} E {ideal} {{x}}",
+        "choice_strings": "YN",
+        "choice_scores": {"Y": 1.0, "N": 0.0},
+        "input_outputs": {"input": "completion"},
+    }
+}
+LOG = [
+    {
+        "spec": {
+            "completion_fns": ["gpt-x"],
+            "eval_name": "sums.dev.v0",
+            "base_eval": "sums",
+            "split": "dev",
+            "run_config": {},
+            "created_by": "",
+            "run_id": "1",
+            "created_at": "2026-11-21 10:15:00",
+        }
+    },
+    {
+        "run_id": "1",
+        "event_id": 0,
+        "sample_id": "sums.dev.1",
+        "type": "sampling",
+        "data": {"prompt": "Sky?", "sampled": ["blue"]},
+        "created_by": "",
+        "created_at": "",
+    },
+    {
+        "run_id": "1",
+        "event_id": 1,
+        "sample_id": "sums.dev.1",
+        "type": "match",
+        "data": {"correct": True, "expected": "blue", "picked": "blue", "sampled": "blue"},
+        "created_by": "",
+        "created_at": "",
+    },
+    {
+        "run_id": "1",
+        "event_id": 2,
+        "sample_id": "sums.dev.0",
+        "type": "sampling",
+        "data": {"prompt": [], "sampled": "5"},
+        "created_by": "",
+        "created_at": "",
+    },
+    {
+        "run_id": "1",
+        "event_id": 3,
+        "sample_id": "sums.dev.0",
+        "type": "match",
+        "data": {"correct": False, "expected": "4"},
+        "created_by": "",
+        "created_at": "",
+    },
+    {"final_report": {"accuracy": 0.5}, "run_id": "1"},
+]
+
+
+def test_a_registry_is_read_with_its_logs(tmp_path):
+    files = {
+        "evals/sums.yaml": yaml.safe_dump(REGISTRY, sort_keys=False),
+        "modelgraded/fact.yaml": yaml.safe_dump(GRADED),
+        "data/sums/samples.jsonl": SAMPLES,
+        "logs/x.jsonl": "".join(json.dumps(row) + "\n" for row in LOG),
+    }
+    imported = import_openai_registry(laid_out(tmp_path / "out", files))
+    by_sample = {result.trial.case.input: result for result in imported.run.results}
+    assert (by_sample["Sky?"].verdict, by_sample["2+2?"].verdict) == ("pass", "fail")
+    assert by_sample["2+2?"].trial.case.liked == ("4", "four")
+    assert by_sample["Sky?"].trial.case.metadata == {"level": 1}
+    fates = {part.name.split(" ")[1]: part.fate for part in imported.parts if "evals/sums.yaml" in part.name}
+    assert fates == {
+        "sums.dev.v0": "mapped",
+        ["sums.dev.v0", "few_shot"][0]: "left out",
+        "facts.dev.v0": "mapped",
+        "own.dev.v0": "refused",
+        "plan.dev.v0": "left out",
+    } | {"sums.dev.v0": fates["sums.dev.v0"]}
+    suite, cases = suite_of(imported, tmp_path / "in")
+    assert [metric.label for metric in suite.metrics] == ["sums", "metrics/facts.yaml"]
+    assert [turn.role for turn in cases[0].history] == ["system"]
+    assert read_metric(tmp_path / "in" / "metrics" / "facts.yaml").template == (
+        "Q {{input}} A {{output}} E {{expected}} {x}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ({"string": {"contains": "{{string}}"}}, {"contains": {"ignore_case": True}}),
+        ({"string": {"contains": "Oslo"}}, {"contains": {"ignore_case": True, "all": ["Oslo"]}}),
+        ({"string": {"equals": "{{expected}}"}}, "equals"),
+        ({"string": {"equals": "a.b"}}, {"regex": {"pattern": r"a\.b", "full": True}}),
+        ({"string": {"startsWith": "O"}}, {"regex": {"pattern": "^O", "ignore_case": True}}),
+        ({"string": {"endsWith": "o", "startsWith": ""}}, {"regex": {"pattern": "o$", "ignore_case": True}}),
+        ({"uses": "github/similarity"}, "metrics/e.yaml"),
+        ({"llm": {"modelId": "openai/judge", "prompt": "{{completion}} for {{input}}", "choices": [{"choice": "y", "score": 1}, {"choice": "n", "score": 0}]}}, {"metrics/e.yaml": {"judge": "openai/judge"}}),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_evaluator_of_github_becomes_a_metric(said, wanted, tmp_path):
+    prompt = {
+        "name": "x", "model": "openai/small", "messages": [{"role": "user", "content": "{{input}}"}],
+        "testData": [{"input": "a", "expected": "b"}], "evaluators": [{"name": "e", **said}],
+    }  # fmt: skip
+    file = laid_out(tmp_path, {"x.prompt.yml": yaml.safe_dump(prompt)}) / "x.prompt.yml"
+    imported = import_github_models(file)
+    (metric,) = yaml.safe_load(imported.files["suite.yaml"])["metrics"]
+    if isinstance(metric, dict) and "name" in (settings := next(iter(metric.values()))):
+        settings.pop("name")
+        metric = metric if settings else next(iter(metric))
+    assert metric == wanted
+    if "metrics/e.yaml" in imported.files:
+        laid_out(tmp_path / "in", imported.files)
+        assert "b" in str(list(read_cases(tmp_path / "in" / "cases.jsonl")))
+        read_metric(tmp_path / "in" / "metrics" / "e.yaml")
+
+
+def test_every_prompt_of_gh_models_is_read(shared, tmp_path):
+    read = 0
+    for file in sorted((shared / "data" / "gh-models").glob("*.yml")):
+        if "messages" in (yaml.safe_load(file.read_text()) or {}):
+            imported = import_github_models(file)
+            if imported.files:
+                suite_of(imported, tmp_path / file.stem)
+                read += 1
+    assert read >= 5
