@@ -26,7 +26,8 @@ def check_files(spec: PromptSpec, anew: Collection[str]) -> None:
         )
     statements = [partial(statements_in, spec.folder / stage.file) for stage in STATEMENTS if stage.name not in anew]
     rows = [partial(_rows, spec.folder / stage.file) for stage in (TESTS, BASELINE_TESTS) if stage.name not in anew]
-    faults = [_fault(look) for look in (*statements, *rows, partial(_tests, spec, TESTS.name in anew))]
+    looks: list[Callable[[], object]] = [*statements, *rows, partial(_tests, spec, TESTS.name in anew)]
+    faults = map(_fault, looks)
     if found := [fault for fault in faults if fault is not None]:
         raise ConfigError.of(found)
 

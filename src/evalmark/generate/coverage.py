@@ -98,15 +98,16 @@ def coverage_of(prompt: Path) -> Coverage:
     cases = [row for row in rows if isinstance(row, Case)]
     plain = [case for case in cases if not case.metadata["baseline"]]
     side = read_side_data(spec.folder)
+    by_rule = _by_rule(spec, plain)
     return Coverage(
         path=path,
-        rules=tuple(_of_rule(spec, rule, plain, side) for rule in spec.numbered),
+        rules=tuple(_of_rule(spec, rule, by_rule, side) for rule in spec.numbered),
         valid=sum(case.metadata["valid"] is True for case in plain),
         invalid=sum(case.metadata["valid"] is False for case in plain),
         unjudged=sum(case.metadata["valid"] is None for case in plain),
         ungrounded=sum(case.metadata.get("grounded") is False for case in plain),
         counted=sum(_is_counted(case) for case in plain),
-        loose=tuple(case.id for case in plain if _number(spec, case) is None),
+        loose=tuple(case.id for case in by_rule.get(None, ())),
         baseline=len(cases) - len(plain) + _baseline(spec),
         bad=tuple(f"{row.place}: {row.message}" for row in rows if isinstance(row, BadRow)),
         notes=tuple(notes),
@@ -117,26 +118,30 @@ def _is_counted(case: Case) -> bool:
     return case.metadata["valid"] is not False and case.metadata.get("grounded") is not False
 
 
-def _of_rule(spec: PromptSpec, rule: Rule, cases: Sequence[Case], side: SideData) -> RuleCoverage:
+def _by_rule(spec: PromptSpec, cases: Sequence[Case]) -> dict[int | None, list[Case]]:
+    """Tests by the number that their rule has now; under None those of no rule of the prompt."""
+    numbers = {rule.text: rule.number for rule in reversed(spec.numbered)}
+    found: dict[int | None, list[Case]] = {}
+    for case in cases:
+        found.setdefault(numbers.get(case.metadata["rule"]), []).append(case)
+    return found
+
+
+def _of_rule(spec: PromptSpec, rule: Rule, by_rule: Mapping[int | None, list[Case]], side: SideData) -> RuleCoverage:
     paired = len(spec.rules) == len(spec.inverse_rules)
     step = -len(spec.rules) if rule.inverse else len(spec.rules)
     opposite = rule.number + step if paired else None
-    mine = [case for case in cases if _number(spec, case) == rule.number]
-    tempting = [case.id for case in cases if not rule.inverse and _number(spec, case) == opposite] if opposite else []
+    mine = by_rule.get(rule.number, [])
+    tempting = by_rule.get(opposite, []) if paired and not rule.inverse else []
     mark = side.marks.get(rule.text)
     return RuleCoverage(
         rule=rule,
         grounded=None if mark is None else mark.grounded,
         tests=tuple(case.id for case in mine),
-        tempting=tuple(tempting),
+        tempting=tuple(case.id for case in tempting),
         invalid=sum(case.metadata["valid"] is False for case in mine),
         opposite=opposite,
     )
-
-
-def _number(spec: PromptSpec, case: Case) -> int | None:
-    """The number that the rule of a test has now; None where it is no rule of the prompt any more."""
-    return next((rule.number for rule in spec.numbered if rule.text == case.metadata["rule"]), None)
 
 
 def _baseline(spec: PromptSpec) -> int:
