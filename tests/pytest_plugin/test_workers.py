@@ -155,7 +155,7 @@ def test_a_worker_that_dies_is_an_error_of_the_case_it_was_at(suite):
     assert kept["die"].trial.target == kept["a"].trial.target
     assert len(lines(ended, "dying   6 cases")) == 1
     [other] = ended.results("marked").values()
-    assert (other.trial.case.id, other.trial.target, other.verdict) == ("test_dying", "test_dying", "error")
+    assert (other.trial.case.id, other.trial.target, other.verdict) == ("test_dying", "", "error")
 
 
 def test_a_suite_of_expectations_alone_is_kept_and_counted(suite):

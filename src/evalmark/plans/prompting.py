@@ -44,7 +44,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     wanted = overrides.embeddings or settings.embeddings
     return Plan(
         name=spec.prompt.name,
-        sources=(_tests(path, spec),),
+        sources=(_tests(path, spec), *_baseline(spec)),
         targets=asked_models(TargetSpec(prompt=path), overrides.models, models),
         asked=tuple(asked),
         embedder=embedder_for(asked, wanted, models, (path.parent,), load),
@@ -85,6 +85,16 @@ def with_prompt(asked: Asked, spec: "specs.PromptSpec | None", place: str) -> As
         return asked
     scorer = prompt_metrics.with_spec(asked.scorer, spec, place)
     return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
+
+
+def _baseline(spec: "specs.PromptSpec") -> Iterator[Source]:
+    """The tests that were made without rules, for comparison: a dataset of their own."""
+    for name, read in (("baseline_tests.json", specs.read_tests), ("baseline_tests.txt", specs.read_baseline)):
+        file = spec.folder / name
+        if file.is_file():
+            info = DatasetInfo(name="baseline", path=str(file))
+            yield Source(info=info, read=lambda note, file=file, read=read: read(file, spec, note))  # type: ignore[misc]
+            return
 
 
 def _tests(path: Path, spec: "specs.PromptSpec") -> Source:
