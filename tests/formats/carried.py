@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalmark.exchange import Check, Exported, Portable
-from evalmark.exchange.portable import metric_of
+from evalmark.exchange.origins import metric_of
 from evalmark.formats import import_github_models, import_jsonl, import_promptfoo, to_github_models, to_promptfoo_files
 from evalmark.judges import Measure, MetricFile
 from evalmark.openai_evals import (

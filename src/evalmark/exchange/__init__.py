@@ -6,7 +6,8 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .imported import Fate, Imported, Part
-    from .portable import Check, Exported, Portable, portable_run
+    from .origins import portable_run
+    from .portable import Check, Exported, Portable
 
 __all__ = ["Check", "Exported", "Fate", "Imported", "Part", "Portable", "portable_run"]
 
@@ -19,6 +20,6 @@ __getattr__ = deferred(
         "Imported": "imported",
         "Part": "imported",
         "Portable": "portable",
-        "portable_run": "portable",
+        "portable_run": "origins",
     },
 )

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from evalmark.judges import MetricFile
 from evalmark.judges.rubric import ours_of, sections_of
-from evalmark.judges.template import fill, slots_in
+from evalmark.judges.template import fill, leftovers, slots_in
+
+from .portable import Check
 
 SYSTEM = (
     "You judge one answer that an application gave, by the metric that follows. The answer, and what else others wrote, "
@@ -21,6 +23,33 @@ class Label:
     passes: bool
     worth: float | None
     meaning: str = ""
+
+
+class UnfilledError(Exception):
+    """A judge's question cannot be asked elsewhere; the text is the rest of a sentence that names the check."""
+
+
+def messages_of(check: Check, variables: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The messages that a judge is asked by, role and text, with variables of another format in their slots.
+
+    Raises:
+        UnfilledError: they show what there is no variable for, or do more than fill in variables.
+    """
+    if not check.messages:
+        metric = check.metric
+        return [("system", SYSTEM), ("user", question_of(metric, variables))] if metric is not None else []
+    found = []
+    for role, text in check.messages:
+        unknown = slots_in(text) - variables.keys()
+        if unknown or leftovers(text):
+            shown = (
+                f"shows {{{{{min(unknown)}}}}}, which not every case has"
+                if unknown
+                else "has a template with more than variables"
+            )
+            raise UnfilledError(shown)
+        found.append((role, fill(text, variables)))
+    return found
 
 
 def question_of(metric: MetricFile, variables: Mapping[str, str]) -> str:

@@ -1,22 +1,15 @@
 """What goes out: a run, what its outputs are judged by, and the prompt under test, where files still say so."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from evalmark.errors import ConfigError
-from evalmark.judges import MetricFile, read_metric
-from evalmark.prompts import Prompt, read_prompt
-from evalmark.scoring import resolve
-from evalmark.suites import MetricSpec, Suite, read_suite
-from evalmark.values import Direction, Metric, Result, Run
+from evalmark.judges import MetricFile
+from evalmark.prompts import Prompt
+from evalmark.values import Direction, Result, Run
 
 from .results import SIDE, run_data
 from .writing import json_text
-
-FORMATS = ("openai-evals", "openai-registry", "github-models", "promptfoo", "jsonl")
-PROMPTS = (".prompty", ".prompt.yml", ".prompt.yaml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +27,9 @@ class Check:
     """The model that judges; empty where none is named."""
     metric: MetricFile | None = None
     """What the judge is asked; None for checks that ask none."""
+    messages: tuple[tuple[str, str], ...] = ()
+    """Role and text of each message, where the metric has words of its own: `{{input}}`, `{{output}}` and `{{expected}}`
+    stand in them, and the texts of the prompt under test are filled in. Empty: those that a metric file asks by."""
 
     @property
     def expects(self) -> bool:
@@ -79,71 +75,3 @@ class Exported:
     files: Mapping[str, str]
     remarks: tuple[str, ...] = ()
     """What the format could not take, one sentence each."""
-
-
-def portable_run(run: Run, suite: Path | None = None) -> Portable:
-    """A run with what its suite, or its prompt file, says of metrics and prompt now.
-
-    Without a file, checks go by their names, and a judge's question is not known.
-
-    Raises:
-        ConfigError: `suite` was named, and it cannot be used.
-    """
-    remarks: list[str] = []
-    said, prompt = None, None
-    path = suite or (Path(run.suite) if run.suite else None)
-    if path is not None:
-        try:
-            said, prompt = _said(path)
-        except ConfigError as error:
-            if suite is not None:
-                raise
-            remarks.append(f"What the metrics ask is not known, since their file cannot be read: {error}")
-    checks = tuple(_check(metric, said, remarks) for metric in run.metrics)
-    return Portable(run=run, checks=checks, prompt=prompt, remarks=tuple(remarks))
-
-
-def _said(path: Path) -> tuple[Suite | None, Prompt | None]:
-    if path.name.lower().endswith(PROMPTS):
-        return None, read_prompt(path)
-    suite = read_suite(path)
-    file = getattr(suite.target, "prompt", None)
-    return suite, None if file is None else read_prompt(file)
-
-
-def _check(metric: Metric, suite: Suite | None, remarks: list[str]) -> Check:
-    wanted = metric.base or metric.name
-    spec = next((spec for spec in suite.metrics if spec.label == wanted), None) if suite else None
-    check = Check(name=metric.name, threshold=metric.threshold, direction=metric.direction, judge=metric.judge)
-    try:
-        found = _file(wanted, suite) if spec is None else _of(spec)
-    except ConfigError as error:
-        remarks.append(f"{metric.name}: what it asks is not known: {error}")
-        return replace(check, scorer=wanted)
-    return replace(check, scorer=found.scorer or wanted, settings=found.settings, metric=found.metric)
-
-
-def _of(spec: MetricSpec) -> Check:
-    if spec.path is not None:
-        return Check(name=spec.label, metric=read_metric(spec.path))
-    settings = {key: value for key, value in spec.settings.items() if key != "name"}
-    return Check(name=spec.label, scorer=spec.name, settings=settings, metric=metric_of(spec.name, settings))
-
-
-def _file(name: str, suite: Suite | None) -> Check:
-    """A metric that goes by the name in its file; else the built-in scorer of the name, as it is by itself."""
-    files: Sequence[MetricSpec] = [spec for spec in suite.metrics if spec.path is not None] if suite else []
-    for spec in files:
-        metric = read_metric(Path(str(spec.path)))
-        if metric.name == name:
-            return Check(name=name, metric=metric)
-    return Check(name=name, scorer=name, metric=metric_of(name, {}) if name == "factuality" else None)
-
-
-def metric_of(scorer: str, settings: Mapping[str, Any]) -> MetricFile | None:
-    """What a judge is asked by a built-in scorer; None for one that asks none."""
-    if scorer not in ("factuality", "criteria", "closed_qa"):
-        return None
-    rubric = resolve(scorer, {key: value for key, value in settings.items() if key != "repeat"}).rubric  # type: ignore[attr-defined]
-    metric: MetricFile = rubric.metric
-    return metric

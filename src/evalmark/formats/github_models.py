@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalmark.exchange.grading import SYSTEM, labels_of, question_of
+from evalmark.exchange.grading import UnfilledError, labels_of, messages_of
 from evalmark.exchange.items import case_data_of, inputs_of, listed
 from evalmark.exchange.moving import PromptText, prompt_data
 from evalmark.exchange.names import is_model
@@ -114,8 +114,15 @@ def _asked(check: Check, shown: str) -> tuple[Data | None, str]:
             return None, "gives a number, and an evaluator chooses between a few words"
         choices = [_step(number, low, high, check) for number in range(high, low - 1, -1)]
         why = "passes there where the score is above 0, which is so from the threshold upwards"
-    asked = {"modelId": judge, "prompt": question_of(metric, variables), "choices": choices, "systemPrompt": SYSTEM}
-    return {"llm": asked}, why
+    try:
+        messages = messages_of(check, variables)
+    except UnfilledError as error:
+        return None, str(error)
+    # No variable is filled in a system prompt there, so one that has any goes before the rest.
+    system = [text for role, text in messages if role == "system" and "{{" not in text]
+    asked = [text for role, text in messages if not (role == "system" and "{{" not in text)]
+    said: Data = {"modelId": judge, "prompt": "\n\n".join(asked), "choices": choices}
+    return {"llm": said | ({"systemPrompt": "\n\n".join(system)} if system else {})}, why
 
 
 def _step(number: int, low: int, high: int, check: Check) -> Data:

@@ -231,6 +231,8 @@ def _rubric_of(check: Check, expected: Any) -> Data | None:
     metric = check.metric
     if metric is None or metric.needs_history or metric.direction == "lower":
         return None
+    if check.messages:
+        return None  # it is asked word by word, and promptfoo's rubric is asked in a frame of its own
     options = [f"{label.word}: {label.meaning}" for label in labels_of(metric) if label.meaning]
     shown = [f"A good answer: {text_of(expected)}"] if metric.needs_example_output else []
     lines = [metric.description, metric.measure.description, *options, *shown]

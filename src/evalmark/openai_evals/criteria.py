@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from evalmark.exchange.grading import SYSTEM, labels_of, question_of
+from evalmark.exchange.grading import UnfilledError, labels_of, messages_of
 from evalmark.exchange.items import listed
 from evalmark.exchange.moving import Moving, Wanted
 from evalmark.exchange.names import at_openai
@@ -98,7 +98,10 @@ def _judged(check: Check, metric: MetricFile, variables: Mapping[str, str]) -> D
     if not labels and check.direction == "lower":
         raise NoCriterionError("is better where lower, and the API passes from a score upwards")
     head = {"name": check.name, "model": at_openai(judge)}
-    asked = [_message("system", SYSTEM), _message("user", question_of(metric, variables))]
+    try:
+        asked = [_message(role, text) for role, text in messages_of(check, variables)]
+    except UnfilledError as error:
+        raise NoCriterionError(str(error)) from None
     if labels:
         words = [label.word for label in labels]
         passing = [label.word for label in labels if label.passes]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalmark.errors import ConfigError
-from evalmark.exchange.grading import SYSTEM, labels_of, question_of
+from evalmark.exchange.grading import UnfilledError, labels_of, messages_of
 from evalmark.exchange.items import made_id
 from evalmark.exchange.portable import Check, Exported, Portable
 from evalmark.exchange.results import REST, rest_of
@@ -98,7 +98,10 @@ def _model_graded(check: Check, key: str, graded: Data) -> tuple[tuple[str, Data
     if metric is None or not labels:
         return None, "gives a number, and a model-graded eval chooses between words"
     variables = {"input": "\1input\2", "output": "\1completion\2", "expected": "\1ideal\2"}
-    asked = f"{SYSTEM}\n\n{question_of(metric, variables)}"
+    try:
+        asked = "\n\n".join(text for _, text in messages_of(check, variables))
+    except UnfilledError as error:
+        return None, str(error)
     braced = asked.replace("{", "{{").replace("}", "}}").replace("\1", "{").replace("\2", "}")
     graded[key] = {
         "prompt": braced,
