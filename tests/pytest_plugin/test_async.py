@@ -62,7 +62,10 @@ def test_by_hand():
         pytest.param("anyio", "pytestmark = pytest.mark.anyio", "", id="anyio"),
     ],
 )
-@pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["in one process", "in two workers"])
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param((), id="in one process"), pytest.param(("-n", "2"), marks=pytest.mark.sweep, id="in two workers")],
+)
 def test_async_tests_expect_and_log(suite, module, mark, ini, words):
     pytest.importorskip(module)
     suite.write("pytest.ini", f"[pytest]\n{ini}\n")

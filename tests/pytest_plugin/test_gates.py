@@ -35,15 +35,46 @@ def test_other():
     [
         pytest.param("", [], 1, None, id="without a gate, every case has to pass"),
         pytest.param("", ["--evalmark-min-pass-rate", "0.75"], 0, "Gate passed: ", id="a rate that is reached"),
-        pytest.param("", ["--evalmark-min-pass-rate", "0.8"], 1, "Gate failed: ", id="a rate that is not"),
         pytest.param(
-            "", ["--evalmark-min-pass-rate", "0", "--evalmark-min-score", "0.7"], 0, "Gate passed", id="a mean"
+            "",
+            ["--evalmark-min-pass-rate", "0.8"],
+            1,
+            "Gate failed: ",
+            marks=pytest.mark.sweep,
+            id="a rate that is not",
         ),
         pytest.param(
-            "", ["--evalmark-min-pass-rate", "0", "--evalmark-min-score", "0.8"], 1, "Gate failed", id="a mean too low"
+            "",
+            ["--evalmark-min-pass-rate", "0", "--evalmark-min-score", "0.7"],
+            0,
+            "Gate passed",
+            marks=pytest.mark.sweep,
+            id="a mean",
         ),
-        pytest.param(FAILING, ["--evalmark-min-pass-rate", "0.5"], 1, "Gate passed", id="another test fails"),
-        pytest.param(MORE, ["--evalmark-min-pass-rate", "0"], 1, "Gate ", id="unscored and errors are not allowed"),
+        pytest.param(
+            "",
+            ["--evalmark-min-pass-rate", "0", "--evalmark-min-score", "0.8"],
+            1,
+            "Gate failed",
+            marks=pytest.mark.sweep,
+            id="a mean too low",
+        ),
+        pytest.param(
+            FAILING,
+            ["--evalmark-min-pass-rate", "0.5"],
+            1,
+            "Gate passed",
+            marks=pytest.mark.sweep,
+            id="another test fails",
+        ),
+        pytest.param(
+            MORE,
+            ["--evalmark-min-pass-rate", "0"],
+            1,
+            "Gate ",
+            marks=pytest.mark.sweep,
+            id="unscored and errors are not allowed",
+        ),
         pytest.param(
             MORE,
             ["--evalmark-min-pass-rate", "0", "--evalmark-max-unscored", "1", "--evalmark-max-errors", "1"],
@@ -56,10 +87,20 @@ def test_other():
             ["--evalmark-min-pass-rate", "0", "--evalmark-max-unscored", "1"],
             1,
             "Gate ",
+            marks=pytest.mark.sweep,
             id="unscored is allowed, errors are not",
         ),
-        pytest.param("", ["--evalmark-min-pass-rate", "0.5", "-k", "nothing"], 1, None, id="nothing ran"),
-        pytest.param("", ["--evalmark-min-pass-rate", "0.75", "-n", "2"], 0, "Gate passed", id="in two workers"),
+        pytest.param(
+            "", ["--evalmark-min-pass-rate", "0.5", "-k", "nothing"], 1, None, marks=pytest.mark.sweep, id="nothing ran"
+        ),
+        pytest.param(
+            "",
+            ["--evalmark-min-pass-rate", "0.75", "-n", "2"],
+            0,
+            "Gate passed",
+            marks=pytest.mark.sweep,
+            id="in two workers",
+        ),
     ],
 )
 def test_the_gate_decides(suite, more, words, code, said):
@@ -78,7 +119,10 @@ def test_the_gate_decides(suite, more, words, code, said):
     assert gate is None or gate.max_unscored == ("--evalmark-max-unscored" in words)
 
 
-@pytest.mark.parametrize("words", [[], ["-n", "2"]], ids=["in one process", "in two workers"])
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param([], id="in one process"), pytest.param(["-n", "2"], marks=pytest.mark.sweep, id="in two workers")],
+)
 def test_a_gate_that_nothing_has_passed_through_fails(suite, words):
     suite.write("test_plain.py", "def test_plain(): pass\n")
     ended = suite.run("--evalmark-min-pass-rate", "0.5", *words)
@@ -94,11 +138,29 @@ def test_a_gate_that_nothing_has_passed_through_fails(suite, words):
     ("words", "said"),
     [
         (["--evalmark-min-pass-rate", "1.5"], "--evalmark-min-pass-rate: '1.5' is no number from 0 to 1"),
-        (["--evalmark-min-score=-1"], "--evalmark-min-score: '-1' is no number from 0 to 1"),
-        (["--evalmark-min-score", "nan"], "--evalmark-min-score: 'nan' is no number from 0 to 1"),
-        (["--evalmark-max-errors", "1.5"], "--evalmark-max-errors: '1.5' is no whole number of at least 0"),
-        (["--evalmark-max-unscored=-1"], "--evalmark-max-unscored: '-1' is no whole number of at least 0"),
-        (["--evalmark-replay", "sometimes"], "--evalmark-replay: invalid choice: 'sometimes'"),
+        pytest.param(
+            ["--evalmark-min-score=-1"], "--evalmark-min-score: '-1' is no number from 0 to 1", marks=pytest.mark.sweep
+        ),
+        pytest.param(
+            ["--evalmark-min-score", "nan"],
+            "--evalmark-min-score: 'nan' is no number from 0 to 1",
+            marks=pytest.mark.sweep,
+        ),
+        pytest.param(
+            ["--evalmark-max-errors", "1.5"],
+            "--evalmark-max-errors: '1.5' is no whole number of at least 0",
+            marks=pytest.mark.sweep,
+        ),
+        pytest.param(
+            ["--evalmark-max-unscored=-1"],
+            "--evalmark-max-unscored: '-1' is no whole number of at least 0",
+            marks=pytest.mark.sweep,
+        ),
+        pytest.param(
+            ["--evalmark-replay", "sometimes"],
+            "--evalmark-replay: invalid choice: 'sometimes'",
+            marks=pytest.mark.sweep,
+        ),
     ],
 )
 def test_a_rule_that_cannot_be_kept_is_refused(suite, words, said):

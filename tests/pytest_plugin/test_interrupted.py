@@ -75,8 +75,10 @@ def found(run):
     ("words", "again", "kept", "rest"),
     [
         pytest.param([], False, "abcdef", "aghi", id="side by side: those under way are finished"),
-        pytest.param([], True, "abc", "adefghi", id="side by side, Ctrl-C twice: they are left out"),
-        pytest.param(["--maxfail=9"], False, "abc", "adefghi", id="one at a time"),
+        pytest.param(
+            [], True, "abc", "adefghi", marks=pytest.mark.sweep, id="side by side, Ctrl-C twice: they are left out"
+        ),
+        pytest.param(["--maxfail=9"], False, "abc", "adefghi", marks=pytest.mark.sweep, id="one at a time"),
     ],
 )
 def test_what_was_found_is_kept_and_only_the_rest_is_asked_again(suite, words, again, kept, rest):
@@ -96,6 +98,7 @@ def test_what_was_found_is_kept_and_only_the_rest_is_asked_again(suite, words, a
     assert "letters   9 cases" in on.text
 
 
+@pytest.mark.sweep
 def test_results_of_other_scorers_do_not_count(suite):
     run = interrupted(suite).run()
     assert len(run.results) == 9
@@ -116,6 +119,7 @@ def test_results_of_other_scorers_do_not_count(suite):
     assert len(on.run().results) == 13
 
 
+@pytest.mark.sweep
 def test_in_two_workers_what_was_reported_is_kept(suite):
     ended = interrupted(suite, "-n", "2")
     assert ended.code == 2

@@ -1,6 +1,5 @@
 """What a run without evals notices of the plugin, and what other reports are told of evals."""
 
-import sys
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -33,7 +32,14 @@ def test_plain(number):
 """
 
 
-@pytest.mark.parametrize("words", [(), ("--evalmark",), ("-n", "2")], ids=["off", "on", "in two workers"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param((), id="off"),
+        pytest.param(("--evalmark",), id="on"),
+        pytest.param(("-n", "2"), marks=pytest.mark.sweep, id="in two workers"),
+    ],
+)
 def test_a_suite_without_evals_does_not_notice(suite, words):
     suite.write("conftest.py", WATCHING)
     suite.write("test_plain.py", PLAIN)
@@ -82,7 +88,10 @@ def test_marked(evalmark_case):
 """
 
 
-@pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["in one process", "in two workers"])
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param((), id="in one process"), pytest.param(("-n", "2"), marks=pytest.mark.sweep, id="in two workers")],
+)
 def test_junit_xml_has_the_scores(suite, words):
     suite.write("test_evals.py", EVALS)
     ended = suite.run("--junitxml=out.xml", "-o", "junit_family=xunit1", *words)
@@ -100,16 +109,10 @@ def test_junit_xml_has_the_scores(suite, words):
     assert ended.counts == {"unscored": 2, "passed": 1, "failed": 1}
 
 
-def test_the_words_of_evals_are_shown_with_v(suite):
+def test_words_and_table_are_told_in_plain_letters_where_the_output_knows_no_others(suite):
     suite.write("test_evals.py", EVALS)
-    ended = suite.run("-v")
+    ended = suite.run("-v", PYTHONIOENCODING="ascii")
     assert "test_evals.py::unknown[b] UNSCORED" in ended.text
     assert "1 failed, 1 passed, 2 unscored in" in ended.text
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="terminals differ")
-def test_the_table_is_told_in_plain_letters_where_the_output_knows_no_others(suite):
-    suite.write("test_evals.py", EVALS)
-    ended = suite.run(PYTHONIOENCODING="ascii")
-    assert ended.text.isascii()
     assert "evals   1 case" in ended.text
+    assert ended.text.isascii()

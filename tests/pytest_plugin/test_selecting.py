@@ -80,8 +80,10 @@ def test_pytest_selects_by_name_and_by_what_failed_last(evals):
     ("words", "wanted", "told"),
     [
         pytest.param(["-x"], ["1"], {"failed": 1}, id="-x"),
-        pytest.param(["--maxfail=2"], ["1", "2", "3"], {"failed": 2, "passed": 1}, id="--maxfail"),
-        pytest.param(["--stepwise"], ["1"], {"failed": 1}, id="--stepwise"),
+        pytest.param(
+            ["--maxfail=2"], ["1", "2", "3"], {"failed": 2, "passed": 1}, marks=pytest.mark.sweep, id="--maxfail"
+        ),
+        pytest.param(["--stepwise"], ["1"], {"failed": 1}, marks=pytest.mark.sweep, id="--stepwise"),
     ],
 )
 def test_after_the_failure_that_ends_a_run_nothing_is_asked(evals, words, wanted, told):
@@ -118,6 +120,7 @@ def test_files_called_eval_are_collected_with_the_option_alone(suite):
     ]
 
 
+@pytest.mark.sweep
 def test_a_file_that_is_named_is_collected_once(suite):
     suite.write("eval_more.py", EVAL)
     assert suite.run("eval_more.py", "-k", "others").counts == {"passed": 2}
@@ -182,41 +185,24 @@ def test_marks_of_the_module_and_fixtures_hold_for_evals(suite):
     """)
     suite.write("test_skipped.py", task + "pytestmark = pytest.mark.skip(reason='not today')\n")
     suite.write("test_function.py", task + "pytestmark = pytest.mark.usefixtures('around')\n")
+    suite.write(
+        "test_autouse.py",
+        f"{task}\n@pytest.fixture(autouse=True)\ndef its_own(request):\n"
+        "    active.append(request.node.name)\n    yield\n    active.pop()\n",
+    )
     suite.write("test_module.py", task + "pytestmark = pytest.mark.usefixtures('once')\n")
     suite.write("test_xfail.py", task + "pytestmark = pytest.mark.xfail(run=False)\n")
     ended = suite.run()
-    assert (ended.counts, ended.code) == ({"passed": 6, "skipped": 3, "xfailed": 3}, 0)
+    assert (ended.counts, ended.code) == ({"passed": 9, "skipped": 3, "xfailed": 3}, 0)
     found = {(r.trial.dataset, r.trial.case.id): r.output.value for r in ended.run().results}
     assert found == {
         ("fixtures", "a"): ["fixtures[a]"],
         ("fixtures", "b"): ["fixtures[b]"],
         ("fixtures", "c"): ["fixtures[c]"],
+        ("fixtures (test_function.py)", "a"): ["fixtures[a]"],
+        ("fixtures (test_function.py)", "b"): ["fixtures[b]"],
+        ("fixtures (test_function.py)", "c"): ["fixtures[c]"],
         ("fixtures (test_module.py)", "a"): ["module"],
         ("fixtures (test_module.py)", "b"): ["module"],
         ("fixtures (test_module.py)", "c"): ["module"],
     }
-
-
-def test_an_autouse_fixture_is_active_while_its_case_is_answered(suite):
-    suite.write(
-        "test_fixture.py",
-        """
-        import pytest
-        from evalmark import describe_eval
-
-        current = []
-
-        @pytest.fixture(autouse=True)
-        def around(request):
-            current.append(request.node.name)
-            yield
-            current.clear()
-
-        describe_eval(
-            "eval", data=["a", "b", "c"], task=lambda text: list(current), scorers=[lambda output: len(output) == 1]
-        )
-        """,
-    )
-    ended = suite.run()
-    assert (ended.counts, ended.code) == ({"passed": 3}, 0)
-    assert [r.output.value for r in ended.run().results] == [["eval[a]"], ["eval[b]"], ["eval[c]"]]

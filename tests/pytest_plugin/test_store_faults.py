@@ -36,7 +36,13 @@ def broken(suite, *words, **env):
     return ended
 
 
-@pytest.mark.parametrize("words", [(), ("--maxfail=9",)], ids=["side by side", "one at a time"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param((), id="side by side"),
+        pytest.param(("--maxfail=9",), marks=pytest.mark.sweep, id="one at a time"),
+    ],
+)
 def test_a_file_that_is_no_store_is_left_as_it_is(suite, words):
     suite.write("test_evals.py", EVALS.format(size=1))
     note = suite.write("notes.db", "my notes, which are no database")
@@ -48,6 +54,7 @@ def test_a_file_that_is_no_store_is_left_as_it_is(suite, words):
     assert not (suite.folder / "asked.txt").exists()
 
 
+@pytest.mark.sweep
 def test_in_two_workers_the_run_fails_and_says_why_once(suite):
     suite.write("test_evals.py", EVALS.format(size=1))
     note = suite.write("notes.db", "my notes, which are no database")
@@ -57,6 +64,7 @@ def test_in_two_workers_the_run_fails_and_says_why_once(suite):
     assert "INTERNALERROR" not in ended.text
 
 
+@pytest.mark.sweep
 def test_a_place_that_cannot_be_written(suite):
     if not Path("/proc/self").exists():
         pytest.skip("/proc is a place where nobody can write")
@@ -65,6 +73,7 @@ def test_a_place_that_cannot_be_written(suite):
     assert "/proc/evalmark.db" in ended.why["evals[a]"].splitlines()[0]
 
 
+@pytest.mark.sweep
 def test_a_disk_that_is_full_ends_in_one_line_and_what_was_kept_stays(suite):
     suite.write(
         "conftest.py",
@@ -84,6 +93,7 @@ def test_a_disk_that_is_full_ends_in_one_line_and_what_was_kept_stays(suite):
     assert ended.run().status == "interrupted"
 
 
+@pytest.mark.sweep
 def test_a_store_that_another_process_writes_is_waited_for_and_that_is_said(suite):
     suite.write("test_evals.py", EVALS.format(size=1))
     assert suite.run().code == 0
