@@ -129,10 +129,10 @@ class Suite:
             start_new_session=True,
         )
 
-    def end(self, process: subprocess.Popen[str]) -> Ended:
-        """How a pytest that was started ends."""
+    def end(self, process: subprocess.Popen[str], before: str = "") -> Ended:
+        """How a pytest that was started ends; `before` is what was read of it already."""
         try:
-            text, _ = process.communicate(timeout=SECONDS)
+            text = before + process.communicate(timeout=SECONDS)[0]
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 9)
             pytest.fail(f"it hangs: {process.communicate()[0]}")

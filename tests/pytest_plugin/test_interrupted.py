@@ -45,18 +45,29 @@ def asked(suite):
 def interrupted(suite, *words, again=False):
     """The suite, after Ctrl-C while three of the later letters were being answered."""
     suite.write("test_slow.py", SLOW)
-    process = suite.start("--evalmark", *words, EVALMARK_JOBS="3")
+    process = suite.start("--evalmark", *words, EVALMARK_JOBS="3", PYTHONUNBUFFERED="1")
     deadline = time.monotonic() + 30
-    while "d" not in asked(suite) and time.monotonic() < deadline:
+    later = {"d"} if words else {"d", "e", "f"}
+    while not later <= set(asked(suite)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    time.sleep(0.3)  # the letters before it come to be reported
+    time.sleep(0.3)  # the letters before them come to be reported
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    before = "" if words else read_until(process, "press Ctrl-C again")
     if again:
         process.send_signal(signal.SIGINT)
     else:
         (suite.folder / "go on").touch()
-    return suite.end(process)
+    return suite.end(process, before)
+
+
+def read_until(process, text):
+    """What a process prints up to a text."""
+    found = ""
+    while text not in found:
+        line = process.stdout.readline()
+        assert line, found
+        found += line
+    return found
 
 
 def taken_up(suite, *words):

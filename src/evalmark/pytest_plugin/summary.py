@@ -108,9 +108,9 @@ class Ending:
 
     def _closed(self, session: pytest.Session) -> Run | None:
         desk = self._desk
-        if self._interrupted and desk.runner.is_busy:
-            say(desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out")
         with suppress(KeyboardInterrupt):
+            if self._interrupted and desk.runner.is_busy:
+                say(desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out")
             desk.stop()
         keeper = desk.keeper
         if not isinstance(keeper, Keeper) or not keeper.is_used:
