@@ -27,7 +27,10 @@ def _escaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-class _Dumper(yaml.SafeDumper):
+_QUICK: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _Dumper(_QUICK):  # type: ignore[misc]  # whichever is installed
     """Writes texts of several lines as blocks, and everything out where it stands: no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:

@@ -11,8 +11,10 @@ from evalmark.exchange.imported import Imported
 from evalmark.exchange.items import case_data_of
 from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
 from evalmark.exchange.results import REST, SIDE, result_from
-from evalmark.prompts import read_prompt
+from evalmark.exchange.writing import yaml_text
+from evalmark.prompts import Prompt, prompt_in, read_prompt
 from evalmark.prompts.frontmatter import is_text
+from evalmark.prompts.template import LONGEST_TEMPLATE
 
 from .github_models import native_of
 
@@ -76,7 +78,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _prompt(document: Document, data: Data, moving: Moving) -> None:
     place = document.place_of()
-    prompt = read_prompt(document.path)
+    prompt = _read(document, data)
     if not moving.prompts:
         moving.name = prompt.name
     if isinstance(model := data.get("model"), str) and model and model not in moving.models:
@@ -90,6 +92,13 @@ def _prompt(document: Document, data: Data, moving: Moving) -> None:
     _evaluators(document, data, moving)
     for key in data.keys() - {*_KEPT, "testData", "evaluators"}:
         moving.part(f"{document.place_of((key,))} {key}", "left out", "prompts of GitHub Models have no such key")
+
+
+def _read(document: Document, data: Data) -> Prompt:
+    """The prompt itself, whose test data may be larger than any prompt."""
+    if document.path.stat().st_size <= LONGEST_TEMPLATE:
+        return read_prompt(document.path)
+    return prompt_in(yaml_text({key: data[key] for key in _KEPT if key in data}), document.path)
 
 
 def _messages(data: Data, name: str, place: str, moving: Moving) -> None:

@@ -26,7 +26,8 @@ def to_promptfoo_files(given: Portable) -> Exported:
     cases = {r.trial.case.fingerprint: r for results in groups.values() for r in results}
     tests = {key: number for number, key in enumerate(cases)}
     config = _config(given, list(cases.values()), remarks)
-    rows = [_row(given, target, n, r, tests) for n, (target, rs) in enumerate(groups.items()) for r in rs]
+    prompt = {"raw": _prompt(given), "label": _prompt(given)[:100]}
+    rows = [_row(given, prompt, r, tests[r.trial.case.fingerprint]) for rs in groups.values() for r in rs]
     return Exported(
         files={CONFIG: yaml_text(config), RESULTS: json_text(_output(given, config, rows))} | given.side,
         remarks=tuple(remarks),
@@ -34,14 +35,16 @@ def to_promptfoo_files(given: Portable) -> Exported:
 
 
 def _config(given: Portable, results: Sequence[Result], remarks: list[str]) -> Data:
-    providers = [_provider(given, target, remarks) for target in given.by_target]
+    targets = list(given.by_target)
+    providers = [_provider(given, target, remarks) for target in targets]
+    is_asked = any(to_promptfoo(target) is not None for target in targets)
     common = {check.name: said for check in given.checks if (said := assertion_of(check, None)) is not None}
     everywhere = set(common)
     tests = []
     for result in results:
         test = _test(given, result.trial.case, everywhere)
-        if all(name is None for name in (to_promptfoo(target) for target in given.by_target)):
-            test |= {} if result.output.error is not None else {"providerOutput": text_of(result.output.value)}
+        if not is_asked and result.output.error is None:
+            test["providerOutput"] = text_of(result.output.value)
         tests.append({key: literal(said) if key in ("vars", "assert") else said for key, said in test.items()})
     for check in given.checks:
         if all(assertion_of(check, r.trial.case) is None for r in results):
@@ -79,9 +82,10 @@ def _test(given: Portable, case: Case, common: set[str]) -> Data:
     return test | ({"assert": asserts} if asserts else {})
 
 
-def _row(given: Portable, target: str, number: int, result: Result, tests: Mapping[str, int]) -> Data:
+def _row(given: Portable, prompt: Data, result: Result, number: int) -> Data:
     """A result as promptfoo lists it; what it cannot say of it stands under a key of ours in the metadata."""
     output, case = result.output, result.trial.case
+    target = result.trial.target or given.run.target or "given"
     components = [said for score in result.scores if (said := _component(score)) is not None]
     verdict = result.verdict
     success = verdict in ("pass", "ungated")
@@ -90,11 +94,11 @@ def _row(given: Portable, target: str, number: int, result: Result, tests: Mappi
     reason = "; ".join(said["reason"] for said in components if not said["pass"]) or verdict
     row: Data = {
         "promptIdx": 0,
-        "testIdx": tests[case.fingerprint],
+        "testIdx": number,
         "testCase": _test(given, case, set()),
-        "promptId": made_id(_prompt(given)),
+        "promptId": made_id(prompt["raw"]),
         "provider": {"id": to_promptfoo(target) or "echo", "label": target},
-        "prompt": {"raw": _prompt(given), "label": _prompt(given)[:100]},
+        "prompt": prompt,
         "vars": inputs_of(case, given.prompt),
         "response": {} if output.error is not None else {"output": plain(output.value)},
         "error": output.error,

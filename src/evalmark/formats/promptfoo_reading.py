@@ -1,7 +1,7 @@
 """Configs and results of promptfoo read: tests and assertions as a suite, results of versions 2 and 3 as a run."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ from evalmark.exchange.imported import Fate, Imported
 from evalmark.exchange.items import input_from, listed, made_id
 from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
 from evalmark.exchange.names import CODE, from_promptfoo
-from evalmark.exchange.results import REST, SIDE, result_from
+from evalmark.exchange.results import SIDE
 from evalmark.values import canonical, plain
 
 from .assertions import CHECKS, JUDGED, KEY
-from .promptfoo import native_of
 from .promptfoo_assertions import JUDGES, Asked, RefusedError, as_row, python_file, read_assertion
+from .promptfoo_results import read_results, take_results
 from .promptfoo_tests import Test, tests_of
 
 Data = dict[str, Any]
@@ -37,20 +37,21 @@ def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> Imported:
         DataError: a file cannot be read, or is none of promptfoo's.
     """
     moving = Moving(name="imported tests", side=read_side(path if path.is_dir() else path.parent))
-    documents = [load_document(file) for file in _files(path)]
-    known = [document for document in documents if isinstance(document.data, dict) and _kind(document.data)]
-    if not known:
+    files = _files(path)
+    found = {file: read_results(file) if file.suffix.lower() == ".json" else None for file in files}
+    configs = [document for file in files if found[file] is None and _is_config((document := load_document(file)).data)]
+    results = [one for one in found.values() if one is not None]
+    if not (configs or results):
         raise PlacedError(
             str(path), "is no config of promptfoo (with `prompts`, or `tests`) and no file of its results."
         )
-    for document in known:
-        if _kind(document.data) == "config":
-            _config(document, document.data, (), moving, code)
-    for document in known:
-        if _kind(document.data) == "results":
-            if not moving.cases and isinstance(config := document.data.get("config"), dict):
-                _config(document, config, ("config",), moving, code)
-            _results(document, moving)
+    for document in configs:
+        _config(document, document.data, (), moving, code)
+    for one in results:
+        if not moving.cases and isinstance(one.config, dict):
+            inner = Document(path=one.path, data={"config": one.config})
+            _config(inner, one.config, ("config",), moving, code)
+        take_results(one, moving)
     return moving.imported()
 
 
@@ -61,11 +62,8 @@ def _files(path: Path) -> list[Path]:
     return files + [file for file in sorted(path.glob("*.json")) if file.name not in (*CONFIGS, SIDE)]
 
 
-def _kind(data: Data) -> str:
-    results = data.get("results")
-    if isinstance(results, dict) and isinstance(results.get("results"), list):
-        return "results"
-    return "config" if {"prompts", "tests", "providers", "targets", "scenarios"} & data.keys() else ""
+def _is_config(data: Any) -> bool:
+    return isinstance(data, dict) and bool({"prompts", "tests", "providers", "targets", "scenarios"} & data.keys())
 
 
 def _config(document: Document, data: Data, at: tuple[str, ...], moving: Moving, code: Sequence[Path]) -> None:
@@ -266,6 +264,8 @@ def _row(test: Test, expected: Any, moving: Moving) -> Data:
     metadata = dict(said["metadata"]) if isinstance(said.get("metadata"), dict) else {}
     if isinstance(text := said.get("description"), str) and text:
         metadata = {"description": text, **metadata}
+    if metadata:
+        moving.part(f"{test.place} metadata", "metadata", "with its case")
     for key in said.keys() - set(_OF_TEST):
         fate: Fate = "refused" if key == "assertScoringFunction" else "left out"
         moving.part(
@@ -284,22 +284,18 @@ def _shared(asked: Sequence[Sequence[Asked]], rows: Sequence[Data]) -> dict[str,
     """What every test asks for, compared with the one reference answer that each has."""
     counts: dict[str, int] = {}
     first: dict[str, Asked] = {}
+    twice: set[str] = set()
     for wanted, row in zip(asked, rows, strict=True):
-        fitting = {
-            canonical(one.shape): one
-            for one in wanted
-            if one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
-        }
-        for key, one in fitting.items():
-            counts[key] = counts.get(key, 0) + 1
-            first.setdefault(key, one)
-    # Two of one shape in one test compare with different answers: only one of them can be the case's.
-    twice = {
-        key
-        for wanted in asked
-        for key in (canonical(one.shape) for one in wanted)
-        if sum(canonical(other.shape) == key for other in wanted) > 1
-    }
+        expected = canonical(row.get("expected"))
+        mine: set[str] = set()
+        for one in wanted:
+            key = canonical(one.shape)
+            if key in mine:
+                twice.add(key)  # they compare with different answers, and only one of these can be the case's
+            elif one.expected is None or canonical(one.expected) == expected:
+                counts[key] = counts.get(key, 0) + 1
+                first.setdefault(key, one)
+            mine.add(key)
     return {key: one for key, one in first.items() if counts[key] == len(rows) and key not in twice}
 
 
@@ -326,31 +322,3 @@ def _own_scorers(moving: Moving) -> None:
         moving.metrics.append(Wanted(name="assertions", scorer="evalmark.formats:Assertions"))
     if any(name in JUDGES for name in said):
         moving.metrics.append(Wanted(name="judged_assertions", scorer="evalmark.formats:JudgedAssertions"))
-
-
-# Results.
-
-
-def _results(document: Document, moving: Moving) -> None:
-    data = document.data
-    said = data["results"]
-    if isinstance(stamp := said.get("timestamp"), str) and not moving.created:
-        moving.created = stamp[:19] + "Z" if len(stamp) >= 19 else ""
-    rows = said["results"]
-    several = len({_prompt_of(row) for row in rows if isinstance(row, dict)}) > 1
-    repeats: dict[tuple[Any, ...], int] = {}
-    for number, row in enumerate(rows):
-        at = ("results", "results", number)
-        if not isinstance(row, dict):
-            raise PlacedError(document.place_of(at), f"`{json_path(at)}` is no object.")
-        native = native_of(row, moving.name, several=several)
-        key = (native["trial"]["target"], native["trial"]["position"])
-        native["trial"]["repeat"] = repeats[key] = repeats.get(key, -1) + 1
-        metadata = row.get("metadata")
-        rest: Mapping[str, Any] | None = metadata.get(REST) if isinstance(metadata, dict) else None
-        moving.results.append(result_from(native, rest, document.place_of(at)))
-    moving.part(f"{document.path}: {len(rows)} results", "mapped", "results of a run")
-
-
-def _prompt_of(row: Data) -> str:
-    return str(row.get("promptIdx"))

@@ -9,11 +9,11 @@ from evalmark.documents import (
     DataPath,
     Document,
     PlacedError,
-    document_of,
+    load_document,
     numbered_lines,
     parse_json,
-    read_text,
     regular_file,
+    text_chunks,
 )
 from evalmark.documents.json_walk import json_path
 from evalmark.exchange.imported import Imported
@@ -79,14 +79,13 @@ def _objects(path: Path) -> Iterator[Found]:
 
 
 def _in_file(file: Path) -> Iterator[Found]:
-    text = read_text(file)
     if file.name.lower().endswith(".jsonl"):
-        for number, line in numbered_lines([text]):
+        for number, line in numbered_lines(text_chunks(file)):
             if line.strip():
                 data = parse_json(line, str(file), number)
                 yield Found(_object(data, f"{file}:{number}"), f"{file}:{number}", file)
         return
-    document = document_of(text, file)
+    document = load_document(file)
     data = document.data
     where: DataPath = ("data",) if _is_list_of_the_api(data) else ()
     holder = data["data"] if where else data

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import PlacedError, load_document, numbered_lines, parse_json, read_text, regular_file
+from evalmark.documents import PlacedError, load_document, numbered_lines, parse_json, regular_file, text_chunks
 from evalmark.exchange.imported import Imported
 from evalmark.exchange.moving import Moving, Wanted, read_side
 from evalmark.exchange.results import REST, result_from
@@ -35,6 +35,8 @@ def import_openai_registry(path: Path) -> Imported:
     samples = [row for file in rows for row in _samples(file)]
     for row in samples:
         moving.add(case_data(row))
+        for key in row.keys() - {"input", "ideal", "id"}:
+            moving.part(f"samples: {key}", "metadata", "with its case")
     specs.tell(moving)
     for file in logs:
         _log(file, samples, moving)
@@ -59,12 +61,12 @@ def _sorted_out(path: Path) -> tuple["_Specs", list[Path], list[Path]]:
 
 
 def _is_log(file: Path) -> bool:
-    first = next((line for _, line in numbered_lines([read_text(regular_file(file))]) if line.strip()), "")
+    first = next((line for _, line in numbered_lines(text_chunks(regular_file(file))) if line.strip()), "")
     return '"spec"' in first[:200] or '"run_id"' in first[:200]
 
 
 def _lines(file: Path) -> Iterator[tuple[Data, str]]:
-    for number, line in numbered_lines([read_text(file)]):
+    for number, line in numbered_lines(text_chunks(file)):
         if line.strip():
             data = parse_json(line, str(file), number)
             if not isinstance(data, dict):
