@@ -46,6 +46,12 @@ async def leaving(given):
     return "fine"
 
 
+async def interrupting(given):
+    if given["do"] == "bad":
+        raise KeyboardInterrupt
+    return "fine"
+
+
 def unchanged(input):
     return set(input) == {"do"} and input["do"] in ("good", "bad", "last")
 
@@ -57,6 +63,8 @@ broken("task gives None", lambda given: None)
 broken("task changes its input", changing, scorers=[fine, unchanged])
 broken("task exits", lambda given: sys.exit(2))
 broken("async task exits", None, task=leaving)
+broken("async task raises what Ctrl-C does", None, task=interrupting)
+broken("the same without a time limit", None, task=interrupting, timeout=None)
 broken("task gives what is no JSON", lambda given: object())
 
 
@@ -166,6 +174,8 @@ def ended(suites):
         ("task changes its input", "passed", ""),
         ("task exits", "eval errors", "Error: SystemExit: 2\n"),
         ("async task exits", "eval errors", "Error: SystemExit: 3\n"),
+        ("async task raises what Ctrl-C does", "eval errors", "Error: KeyboardInterrupt\n"),
+        ("the same without a time limit", "eval errors", "Error: KeyboardInterrupt\n"),
         ("task gives what is no JSON", "failed", "Failed: fine\n"),
         ("scorer raises", "eval errors", "Error: the scorer scoring broke.\n"),
         ("scorer gives NaN", "unscored", "Unscored: scoring gave no judgement, which is no pass.\n"),

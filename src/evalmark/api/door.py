@@ -72,10 +72,12 @@ class Loop:
     def _run(self) -> None:
         try:
             self.events.run_forever()
-            self.events.run_until_complete(_cancel_others())
-            self.events.run_until_complete(self.events.shutdown_asyncgens())
-        finally:
-            self.events.close()
+        finally:  # whoever waits is told, also where something has broken the loop
+            try:
+                self.events.run_until_complete(_cancel_others())
+                self.events.run_until_complete(self.events.shutdown_asyncgens())
+            finally:
+                self.events.close()
 
 
 async def _cancel_others() -> None:

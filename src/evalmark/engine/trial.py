@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from threading import current_thread, main_thread
 from typing import Any, TypeVar, cast
 
 from evalmark.errors import ModelCallError, RunStoppedError
@@ -44,9 +45,11 @@ async def _answered(target: Target, case: Case, within: float | None) -> Output:
         if _is_cancelled_from_outside():
             raise
         return Output(error=describe(cancelled), seconds=time.perf_counter() - started)
-    except (KeyboardInterrupt, GeneratorExit, RunStoppedError):
+    except (GeneratorExit, RunStoppedError):
         raise
-    except BaseException as error:  # noqa: BLE001  foreign code: the target
+    except BaseException as error:  # foreign code: the target
+        if _is_ctrl_c(error):
+            raise
         return Output(error=describe(error), seconds=time.perf_counter() - started, metadata=_where_kept(error))
     return output
 
@@ -95,9 +98,11 @@ async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None)
         if _is_cancelled_from_outside():
             raise
         reason = describe(cancelled)
-    except (KeyboardInterrupt, GeneratorExit, RunStoppedError):
+    except (GeneratorExit, RunStoppedError):
         raise
-    except BaseException as error:  # noqa: BLE001  foreign code: the scorer
+    except BaseException as error:  # foreign code: the scorer
+        if _is_ctrl_c(error):
+            raise
         return (Score(name=scorer.name, status="error", reason=describe(error), detail=_where_kept(error)),)
     return (Score(name=scorer.name, status="error", reason=reason),)
 
@@ -148,9 +153,11 @@ async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseExceptio
     """What the work gives or raises, as a value: a SystemExit that leaves a task ends the event loop."""
     try:
         return await work, None
-    except (KeyboardInterrupt, GeneratorExit):
+    except GeneratorExit:
         raise
-    except BaseException as error:  # noqa: BLE001  foreign code: it is raised again by whoever waits
+    except BaseException as error:  # foreign code: it is raised again by whoever waits
+        if _is_ctrl_c(error):
+            raise
         return None, error
 
 
@@ -161,6 +168,11 @@ async def _cancel(task: asyncio.Task[Any]) -> None:
     if not done:
         asyncio._unregister_task(task)  # asyncio.run would wait for it for ever
         task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def _is_ctrl_c(error: BaseException) -> bool:
+    """Whether it is the signal, which reaches the main thread alone, and not something that foreign code has raised."""
+    return isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
 
 
 def _is_cancelled_from_outside() -> bool:
