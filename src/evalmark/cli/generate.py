@@ -123,7 +123,7 @@ def _report(file: Path, settings: "Settings") -> None:
             say_line_by_line(f"\n{generate.broken_text(found, broken)}")
 
 
-def _carry_out(job: api.GenerateJob, settings: "Settings", quiet: bool) -> None:
+def _carry_out(job: "api.GenerateJob", settings: "Settings", quiet: bool) -> None:
     with kept.open_store(settings.store) as ledger:
         try:
             account, spent = need("asyncio").run(api.generate_tests(job, settings, ledger.journal()))
