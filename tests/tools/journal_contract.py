@@ -81,8 +81,9 @@ class ToolJournalContract:
             start.wait()
             for turn in range(10):
                 mine = recording(f"query {turn}", result=number, created=f"2026-01-01T00:00:0{number}.000000+00:00")
-                kept.append(journal.keep(mine))
-                assert journal.find(mine.key) == kept[-1] or number
+                got = journal.keep(mine)
+                kept.append(got)
+                assert journal.find(mine.key) == got
 
         with self.open(tmp_path) as journal:
             threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
