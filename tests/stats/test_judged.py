@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.stats import judge, krippendorff_alpha, share_interval, summarise, wilson
+from evalmark.inference import krippendorff_alpha, share_interval, wilson
+from evalmark.stats import judge, summarise
 from evalmark.stats.scores import scale_ends
 from evalmark.values import DatasetInfo, Gate, Metric, Score
 

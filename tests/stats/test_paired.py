@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from evalmark.stats import changes, sign_test
+from evalmark.inference import sign_test
+from evalmark.stats import changes
 from evalmark.values import Case, Output, Result, Run, Score, Trial
 
 

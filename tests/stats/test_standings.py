@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.stats import overview, wilson
+from evalmark.inference import wilson
+from evalmark.stats import overview
 from evalmark.values import Case, Metric, Output, Result, Run, Score, Trial
 from tests.wording import sides
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evalmark.stats import summarise, wilson
+from evalmark.inference import wilson
+from evalmark.stats import summarise
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
 
 

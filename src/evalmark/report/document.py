@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalmark.stats import Agreement, GateVerdict, Interval, MetricSummary, Share, Summary, Tally, figures_and_verdict
+from evalmark.inference import Interval, Share
+from evalmark.stats import Agreement, GateVerdict, MetricSummary, Summary, Tally, figures_and_verdict
 from evalmark.values import Case, Output, Result, Run, Score, ToolCall, Turn, plain
 
 from .options import PLAIN, Options

@@ -9,7 +9,8 @@ from importlib.resources import files
 from itertools import islice
 
 from evalmark import wording
-from evalmark.stats import GateVerdict, Group, Interval, MetricSummary, Summary, figures_and_verdict
+from evalmark.inference import Interval
+from evalmark.stats import GateVerdict, Group, MetricSummary, Summary, figures_and_verdict
 from evalmark.values import Metric, Result, Run, Score, count, metrics_for
 from evalmark.wording import clean, one_line, shown, spent_lines
 

@@ -9,10 +9,9 @@ from itertools import chain, compress, groupby
 from operator import itemgetter
 from statistics import median
 
+from evalmark.inference import LEVEL, share
 from evalmark.values import Metric, Mode, Result, Run, metrics_for
 
-from .intervals import LEVEL
-from .means import share
 from .panel import panels
 from .scores import Scores, figures
 from .summary import Group, MetricSummary, Summary, Tally

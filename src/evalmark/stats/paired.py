@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from evalmark.errors import need
+from evalmark.inference import sign_test
 from evalmark.values import Result, Run
 
 SURE = 0.05
@@ -72,18 +72,3 @@ def _changes(keys: Iterable[Key], now: Mapping[Key, float | None], before: Mappi
             (worse if this < that else better).append(key[1])
     p = sign_test(len(worse), len(better))
     return Changes(worse=tuple(worse), better=tuple(better), same=same, alone=alone, p=p)
-
-
-def sign_test(down: int, up: int) -> float | None:
-    """The exact two-sided p that so many of `down` + `up` coins fall one way; None without coins.
-
-    Twice the smaller tail of the binomial distribution with probability 1/2, and at most 1. For pairs that passed or
-    failed this is the exact form of McNemar's test (Dixon and Mood 1946).
-
-    >>> sign_test(5, 0), sign_test(3, 3), sign_test(0, 0)
-    (0.0625, 1.0, None)
-    """
-    n = down + up
-    if not n:
-        return None
-    return min(1.0, 2 * float(need("scipy.special").bdtr(min(down, up), n, 0.5)))

@@ -7,11 +7,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Literal
 
+from evalmark.inference import LEVEL, Interval, alpha_with_interval, kappa_with_interval, mean, mean_interval, share
 from evalmark.values import Metric, Score
 
-from .agreement import alpha_with_interval, kappa_with_interval
-from .intervals import LEVEL, Interval
-from .means import mean, mean_interval, share
 from .scores import number
 from .summary import Agreement, Pair
 

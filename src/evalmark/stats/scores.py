@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import Literal
 
+from evalmark.inference import Interval, mean, mean_interval, share
 from evalmark.values import Direction, Metric, Score, Trial
 
-from .intervals import Interval
-from .means import mean, mean_interval, share
 from .steadiness import Details
 from .summary import MetricSummary
 from .worst import WorstScores

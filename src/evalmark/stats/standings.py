@@ -8,13 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
+from evalmark.inference import LEVEL, MARGIN, Difference, Share, difference, share
 from evalmark.values import Case, Metric, Result, Run, Score
 
-from .differences import MARGIN, Difference, difference
-from .intervals import LEVEL
-from .means import share
 from .scores import Scores, figures
-from .summary import MetricSummary, Share
+from .summary import MetricSummary
 
 COMPLIANCE = "compliance"
 """The metric that says whether an output keeps to the rules; without it, the verdict of the trial does."""

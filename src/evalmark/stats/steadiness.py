@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalmark.inference import Share, share
 from evalmark.values import Score
 
-from .means import share
-from .summary import Share, Steadiness
+from .summary import Steadiness
 
 KINDS = 20
 """Different reasons that are told apart; those met after them are counted together."""

@@ -4,20 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from evalmark.inference import Interval, Share
 from evalmark.values import Direction, Mode, Result, RunStatus
-
-from .intervals import Interval
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
-    """So many of so many."""
-
-    passed: int
-    n: int
-    value: float | None
-    """None when `n` is 0."""
-    interval: Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from evalmark.stats import Interval, MetricSummary, Share, scale_ends
+from evalmark.inference import Interval, Share
+from evalmark.stats import MetricSummary, scale_ends
 from evalmark.values import count
 
 from .cleaning import one_line

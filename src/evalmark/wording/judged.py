@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from evalmark.stats import Agreement, Group, Interval, MetricSummary, Pair, WorstRow
+from evalmark.inference import Interval
+from evalmark.stats import Agreement, Group, MetricSummary, Pair, WorstRow
 from evalmark.values import count
 
 from .cleaning import clean, one_line

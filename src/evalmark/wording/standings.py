@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from evalmark.inference import Difference, Interval
 from evalmark.prompt_metrics import Disagreement, disagreements
-from evalmark.stats import Difference, Interval, MetricSummary, Overview, Portion, Standing
+from evalmark.stats import MetricSummary, Overview, Portion, Standing
 from evalmark.values import Run, count
 
 from .cleaning import one_line

@@ -23,6 +23,17 @@ class Interval:
         return self.low is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """So many of so many."""
+
+    passed: int
+    n: int
+    value: float | None
+    """None when `n` is 0."""
+    interval: Interval
+
+
 def no_interval(reason: str, level: float = LEVEL) -> Interval:
     """Says that there is no interval, and why."""
     return Interval(low=None, high=None, level=level, method=f"none: {reason}")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.stats import difference, paired_interval
+from evalmark.inference import difference, paired_interval
 
 SHARES = st.floats(0, 1).map(lambda x: round(x, 3))
 PAIRS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=40)

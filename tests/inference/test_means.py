@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from evalmark.stats import clustered_error, mean, mean_interval, share_interval, wilson
+from evalmark.inference import clustered_error, mean, mean_interval, share_interval, wilson
 
 Y = [1.0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1]
 G = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from evalmark.stats import mean_interval, share_interval
+from evalmark.inference import mean_interval, share_interval
 
 SHAPES = {
     "uniform": (lambda r: r.random(), 0.5),

@@ -12,7 +12,7 @@ from scipy.special import betainc
 from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
-from evalmark.stats import clopper_pearson, wilson
+from evalmark.inference import clopper_pearson, wilson
 
 COUNTS = st.integers(0, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

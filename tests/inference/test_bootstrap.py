@@ -6,7 +6,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalmark.stats.bootstrap import RESAMPLES, bca
+from evalmark.inference.bootstrap import RESAMPLES, bca
 
 
 def of_scipy(values, level, seed):

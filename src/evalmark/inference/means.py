@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from evalmark.errors import need
 
 from .bootstrap import bca
-from .intervals import LEVEL, Interval, no_interval, wilson
-from .summary import Share
+from .intervals import LEVEL, Interval, Share, no_interval, wilson
 
 FEW = 10
 """Below so many values from 0 to 1 no resampling can be trusted; the widest spread is assumed."""
