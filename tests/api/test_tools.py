@@ -81,7 +81,7 @@ def test_without_replay_nothing_is_recorded_and_nothing_said():
     assert [run_of(replay="off").notes for _ in range(2)] == [(), ()]
     assert len(made) == 8
     with open_store(STORE, read_only=True) as store:
-        assert store.recorded_tools() == []
+        assert store.recordings.by_tool() == []
 
 
 def test_record_calls_everything_anew():
@@ -105,10 +105,10 @@ def test_strict_replay_calls_nothing_and_what_is_missing_is_an_error_of_the_case
 def test_a_recording_shared_as_a_file_is_all_that_ci_needs():
     run = run_of()
     with open_store(STORE, read_only=True) as store:
-        assert store.export_calls("recorded.jsonl", run.id) == 4
+        assert store.recordings.export("recorded.jsonl", run.id) == 4
     made.clear()
     with open_store("ci.db") as store:
-        assert store.import_calls("recorded.jsonl") == (4, 0)
+        assert store.recordings.add("recorded.jsonl") == (4, 0)
     assert verdicts(run_of(replay="strict", store="ci.db")) == ["pass"] * 2
     assert made == []
 
@@ -118,7 +118,7 @@ def test_what_a_run_has_replayed_is_exported_as_its_own():
     again = run_of(replay="strict")
     with open_store(STORE, read_only=True) as store:
         for run in (first, again):
-            assert store.export_calls(f"{run.id}.jsonl", run.id) == 4
+            assert store.recordings.export(f"{run.id}.jsonl", run.id) == 4
     lines = [json.loads(line) for line in Path(f"{again.id}.jsonl").read_text("ascii").splitlines()[1:]]
     assert {line["tool"] for line in lines} == {"look_up", "dot"}
     named = {key for result in again.results for key in result.output.metadata["calls"]}

@@ -32,7 +32,7 @@ def recorded(store):
 @pytest.fixture
 def file(recorded, tmp_path) -> Path:
     path = tmp_path / "recorded.jsonl"
-    assert recorded.export_calls(path) == 7
+    assert recorded.recordings.export(path) == 7
     return path
 
 
@@ -43,24 +43,24 @@ def empty(tmp_path):
 
 
 def test_what_is_exported_can_be_replayed_where_it_is_imported(file, empty):
-    assert empty.import_calls(file) == (7, 0)
+    assert empty.recordings.add(file) == (7, 0)
     for number in range(6):
         assert find(empty, key(number)) == call(number)
     assert find(empty, key(8)).reply == replace(reply(8), attempts=())
     assert find(empty, key(6)) is find(empty, key(7)) is None
-    assert [spent.calls for spent in empty.recorded_models()] == [7]
+    assert [spent.calls for spent in empty.recordings.by_model()] == [7]
 
 
 def test_importing_again_changes_nothing(file, empty):
-    empty.import_calls(file)
-    assert empty.import_calls(file) == (0, 7)
+    empty.recordings.add(file)
+    assert empty.recordings.add(file) == (0, 7)
 
 
 def test_two_exports_are_the_same_bytes_whatever_the_order_they_were_kept_in(file, tmp_path):
     with open_store(tmp_path / "other.db") as other:
         for number in (8, 3, 5, 0, 4, 1, 2):
             keep(other, troubled(8) if number == 8 else call(number), run=None)
-        other.export_calls(tmp_path / "other.jsonl")
+        other.recordings.export(tmp_path / "other.jsonl")
     assert (tmp_path / "other.jsonl").read_bytes() == file.read_bytes()
     keys = [json.loads(line)["key"] for line in file.read_text("ascii").splitlines()[1:]]
     assert keys == sorted(keys)
@@ -68,8 +68,8 @@ def test_two_exports_are_the_same_bytes_whatever_the_order_they_were_kept_in(fil
 
 
 def test_what_is_imported_is_exported_as_it_was(file, empty, tmp_path):
-    empty.import_calls(file)
-    empty.export_calls(tmp_path / "again.jsonl")
+    empty.recordings.add(file)
+    empty.recordings.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == file.read_bytes()
 
 
@@ -88,7 +88,7 @@ def test_some_of_the_calls_can_be_exported(recorded, tmp_path, conditions, found
     recorded.start(sample.run("second"))
     keep(recorded, call(20), run="second")
     keep(recorded, call(21, model="other"), run=None)
-    assert recorded.export_calls(tmp_path / "some.jsonl", **conditions) == len(found)
+    assert recorded.recordings.export(tmp_path / "some.jsonl", **conditions) == len(found)
     rows = read_calls(tmp_path / "some.jsonl")
     assert sorted(row.key for row in rows) == sorted(key(number) for number in found)
 
@@ -105,13 +105,13 @@ def test_an_export_that_finds_nothing_is_refused_and_writes_nothing(recorded, tm
     with pytest.raises(
         StoreError, match=r"some\.jsonl: no recorded call fits what was asked for, so nothing is written"
     ):
-        recorded.export_calls(tmp_path / "some.jsonl", **conditions)
+        recorded.recordings.export(tmp_path / "some.jsonl", **conditions)
     assert not (tmp_path / "some.jsonl").exists()
 
 
 def test_the_run_to_export_has_to_be_there(recorded, tmp_path):
     with pytest.raises(StoreError, match="no run 'nothing'"):
-        recorded.export_calls(tmp_path / "some.jsonl", run="nothing")
+        recorded.recordings.export(tmp_path / "some.jsonl", run="nothing")
     assert list(tmp_path.glob("*some*")) == []
 
 
@@ -127,7 +127,7 @@ def test_headers_attempts_and_what_replies_were_to_us_stay_at_home(store, tmp_pa
         replayed=True,
     )
     keep(store, call(1, reply=told), call(2, reply=None, error=SECRET))
-    store.export_calls(tmp_path / "out.jsonl")
+    store.recordings.export(tmp_path / "out.jsonl")
     text = (tmp_path / "out.jsonl").read_text("ascii")
     assert SECRET not in text
     assert json.loads(text.splitlines()[1])["reply"] == {
@@ -144,7 +144,7 @@ def test_headers_and_attempts_that_somebody_wrote_into_a_file_are_left_out(file,
     data = json.loads(lines[1])
     data["reply"] |= {"headers": {"cookie": SECRET}, "attempts": [{"seconds": 1, "error": SECRET}], "replayed": True}
     file.write_text("\n".join([HEAD, json.dumps(data)]) + "\n")
-    assert empty.import_calls(file) == (1, 0)
+    assert empty.recordings.add(file) == (1, 0)
     found = find(empty, data["key"]).reply
     assert (found.headers, found.attempts, found.replayed) == ({}, (), False)
 
@@ -202,7 +202,7 @@ def test_a_line_that_was_changed_is_refused_with_its_place_and_nothing_is_import
     lines[3] = tamper(lines[3])
     file.write_text("\n".join(lines) + "\n", encoding="ascii")
     with pytest.raises(DataError, match=said) as error:
-        empty.import_calls(file)
+        empty.recordings.add(file)
     assert str(error.value).startswith(f"{file}:4")
     assert "\n" not in str(error.value)
     assert empty.check().calls == 0
@@ -228,32 +228,32 @@ def test_a_file_of_another_kind_is_named(tmp_path, empty, content, said):
     path = tmp_path / "odd.jsonl"
     path.write_bytes(content)
     with pytest.raises(DataError, match=said) as error:
-        empty.import_calls(path)
+        empty.recordings.add(path)
     assert str(path) in str(error.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path, empty):
     with pytest.raises(DataError, match="there is no such file"):
-        empty.import_calls(tmp_path / "none.jsonl")
+        empty.recordings.add(tmp_path / "none.jsonl")
 
 
 def test_the_same_key_twice_is_refused_with_both_places(file, empty):
     lines = file.read_text("ascii").splitlines()
     file.write_text("\n".join([*lines, lines[2]]) + "\n")
     with pytest.raises(DataError, match=r"recorded.jsonl:9: the key .* a second time; it stood first in line 3\."):
-        empty.import_calls(file)
+        empty.recordings.add(file)
     assert empty.check().calls == 0
 
 
 def test_line_ends_of_windows_and_a_byte_order_mark_are_no_change(file, empty):
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
-    assert empty.import_calls(file) == (7, 0)
+    assert empty.recordings.add(file) == (7, 0)
 
 
 def test_a_recording_that_is_there_stays_and_one_that_could_not_be_replayed_is_replaced(file, empty):
     own = call(1, reply=reply(1, reasoning="our own"))
     keep(empty, own, failed(2), run=None)
-    assert empty.import_calls(file) == (6, 1)
+    assert empty.recordings.add(file) == (6, 1)
     assert find(empty, key(1)) == own
     assert find(empty, key(2)) == call(2)
 
@@ -271,16 +271,16 @@ def test_a_full_store_takes_no_half_of_a_file(file, tmp_path):
     file.write_text("\n".join(lines) + "\n")
     with open_store(tmp_path / "small.db", max_pages=60) as store:
         with pytest.raises(StoreFullError, match=r"the recordings needs about 6\d\d kB"):
-            store.import_calls(file)
+            store.recordings.add(file)
         assert store.check().calls == 0
 
 
 def test_an_export_that_cannot_be_written_leaves_the_older_file_as_it_was(recorded, tmp_path, path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(StoreError, match="folder: this is a folder; name a file in it"):
-        recorded.export_calls(tmp_path / "folder")
+        recorded.recordings.export(tmp_path / "folder")
     with pytest.raises(StoreError, match="cannot be written there: No such file"):
-        recorded.export_calls(tmp_path / "none" / "out.jsonl")
+        recorded.recordings.export(tmp_path / "none" / "out.jsonl")
     target = tmp_path / "out.jsonl"
     target.write_text(HEAD)
     import apsw
@@ -289,7 +289,7 @@ def test_an_export_that_cannot_be_written_leaves_the_older_file_as_it_was(record
     db.execute("update call set reply = replace(reply, '25', '24') where key = ?", (key(3),))
     db.close()
     with pytest.raises(StoreError, match=r"the recorded call .* is damaged"):
-        recorded.export_calls(target)
+        recorded.recordings.export(target)
     assert target.read_text() == HEAD
     assert sorted(file.name for file in tmp_path.iterdir()) == [".evalmark", "folder", "out.jsonl"]
 
@@ -312,7 +312,7 @@ def test_any_call_survives_the_file(tmp_path_factory, request_, reply_, repeat, 
     )
     with open_store(folder / "a.db") as store:
         asyncio.run(store.journal().keep(made))
-        store.export_calls(folder / "a.jsonl")
+        store.recordings.export(folder / "a.jsonl")
     (row,) = read_calls(folder / "a.jsonl")
     assert decode_call(row) == replace(made, request=as_meant(request_))
 

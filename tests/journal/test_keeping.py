@@ -111,7 +111,7 @@ def test_no_row_with_a_changed_column_is_taken_for_a_call(rows, choices):
 def test_counts_that_cannot_be_are_unknown_and_cost_no_other_call_of_the_group(store, usage, kept):
     keep(store, call(1, reply=reply(1, usage=usage, cost=float("nan"))), call(2))
     assert find(store, key(2)).reply == reply(2)
-    (first,) = [recording for recording in store.calls() if recording.key == key(1)]
+    (first,) = [recording for recording in store.recordings.newest() if recording.key == key(1)]
     assert (first.input_tokens, first.output_tokens, first.cost) == (*kept, None)
 
 
@@ -157,7 +157,7 @@ def test_a_damaged_call_is_not_found_is_said_and_is_replaced_by_the_next(path):
             f"{path}: the recorded call {key(1)} is damaged (its checksum is wrong) and counts as not recorded."
         ]
         with pytest.raises(StoreError, match=r"the recorded call .* is damaged \(its checksum is wrong\)"):
-            store.call(key(1))
+            store.recordings.call(key(1))
         keep(store, call(1), run=None)
         assert find(store, key(1)) == call(1)
 

@@ -23,7 +23,7 @@ def recorded(store):
 
 
 def test_calls_are_counted_by_model(recorded):
-    assert recorded.recorded_models() == [
+    assert recorded.recordings.by_model() == [
         ModelCalls(
             model="other/model",
             calls=1,
@@ -52,20 +52,20 @@ def test_calls_are_counted_by_model(recorded):
 def test_counts_that_cannot_be_are_unknown_and_the_sums_stay_readable(store):
     absurd = Usage(input_tokens=2**62, output_tokens=2**62)
     keep(store, *(call(number, reply=reply(number, usage=absurd)) for number in (1, 2, 3)), call(4))
-    (found,) = store.recorded_models()
+    (found,) = store.recordings.by_model()
     assert (found.calls, found.unknown_usage, found.input_tokens, found.output_tokens) == (4, 3, 10, 4)
 
 
 def test_the_newest_calls_come_first(recorded):
-    assert [recording.key for recording in recorded.calls()] == [
+    assert [recording.key for recording in recorded.recordings.newest()] == [
         key(5, "other"),
         *(key(number) for number in (4, 3, 2, 1)),
     ]
-    assert [recording.key for recording in recorded.calls(limit=2)] == [key(5, "other"), key(4)]
+    assert [recording.key for recording in recorded.recordings.newest(limit=2)] == [key(5, "other"), key(4)]
 
 
 def test_a_list_shows_what_was_asked_and_what_came_of_it(recorded):
-    shown = {recording.key: recording for recording in recorded.calls()}
+    shown = {recording.key: recording for recording in recorded.recordings.newest()}
     assert shown[key(1)].words == "What is 1 squared?"
     assert (shown[key(1)].input_tokens, shown[key(1)].output_tokens, shown[key(1)].cost) == (10, 1, 0.25)
     assert [shown[key(number)].replayable for number in (1, 3, 4)] == [True, False, False]
@@ -91,7 +91,9 @@ def asked(number, question, answer, metric="Is it right?"):
 )  # fmt: skip
 def test_a_list_shows_the_words_that_tell_calls_apart(store, calls, words):
     keep(store, *calls)
-    assert [recording.words[: len(told)] for recording, told in zip(store.calls(), words, strict=True)] == words
+    assert [
+        recording.words[: len(told)] for recording, told in zip(store.recordings.newest(), words, strict=True)
+    ] == words
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_a_list_shows_the_words_that_tell_calls_apart(store, calls, words):
     ],
 )
 def test_calls_are_found_by_model_key_and_words(recorded, match, found):
-    assert [recording.key for recording in recorded.calls(match)] == [
+    assert [recording.key for recording in recorded.recordings.newest(match)] == [
         key(number, "other") if number == 5 else key(number) for number in found
     ]
 
@@ -119,15 +121,15 @@ def test_words_of_any_alphabet_are_found(store, text):
     made = call(1)
     asked = Request(messages=(Turn(role="user", content=f"It is {text} than that"),))
     keep(store, type(made)(**{**{f: getattr(made, f) for f in made.__slots__}, "request": asked}))
-    assert len(store.calls(text)) == 1
-    assert store.calls("smaller") == []
+    assert len(store.recordings.newest(text)) == 1
+    assert store.recordings.newest("smaller") == []
 
 
 def test_a_call_is_given_whole_also_one_that_cannot_be_replayed(recorded):
-    assert recorded.call(key(1)) == call(1)
-    assert recorded.call(key(3)) == failed(3)
-    assert recorded.call(key(4)) == cut_off(4)
-    assert recorded.call("no such key") is None
+    assert recorded.recordings.call(key(1)) == call(1)
+    assert recorded.recordings.call(key(3)) == failed(3)
+    assert recorded.recordings.call(key(4)) == cut_off(4)
+    assert recorded.recordings.call("no such key") is None
 
 
 @pytest.mark.parametrize(
@@ -151,13 +153,13 @@ def test_a_call_is_given_whole_also_one_that_cannot_be_replayed(recorded):
     ],
 )
 def test_what_is_cleared_is_what_all_conditions_hold_for(recorded, conditions, left):
-    assert recorded.clear_calls(**conditions) == 5 - len(left)
-    assert sorted(recording.key for recording in recorded.calls()) == sorted(
+    assert recorded.recordings.clear(**conditions) == 5 - len(left)
+    assert sorted(recording.key for recording in recorded.recordings.newest()) == sorted(
         key(number, "other") if number == 5 else key(number) for number in left
     )
 
 
 def test_a_call_without_a_date_is_never_too_old(store):
     keep(store, call(1, created=""))
-    assert store.clear_calls(older_than=datetime(2100, 1, 1, tzinfo=UTC)) == 0
+    assert store.recordings.clear(older_than=datetime(2100, 1, 1, tzinfo=UTC)) == 0
     assert find(store, key(1)) is not None

@@ -64,7 +64,7 @@ def test_clearing_recordings_and_paying_for_them_in_another_run_change_no_total(
     break_off(store)
     store.start(sample.run("another"))
     keep(store, call(1), run="another")
-    store.clear_calls()
+    store.recordings.clear()
     assert store.spending(RUN) == before
     assert store.spending("another") == (Spending(model=MODEL, calls=1, input_tokens=10, output_tokens=1, cost=0.25),)
 

@@ -63,8 +63,10 @@ def test_what_is_recorded_is_there_when_the_store_is_opened_again(path):
     with open_store(path) as store:
         kept(store, tool_call(1), run=None)
     with open_store(path, read_only=True) as store:
-        assert store.tool_journal().find(tool_call(1).key) == store.tool_call(tool_call(1).key) == tool_call(1)
-        assert store.tool_call("tool-none") is None
+        assert (
+            store.tool_journal().find(tool_call(1).key) == store.recordings.tool_call(tool_call(1).key) == tool_call(1)
+        )
+        assert store.recordings.tool_call("tool-none") is None
         with pytest.raises(StoreError, match="opened for reading only"):
             store.tool_journal().keep(tool_call(2))
 
@@ -81,7 +83,7 @@ def test_arguments_that_go_by_the_name_of_a_secret_never_reach_the_disk(store, p
     assert found.altered
     assert store.tool_journal().find(given_.key) == found
     assert arguments["more"] == [{"api_key": "s3cret"}], "the caller's own stays as it was"
-    store.export_calls(tmp_path / "out.jsonl")
+    store.recordings.export(tmp_path / "out.jsonl")
     for file in (*path.parent.iterdir(), tmp_path / "out.jsonl"):
         assert b"s3cret" not in file.read_bytes(), file.name
 
@@ -89,7 +91,7 @@ def test_arguments_that_go_by_the_name_of_a_secret_never_reach_the_disk(store, p
 def test_a_result_that_no_file_could_hold_is_refused(store):
     with pytest.raises(ToolError, match=r"square: a call of it takes 17,\d{3},\d{3} characters, and 16,777,216 can be"):
         kept(store, tool_call(1, result="x" * 17_000_000))
-    assert store.recorded_tools() == []
+    assert store.recordings.by_tool() == []
 
 
 @pytest.mark.parametrize("column", COLUMNS)
@@ -101,7 +103,7 @@ def test_a_row_that_the_disk_has_changed_is_damaged_and_never_used(store, path, 
     ):
         store.tool_journal().find(tool_call(1).key)
     with pytest.raises(StoreError, match="It is made again when it is needed"):
-        store.tool_call(tool_call(1).key)
+        store.recordings.tool_call(tool_call(1).key)
 
 
 def test_a_damaged_row_gives_way_to_the_next_recording(store, path):
@@ -115,19 +117,19 @@ def test_tools_are_listed_by_version_and_their_calls_among_those_of_models(store
     keep(store, call(7), call(1))
     kept(store, tool_call(3), tool_call(8), tool_call(2, version=""), tool_call(2, tool="cube"))
     moment = "2026-11-21T14:32:0{}.000000+00:00"
-    assert store.recorded_tools() == [
+    assert store.recordings.by_tool() == [
         ToolCalls(tool="cube", version="1", calls=1, newest=moment.format(2)),
         ToolCalls(tool="square", version="", calls=1, newest=moment.format(2)),
         ToolCalls(tool="square", version="1", calls=2, newest=moment.format(8)),
     ]
-    names = [one.model for one in store.calls()]
+    names = [one.model for one in store.recordings.newest()]
     assert names[:3] == ["square 1 (a tool)", MODEL, "square 1 (a tool)"]
     assert sorted(names[3:5]) == ["cube 1 (a tool)", "square (a tool)"], "those of one moment stand in any order"
     assert names[5:] == [MODEL]
-    assert [one.model for one in store.calls(limit=2)] == names[:2]
-    assert [one.model for one in store.calls("cube")] == ["cube 1 (a tool)"]
-    assert [one.key for one in store.calls(tool_call(8).key[:15])] == [tool_call(8).key]
-    assert [one.words for one in store.calls('"number":8')] == ['{"number":8,"unit":"\\u00e9\\ud800"}']
+    assert [one.model for one in store.recordings.newest(limit=2)] == names[:2]
+    assert [one.model for one in store.recordings.newest("cube")] == ["cube 1 (a tool)"]
+    assert [one.key for one in store.recordings.newest(tool_call(8).key[:15])] == [tool_call(8).key]
+    assert [one.words for one in store.recordings.newest('"number":8')] == ['{"number":8,"unit":"\\u00e9\\ud800"}']
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_tools_are_listed_by_version_and_their_calls_among_those_of_models(store
 def test_what_is_forgotten(store, conditions, left):
     keep(store, call(1), call(7))
     kept(store, tool_call(2), tool_call(8), tool_call(9, tool="cube"))
-    assert store.clear_calls(**conditions) == 5 - sum(left)
+    assert store.recordings.clear(**conditions) == 5 - sum(left)
     assert (store.check().calls, store.check().tool_calls) == left
 
 
@@ -157,7 +159,7 @@ def file(store, tmp_path):
     keep(store, call(1), call(2))
     kept(store, *map(tool_call, (5, 3, 4)))
     kept(store, tool_call(6, arguments={"token": "t"}))
-    assert store.export_calls(tmp_path / "recorded.jsonl") == 6
+    assert store.recordings.export(tmp_path / "recorded.jsonl") == 6
     return tmp_path / "recorded.jsonl"
 
 
@@ -168,12 +170,12 @@ def empty(tmp_path):
 
 
 def test_what_is_exported_can_be_replayed_where_it_is_imported(file, empty, tmp_path):
-    assert empty.import_calls(file) == (6, 0)
-    assert empty.import_calls(file) == (0, 6)
+    assert empty.recordings.add(file) == (6, 0)
+    assert empty.recordings.add(file) == (0, 6)
     for number in (3, 4, 5):
         assert empty.tool_journal().find(tool_call(number).key) == tool_call(number)
     assert empty.tool_journal().find(tool_call(6, arguments={"token": "t"}).key).altered
-    empty.export_calls(tmp_path / "again.jsonl")
+    empty.recordings.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == file.read_bytes()
 
 
@@ -206,13 +208,13 @@ def second(store, file):
     ],
 )
 def test_a_part_can_be_exported(store, second, tmp_path, conditions, numbers):
-    assert store.export_calls(tmp_path / "part.jsonl", **conditions) == len(numbers)
+    assert store.recordings.export(tmp_path / "part.jsonl", **conditions) == len(numbers)
     lines = (tmp_path / "part.jsonl").read_text("ascii").splitlines()[1:]
     assert {int(json.loads(line)["input"].split()[2]) for line in lines} == numbers
 
 
 def test_of_one_model_no_tool_is_exported(store, second, tmp_path):
-    assert store.export_calls(tmp_path / "part.jsonl", model=MODEL) == 2
+    assert store.recordings.export(tmp_path / "part.jsonl", model=MODEL) == 2
 
 
 def line(number: int = 1, **changes) -> str:
@@ -245,22 +247,22 @@ def test_a_line_that_may_not_be_used_is_refused_with_its_place_and_nothing_is_im
     path = tmp_path / "recorded.jsonl"
     path.write_text(f"{HEAD}\n{line(9)}\n{text}\n")
     with pytest.raises(DataError) as error:
-        empty.import_calls(path)
+        empty.recordings.add(path)
     assert says in str(error.value)
     assert str(error.value).startswith(f"{path}:")
-    assert empty.recorded_tools() == []
+    assert empty.recordings.by_tool() == []
 
 
 def test_a_key_of_ones_own_may_stand_beside_other_arguments(empty, tmp_path):
     path = tmp_path / "recorded.jsonl"
     path.write_text(f"{HEAD}\n{line(arguments={'url': '/'}, altered=True)}\n")
-    assert empty.import_calls(path) == (1, 0)
+    assert empty.recordings.add(path) == (1, 0)
     assert empty.tool_journal().find(tool_call(1).key).arguments == {"url": "/"}
 
 
 def test_an_import_puts_a_damaged_recording_right(file, store, path):
     change(path, "result = '[]' where number = 1")
-    assert store.import_calls(file).added == 1
+    assert store.recordings.add(file).added == 1
     assert store.tool_journal().find(tool_call(5).key) == tool_call(5)
 
 

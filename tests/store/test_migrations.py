@@ -192,7 +192,7 @@ def test_the_calls_of_an_earlier_release_are_found(released):
         found = asyncio.run(store.journal().find(KEY))
         assert (found.reply.text, found.request.messages[0].content) == ("1", "What is 1 times 1?")
         assert found.request.key("openai x") == KEY
-        assert store.call("k2").error == "answered 500"
+        assert store.recordings.call("k2").error == "answered 500"
         assert store.interrupted_calls("20261121-143205-aaaa") == 1
 
 
@@ -201,7 +201,7 @@ def test_the_calls_of_tools_of_an_earlier_release_are_found(released):
     key = tool_key("search", "1", {"query": "squares"}, "What is 1 times 1?")
     with open_store(released) as store:
         assert store.tool_journal().find(key).result == ["1 x 1 = 1"]
-        assert store.recorded_tools() == [
+        assert store.recordings.by_tool() == [
             ToolCalls(tool="search", version="1", calls=1, newest="2026-11-21T14:32:06.500+00:00")
         ]
 

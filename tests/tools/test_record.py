@@ -294,5 +294,5 @@ def test_names_of_tools_are_names_and_nothing_else(agent, tmp_path):
         for name in ("../../etc/passwd", "a'; drop table call; --", "\x00", "😀", "a" * 10_000, "\ud800"):
             tool = replayed(name=name)(lambda: 1)
             assert [agent.run(mode).calls(tool) for mode in ("auto", "strict")] == [1, 1]
-        assert len(store.recorded_tools()) == 6
+        assert len(store.recordings.by_tool()) == 6
         assert sorted(path.name for path in tmp_path.iterdir()) == ["evalmark.db", "evalmark.db-shm", "evalmark.db-wal"]

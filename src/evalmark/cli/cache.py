@@ -47,10 +47,10 @@ def list_calls(
     """List what is recorded of each model and tool, or with --calls or --match single calls."""
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if calls or match:
-            found = ledger.calls(match, limit)
+            found = ledger.recordings.newest(match, limit)
             say(console.recorded_calls(found, look(), of=0 if found else _recorded(ledger)))
         else:
-            say(console.recorded_models(ledger.recorded_models(), look(), ledger.recorded_tools()))
+            say(console.recorded_models(ledger.recordings.by_model(), look(), ledger.recordings.by_tool()))
 
 
 def clear(
@@ -70,7 +70,7 @@ def clear(
     _of_one_kind(tool, {"--model": bool(model), "--failed": failed})
     with _existing(store) as ledger:
         there = _recorded(ledger)
-        gone = ledger.clear_calls(model, before, failed_only=failed, tool=tool)
+        gone = ledger.recordings.clear(model, before, failed_only=failed, tool=tool)
     if gone or not there:
         say_line(f"Forgot {count(gone, 'call')}." if gone else "No calls are recorded, so none is forgotten.")
     else:
@@ -89,7 +89,7 @@ def export(
     """Write the recordings that can be replayed to a file that a team can share, in the order of their keys."""
     _of_one_kind(tool, {"--model": bool(model)})
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
-        written = ledger.export_calls(file, run, model, tool)
+        written = ledger.recordings.export(file, run, model, tool)
     say_line(f"{file}: {count(written, 'call')}")
 
 
@@ -99,7 +99,7 @@ def import_calls(
 ) -> None:
     """Add the recordings of a file, all or none; those that are recorded already stay as they are."""
     with kept.open_store(flags.settings(store=store).store) as ledger:
-        added, known = ledger.import_calls(file)
+        added, known = ledger.recordings.add(file)
     say_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
 
 
@@ -111,7 +111,8 @@ def _of_one_kind(tool: str | None, others: Mapping[str, bool]) -> None:
 
 
 def _recorded(ledger: "kept.Store") -> int:
-    return sum(model.calls for model in ledger.recorded_models()) + sum(tool.calls for tool in ledger.recorded_tools())
+    recordings = ledger.recordings
+    return sum(model.calls for model in recordings.by_model()) + sum(tool.calls for tool in recordings.by_tool())
 
 
 def _existing(store: str | None) -> "kept.Store":

@@ -97,9 +97,9 @@ def _show_overview(run: "Kept", *, with_cases: bool) -> None:
 
 def _one_call(ledger: "kept.Store", key: str) -> str:
     """A call of a model or a tool in full, where it is still recorded."""
-    if (call := ledger.call(key)) is not None:
+    if (call := ledger.recordings.call(key)) is not None:
         return console.one_call(call, look())
-    if (recording := ledger.tool_call(key)) is not None:
+    if (recording := ledger.recordings.tool_call(key)) is not None:
         return console.one_tool_call(recording, look())
     return f"  The call {key} is no longer recorded.\n"
 

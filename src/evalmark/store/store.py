@@ -3,14 +3,12 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from apsw import Connection
 
@@ -20,37 +18,21 @@ from evalmark.database.opening import Notes, reading
 from evalmark.database.opening import writing as open_for_writing
 from evalmark.database.schema import copy
 from evalmark.errors import StoreError
-from evalmark.journal import (
-    CallJournal,
-    Finder,
-    Imported,
-    Log,
-    Lookups,
-    ModelCalls,
-    Pass,
-    Recording,
-    ToolCalls,
-    ToolKeeper,
-    exchange,
-    recordings,
-    sent,
-    spending,
-    tool_recordings,
-)
+from evalmark.journal import CallJournal, Finder, Log, Lookups, Pass, ToolKeeper, sent, spending
 from evalmark.journal.keeping import Entry, save
 from evalmark.roles import Journal, Recorded, Sink, ToolJournal
-from evalmark.values import Call, Run, Spending, ToolRecording, count
+from evalmark.values import Run, Spending, count
 
 from . import vectors, writing
+from .access import Access
 from .health import Health, examine
 from .held import Held, RecordedTrials, RunSink
-from .results import StoredResults, all_runs, find_number, find_run, unfinished_run, writing_of
+from .recordings import Recordings
+from .results import all_runs, find_run, unfinished_run, writing_of
 from .writing import Writing
 
 if TYPE_CHECKING:
     from evalmark.roles.protocols import Vectors
-
-T = TypeVar("T")
 
 
 def open_store(
@@ -69,26 +51,25 @@ def open_store(
     tell = notes or (lambda _: None)
     if read_only:
         reading(place, tell).close()
-        return Store(place, None, tell)
-    return Store(place, open_for_writing(place, tell, max_pages), tell)
+        return Store(Access(place, None, tell))
+    return Store(Access(place, open_for_writing(place, tell, max_pages), tell))
 
 
 class Store:
     """Runs, their results, and the vectors of texts. Made by `open_store`."""
 
-    def __init__(self, path: Path, db: Connection | None, notes: Notes) -> None:
-        self.path = path
-        self._db, self._notes = db, notes
-        self._process = os.getpid()
+    def __init__(self, access: Access) -> None:
+        self.path = access.path
+        self.recordings = Recordings(access)
+        """The recorded calls of chat models and tools."""
+        self._access = access
         self._here = this_process()
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store")
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store-read")
         self._vectors: Connection | None = None
         self._held: dict[str, Held] = {}
-        self._log = Log(self._writer.submit, self._save_calls)
-        self._lookups = Lookups(path, self._usable, partial(reading, path, notes))
-        self._finder = Finder(path, self._lookups, notes)
-        self._closed = False
+        self._log = Log(access.submit, self._save_calls)
+        self._lookups = Lookups(self.path, access.usable, access.connect)
+        self._finder = Finder(self.path, self._lookups, access.notes)
 
     # Writing a run.
 
@@ -98,7 +79,7 @@ class Store:
         Raises:
             StoreError: there is a run with this id, or the store cannot be written.
         """
-        held = self._write(lambda db: writing.start(db, self.path, run, this_process()), "the run")
+        held = self._access.write(lambda db: writing.start(db, self.path, run, this_process()), "the run")
         self._held[run.id] = self._hold(held)
 
     def resume(self, run_id: str, *, force: bool = False, retry_errors: bool = False) -> Run:
@@ -111,7 +92,9 @@ class Store:
             StoreBusyError: another process writes the run.
             StoreError: there is no such run, or the store cannot be written.
         """
-        held = self._write(lambda db: writing.resume(db, self.path, run_id, this_process(), force=force), "the run")
+        held = self._access.write(
+            lambda db: writing.resume(db, self.path, run_id, this_process(), force=force), "the run"
+        )
         if (earlier := self._held.get(run_id)) is not None:
             earlier.close()
         self._held[run_id] = self._hold(held)
@@ -127,11 +110,11 @@ class Store:
         the place of the error; until then the error stays.
         """
         held = self._holding(run_id)
-        return RecordedTrials(held, self._write, retry_errors=retry_errors or held.retry_errors)
+        return RecordedTrials(held, self._access.write, retry_errors=retry_errors or held.retry_errors)
 
     def sink(self, run_id: str) -> Sink:
         """Where the results of a run go."""
-        return RunSink(self._holding(run_id), self._write_soon)
+        return RunSink(self._holding(run_id), self._access.write_soon)
 
     def amend(self, run: Run) -> None:
         """Write the header anew of a run that goes on with further datasets, after those it has, or with further metrics.
@@ -140,7 +123,7 @@ class Store:
             StoreError: the store cannot be written.
         """
         held = self._holding(run.id)
-        held.writing = self._write(lambda db: writing.amend(db, self.path, held.writing, run), "the run")
+        held.writing = self._access.write(lambda db: writing.amend(db, self.path, held.writing, run), "the run")
 
     def finish(self, run: Run) -> None:
         """Write the final header of a run and let the run go.
@@ -151,7 +134,7 @@ class Store:
         held = self._holding(run.id)
         self._log.settle()
         with held.taken() as seen:
-            self._write(
+            self._access.write(
                 lambda db: writing.finish(db, self.path, held.writing, run, seen, held.sent), "the end of the run"
             )
         held.close()
@@ -164,13 +147,13 @@ class Store:
         Raises:
             StoreError: there is no such run, or a living process writes it.
         """
-        self._write(lambda db: writing.forget(db, self.path, run_id, self._here), "the change")
+        self._access.write(lambda db: writing.forget(db, self.path, run_id, self._here), "the change")
 
     # Reading.
 
     def runs(self, limit: int | None = None) -> list[Run]:
         """All runs, the newest first; results are read from the file when they are asked for."""
-        return self._read(lambda db: all_runs(db, self.path, self._here, limit))
+        return self._access.read(lambda db: all_runs(db, self.path, self._here, limit))
 
     def run(self, reference: str) -> Run:
         """The run with an id, with the only id that starts so, or `last` or `last~1`.
@@ -178,16 +161,18 @@ class Store:
         Raises:
             StoreError: there is no such run, or there are several.
         """
-        return self._read(lambda db: find_run(db, self.path, self._here, reference))
+        return self._access.read(lambda db: find_run(db, self.path, self._here, reference))
 
     def unfinished(self, plan: str, suite: str, *, retry_errors: bool = False) -> Run | None:
         """The newest run of this plan and suite that is not complete; with `retry_errors` also one that has errors."""
-        return self._read(lambda db: unfinished_run(db, self.path, self._here, (plan, suite), errors=retry_errors))
+        return self._access.read(
+            lambda db: unfinished_run(db, self.path, self._here, (plan, suite), errors=retry_errors)
+        )
 
     def check(self) -> Health:
         """Whether the file is sound, and what is in it."""
-        self._usable()
-        return examine(self.path, self._notes)
+        self._access.usable()
+        return examine(self.path, self._access.notes)
 
     def copy(self, to: str | os.PathLike[str]) -> None:
         """Copy the whole store to a new file, also while runs are being written.
@@ -195,7 +180,7 @@ class Store:
         Raises:
             StoreError: there is such a file already, or it cannot be written.
         """
-        self._usable()
+        self._access.usable()
         target = Path(to)
         if target.exists():
             raise StoreError(f"{target}: there is a file with this name already; name another one.")
@@ -203,7 +188,7 @@ class Store:
             copy(self.path, target)
             sent.copy_notes(self.path, target)
 
-    # Calls of chat models and of tools.
+    # The calls of a run.
 
     def journal(self, run_id: str | None = None) -> Journal:
         """The journal of a run that is written here, or one for calls outside of runs.
@@ -212,12 +197,12 @@ class Store:
         calls and keeps none.
         """
         of = None if run_id is None else self._holding(run_id).sent
-        return CallJournal(self._finder, self._writable, self._log, of)
+        return CallJournal(self._finder, self._access.writable, self._log, of)
 
     def tool_journal(self, run_id: str | None = None) -> ToolJournal:
         """Where the calls of tools are kept, for a run that is written here or outside of runs; for any thread."""
         number = None if run_id is None else self._holding(run_id).writing.number
-        return ToolKeeper(self.path, self._lookups, self._write, number)
+        return ToolKeeper(self.path, self._lookups, self._access.write, number)
 
     def interrupted_calls(self, run_id: str) -> int:
         """Requests that were under way when a run broke off, and that nobody knows the reply of.
@@ -231,80 +216,18 @@ class Store:
             number, passed, is_written = writing_of(db, self.path, self._here, run_id)
             return sent.interrupted(db, self.path, Pass(number, passed - is_written))
 
-        return self._read(count)
+        return self._access.read(count)
 
     def spending(self, run_id: str) -> tuple[Spending, ...]:
         """What the calls of a run came to in all its passes so far, one entry a model; without what was replayed."""
         self._log.settle()
-        return self._read(lambda db: spending.spending(db, writing_of(db, self.path, self._here, run_id)[0]))
-
-    def recorded_models(self) -> list[ModelCalls]:
-        """How much is recorded of each model."""
-        return self._read(recordings.by_model)
-
-    def recorded_tools(self) -> list[ToolCalls]:
-        """How much is recorded of each tool."""
-        return self._read(tool_recordings.by_tool)
-
-    def calls(self, match: str = "", limit: int | None = None) -> list[Recording]:
-        """The recorded calls, newest first; with `match`, this is in the name or what was asked, or starts the key."""
-        return self._read(lambda db: tool_recordings.listed(db, match, limit))
-
-    def call(self, key: str) -> Call | None:
-        """The call with a key, also one that cannot be replayed."""
-        return self._read(lambda db: recordings.call_of(db, self.path, key))
-
-    def tool_call(self, key: str) -> ToolRecording | None:
-        """The call of a tool with a key."""
-        return self._read(lambda db: tool_recordings.tool_call_of(db, self.path, key))
-
-    def clear_calls(
-        self,
-        model: str | None = None,
-        older_than: datetime | None = None,
-        *,
-        failed_only: bool = False,
-        tool: str | None = None,
-    ) -> int:
-        """Forget recorded calls: all, or those that every condition holds for. Gives how many."""
-        forget = partial(recordings.clear, model=model, older_than=older_than, failed_only=failed_only, tool=tool)
-        return self._write(forget, "the change")
-
-    def export_calls(
-        self, path: str | os.PathLike[str], run: str | None = None, model: str | None = None, tool: str | None = None
-    ) -> int:
-        """Write recordings to a file that a team can share, one call a line; gives how many.
-
-        Only replies that may be replayed, without headers and failed attempts; of a `run`, those
-        that it has paid for and those that its results name, which others may have paid for.
-
-        Raises:
-            StoreError: no call is left, or the file cannot be written, and an older one is as it was; or a recording
-                or a result is damaged.
-        """
-
-        def export(db: Connection) -> int:
-            number = None if run is None else find_number(db, self.path, run)
-            used = set() if number is None else {key for r in StoredResults(self.path, number) for key in r.calls}
-            wanted = tool_recordings.Wanted(run=number, model=model, tool=tool, used=used)
-            return exchange.write_calls(Path(path), tool_recordings.exported(db, self.path, wanted))
-
-        return self._read(export)
-
-    def import_calls(self, path: str | os.PathLike[str]) -> Imported:
-        """Add the recordings of a file, all or none; gives how many are new, and how many were known.
-
-        Raises:
-            DataError: a line may not be used: its form is wrong, or its key is not that of what was asked.
-        """
-        rows = exchange.read_calls(Path(path))
-        return self._write(lambda db: exchange.add(db, rows), "the recordings", sum(row.size for row in rows))
+        return self._access.read(lambda db: spending.spending(db, writing_of(db, self.path, self._here, run_id)[0]))
 
     # Vectors.
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
         """The known vectors of some texts by the model with this fingerprint."""
-        self._usable()
+        self._access.usable()
         return await asyncio.get_running_loop().run_in_executor(self._reader, self._get, fingerprint, tuple(texts))
 
     async def put(self, fingerprint: str, vectors_of: "Mapping[str, Vectors]") -> None:
@@ -314,33 +237,32 @@ class Store:
             StoreFullError: the disk is full.
         """
         needed = sum(40 + 4 * len(vector) for vector in vectors_of.values())
-        await self._write_soon(lambda db: vectors.put(db, fingerprint, vectors_of), "the vectors", needed)
+        await self._access.write_soon(lambda db: vectors.put(db, fingerprint, vectors_of), "the vectors", needed)
 
     def _get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
         with explained(self.path):
             if self._vectors is None:
-                self._vectors = reading(self.path, self._notes)
+                self._vectors = self._access.connect()
             return vectors.get(self._vectors, fingerprint, texts)
 
     # Closing.
 
     def close(self) -> None:
         """Let go of everything; runs that were not finished can be resumed."""
-        if self._closed or os.getpid() != self._process:
+        if not self._access.is_open:
             return
         for held in self._held.values():
             with contextlib.suppress(StoreError):  # the process ends anyway, and with it its hold
-                self._write(partial(writing.release, writing=held.writing), "the change")
-        self._closed = True
+                self._access.write(partial(writing.release, writing=held.writing), "the change")
+        self._access.refuse()
         self._log.settle()
         for held in self._held.values():
             held.close()
-        self._writer.shutdown()
         self._reader.shutdown()
         self._lookups.close()
-        for db in (self._vectors, self._db):
-            if db is not None:
-                db.close()
+        if self._vectors is not None:
+            self._vectors.close()
+        self._access.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -350,51 +272,16 @@ class Store:
     ) -> None:
         self.close()
 
-    # The two ways to the file.
-
-    def _read(self, act: Callable[[Connection], T]) -> T:
-        self._usable()
-        with explained(self.path), closing(reading(self.path, self._notes)) as db:
-            return act(db)
-
-    def _write(self, act: Callable[[Connection], T], what: str, needed: int = 0) -> T:
-        return self._writer.submit(self._acting, self._writable(), act, what, needed).result()
-
     def _save_calls(self, entries: Sequence[Entry]) -> None:
-        """Save what the log has gathered, in the writer's thread."""
-        db = self._db
-        if db is not None:
-            needed = sum(300 + entry.row.size for entry in entries)
-            self._acting(db, lambda db: save(db, entries), f"saving {count(len(entries), 'call')}", needed)
-
-    async def _write_soon(self, act: Callable[[Connection], T], what: str, needed: int = 0) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._writer, self._acting, self._writable(), act, what, needed)
-
-    def _acting(self, db: Connection, act: Callable[[Connection], T], what: str, needed: int) -> T:
-        with explained(self.path, needed=needed, what=what):
-            return act(db)
-
-    def _usable(self) -> None:
-        if os.getpid() != self._process:
-            raise StoreError(
-                f"{self.path}: this store was opened by process {self._process} and cannot be used by its child "
-                f"{os.getpid()}; open it again in the child."
-            )
-        if self._closed:
-            raise StoreError(f"{self.path}: this store is closed; open it again.")
-
-    def _writable(self) -> Connection:
-        self._usable()
-        if self._db is None:
-            raise StoreError(f"{self.path}: this store was opened for reading only; open it without `read_only`.")
-        return self._db
+        """Save what the log has gathered, in the thread that writes."""
+        needed = sum(300 + entry.row.size for entry in entries)
+        self._access.write_here(lambda db: save(db, entries), f"saving {count(len(entries), 'call')}", needed)
 
     def _hold(self, held: Writing) -> Held:
-        return Held(held, self.path, self._usable, partial(reading, self.path, self._notes))
+        return Held(held, self.path, self._access.usable, self._access.connect)
 
     def _holding(self, run_id: str) -> Held:
-        self._writable()
+        self._access.writable()
         if run_id not in self._held:
             raise StoreError(f"{self.path}: run {run_id!r} is not being written here; start or resume it first.")
         return self._held[run_id]
