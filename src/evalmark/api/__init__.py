@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .merging import merged
     from .rag import RagJob, plan_rag
     from .rescoring import Rescore, plan_rescore
-    from .session import Seat, Session
+    from .sitting import Seat, Sitting
     from .validation import validate
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "RagJob",
     "Rescore",
     "Seat",
-    "Session",
+    "Sitting",
     "begin",
     "broken_rules",
     "check_usable",
@@ -62,8 +62,8 @@ __getattr__ = deferred(
     {
         "Book": "book",
         "Loop": "door",
-        "Seat": "session",
-        "Session": "session",
+        "Seat": "sitting",
+        "Sitting": "sitting",
         "begin": "book",
         "grown_by": "book",
         "Conduct": "conduct",

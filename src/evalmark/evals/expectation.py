@@ -8,7 +8,7 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from evalmark.api import Seat, Session, now
+from evalmark.api import Seat, Sitting, now
 from evalmark.engine import Answered
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.plans import Wanted
@@ -65,7 +65,7 @@ class Expectation:
             return _passed(*now(_alone(described, self._case(expected), asked_once)))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
-        part = host.loop.run(_found(host.session, seat, trial))
+        part = host.loop.run(_found(host.sitting, seat, trial))
         host.keep(part)
         return _passed(seat, next(iter(part.results)))
 
@@ -84,9 +84,9 @@ class Expectation:
             return _passed(*await _alone(described, self._case(expected), _answered))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
-        before = host.session.spending()
-        output = await host.session.answer(seat, trial)
-        judging = host.loop.start(_found(host.session, seat, Answered(trial=trial, output=output), before))
+        before = host.sitting.spending()
+        output = await host.sitting.answer(seat, trial)
+        judging = host.loop.start(_found(host.sitting, seat, Answered(trial=trial, output=output), before))
         part = await asyncio.wrap_future(judging)
         host.keep(part)
         return _passed(seat, next(iter(part.results)))
@@ -136,18 +136,18 @@ def _ready(described: Eval, case: Case, host: Host) -> tuple[Seat, Trial]:
     if described.threshold is NOT_SAID:
         described = replace(described, threshold=host.threshold)
     trial = host.trial(replace(case, place=described.place))
-    seat = seat_of(replace(described, name=trial.dataset), [trial.case], host.session)
+    seat = seat_of(replace(described, name=trial.dataset), [trial.case], host.sitting)
     return seat, replace(trial, target=seat.bound.target.name)
 
 
-async def _found(session: Session, seat: Seat, item: Trial | Answered, before: Sequence[Spending] | None = None) -> Run:
-    """What is found for a trial, and what that took, as a part of the run; on the loop of the session."""
-    before = session.spending() if before is None else before
-    result = await asked_once(session, seat, item)
-    return seat.part([result], session.spent_since(before))
+async def _found(sitting: Sitting, seat: Seat, item: Trial | Answered, before: Sequence[Spending] | None = None) -> Run:
+    """What is found for a trial, and what that took, as a part of the run; on the loop of the sitting."""
+    before = sitting.spending() if before is None else before
+    result = await asked_once(sitting, seat, item)
+    return seat.part([result], sitting.spent_since(before))
 
 
-async def asked_once(session: Session, seat: Seat, item: Trial | Answered) -> Result:
+async def asked_once(sitting: Sitting, seat: Seat, item: Trial | Answered) -> Result:
     """What is found for one trial.
 
     Raises:
@@ -158,16 +158,16 @@ async def asked_once(session: Session, seat: Seat, item: Trial | Answered) -> Re
     async def hand(results: Sequence[Result]) -> None:
         found.extend(results)
 
-    if reason := await session.ask(seat, [item], hand, jobs=1):
+    if reason := await sitting.ask(seat, [item], hand, jobs=1):
         raise RunStoppedError(reason)
     return found[0]
 
 
-async def _answered(session: Session, seat: Seat, item: Trial | Answered) -> Result:
+async def _answered(sitting: Sitting, seat: Seat, item: Trial | Answered) -> Result:
     """`asked_once`, with the task on this very loop and in this very context."""
     if isinstance(item, Trial):
-        item = Answered(trial=item, output=await session.answer(seat, item))
-    return await asked_once(session, seat, item)
+        item = Answered(trial=item, output=await sitting.answer(seat, item))
+    return await asked_once(sitting, seat, item)
 
 
 async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[Seat, Result]:
@@ -180,14 +180,14 @@ async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[
         return opened[0]
 
     host = current_host()
-    settings = load(environ, Path.cwd()) if host is None else host.session.settings
-    session = Session(settings, ledger, lambda: ledger().journal())
+    settings = load(environ, Path.cwd()) if host is None else host.sitting.settings
+    sitting = Sitting(settings, ledger, lambda: ledger().journal())
     try:
-        seat = seat_of(described, [case], session)
+        seat = seat_of(described, [case], sitting)
         trial = Trial(case=case, dataset=described.name, target=seat.bound.target.name)
-        return seat, await ask(session, seat, trial)
+        return seat, await ask(sitting, seat, trial)
     finally:
-        await session.close()
+        await sitting.close()
         for store in opened:
             store.close()
 

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from evalmark.api import Loop, Session
+    from evalmark.api import Loop, Sitting
     from evalmark.roles import TrialTools
     from evalmark.values import Case, Run, Trial
 
@@ -16,7 +16,7 @@ class Host(Protocol):
     """What runs tests and keeps what they find; one for all tests of a process."""
 
     @property
-    def session(self) -> "Session":
+    def sitting(self) -> "Sitting":
         """Asks targets and scorers."""
         ...
 

@@ -35,9 +35,9 @@ class EvalCase:
     ) -> None:
         self._host, self._trial, self._threshold = host, trial, threshold
         self._scorers, self._judges = tuple(scorers), judge
-        self.uses: Uses = host.session.uses(trial)
+        self.uses: Uses = host.sitting.uses(trial)
         """What the code under test meets while the test runs: its tools and models are those of the run."""
-        self._before = host.session.spending()
+        self._before = host.sitting.spending()
         self._output: Output | None = None
         self._scores: list[Score] = []
         self._metrics: dict[str, Metric] = {}
@@ -130,7 +130,7 @@ class EvalCase:
             self._add(Score(name=TEST, raw=True, value=1.0, passed=True, reason="its asserts hold"))
         result = Result(trial=self._trial, output=output, scores=tuple(self._scores))
         metrics = tuple(self._metrics.values())
-        spending = self._host.session.spent_since(self._before)
+        spending = self._host.sitting.spent_since(self._before)
         part = replace(self.begun(), metrics=metrics, results=(result,), spending=spending)
         return part, failure(result, metrics)
 
@@ -144,9 +144,9 @@ class EvalCase:
             threshold=self._threshold,
             judge=self._judges,
         )
-        seat = seat_of(described, [self.case], self._host.session, name)
+        seat = seat_of(described, [self.case], self._host.sitting, name)
         item = Answered(trial=self._trial, output=self._output or Output())
-        result = self._host.loop.run(asked_once(self._host.session, seat, item))
+        result = self._host.loop.run(asked_once(self._host.sitting, seat, item))
         for score in result.scores:
             self._add(score, seat)
         return result.scores

@@ -6,7 +6,7 @@ from os import PathLike, environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from evalmark.api import Conduct, Memory, Session, execute, now
+from evalmark.api import Conduct, Memory, Sitting, execute, now
 from evalmark.api.ledger import with_results
 from evalmark.settings import load
 from evalmark.store import open_store
@@ -30,8 +30,8 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
     found: list[Result] = []
     opened = nullcontext(Memory()) if store is None else open_store(settings.store if store == "settings" else store)
     with opened as ledger:
-        session = Session(settings, lambda: ledger, ledger.journal)
-        plan = replace(plan_of(described, rows, session), gate=gate)
+        sitting = Sitting(settings, lambda: ledger, ledger.journal)
+        plan = replace(plan_of(described, rows, sitting), gate=gate)
         conduct = Conduct(ledger=ledger, settings=settings, watch=found.extend)
         run = now(execute(plan, conduct))
     return with_results(run, found)

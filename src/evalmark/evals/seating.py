@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalmark.api import Seat, Session, check_usable
+from evalmark.api import Seat, Sitting, check_usable
 from evalmark.cases import BadRow
 from evalmark.errors import ConfigError
 from evalmark.plans import Loader, Plan, Source, asked_in_python, embedder_for
@@ -47,7 +47,7 @@ class Answering:
 
 
 def plan_of(
-    described: "Eval", rows: Sequence[Case | BadRow], session: Session, called: str = "", load: Loader | None = None
+    described: "Eval", rows: Sequence[Case | BadRow], sitting: Sitting, called: str = "", load: Loader | None = None
 ) -> Plan:
     """The eval as a plan over these rows; its only scorer may be `called` something.
 
@@ -57,7 +57,7 @@ def plan_of(
     __tracebackhide__ = True
     here = _here(described)
     try:
-        asked = asked_in_python(described.scorers, described.judge, session.models, here)
+        asked = asked_in_python(described.scorers, described.judge, sitting.models, here)
         target = as_target(described.task, folders=here)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from None
@@ -71,28 +71,28 @@ def plan_of(
             f"{described.place}: {', '.join(needing)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
         )
     kept = tuple(rows)
-    wanted = session.settings.embeddings if described.embeddings is None else described.embeddings
+    wanted = sitting.settings.embeddings if described.embeddings is None else described.embeddings
     return Plan(
         name=described.name,
         sources=(Source(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),),
         targets=(Answering(target),),
         asked=asked,
-        models=session.models,
-        embedder=embedder_for(asked, wanted, session.models, here, load or session.load_embedder),
+        models=sitting.models,
+        embedder=embedder_for(asked, wanted, sitting.models, here, load or sitting.load_embedder),
         repeat=described.repeat,
         timeout=described.timeout,
     )
 
 
-def check_eval(described: "Eval", session: Session) -> str:
+def check_eval(described: "Eval", sitting: Sitting) -> str:
     """What the task of an eval is called; finds what is wrong without reading data, loading a model or opening a file.
 
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.
     """
-    plan = plan_of(described, (), session, load=_nothing_loaded)
+    plan = plan_of(described, (), sitting, load=_nothing_loaded)
     try:
-        check_usable(plan, session.settings)
+        check_usable(plan, sitting.settings)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from fault
     return as_target(described.task, folders=_here(described)).name
@@ -106,15 +106,15 @@ def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) ->
     """In the place of an embedding model, which takes its time to load."""
 
 
-def seat_of(described: "Eval", rows: Sequence[Case | BadRow], session: Session, called: str = "") -> Seat:
+def seat_of(described: "Eval", rows: Sequence[Case | BadRow], sitting: Sitting, called: str = "") -> Seat:
     """The eval, ready to be asked about those of its rows that are cases.
 
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    plan = plan_of(described, [row for row in rows if isinstance(row, Case)], session, called)
+    plan = plan_of(described, [row for row in rows if isinstance(row, Case)], sitting, called)
     try:
-        return session.seat(plan)
+        return sitting.seat(plan)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from None

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from evalmark.api import Loop, Seat, Session
+from evalmark.api import Loop, Seat, Sitting
 from evalmark.errors import RunStoppedError
 from evalmark.values import Result, Trial
 
@@ -21,9 +21,9 @@ class Ahead:
     """The results of one eval, as they come in."""
 
     def __init__(
-        self, session: Session, keeper: "Keeper | Parcels", seat: Seat, trials: Sequence[Trial], loop: Loop
+        self, sitting: Sitting, keeper: "Keeper | Parcels", seat: Seat, trials: Sequence[Trial], loop: Loop
     ) -> None:
-        self._session, self._keeper, self._seat = session, keeper, seat
+        self._sitting, self._keeper, self._seat = sitting, keeper, seat
         self._results: dict[Key, Future[Result]] = {(t.position, t.repeat): Future() for t in trials}
         self._running = loop.start(self._run(trials))
 
@@ -48,13 +48,13 @@ class Ahead:
             self._running.exception(seconds)
 
     async def _run(self, trials: Sequence[Trial]) -> None:
-        before = self._session.spending()
+        before = self._sitting.spending()
         try:
-            reason = await self._session.ask(self._seat, trials, self._hand)
+            reason = await self._sitting.ask(self._seat, trials, self._hand)
         except BaseException as fault:
             self._settle(fault)
             raise
-        self._keeper.spent(self._seat.dataset, self._session.spent_since(before))
+        self._keeper.spent(self._seat.dataset, self._sitting.spent_since(before))
         self._settle(RunStoppedError(reason or CUT_SHORT))
 
     async def _hand(self, results: Sequence[Result]) -> None:

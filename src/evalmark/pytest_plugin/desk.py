@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evalmark.api import Loop, Session
+from evalmark.api import Loop, Sitting
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.evals import Eval, EvalCase, Threshold, check_eval, rows_of
 from evalmark.roles import TrialTools
@@ -102,9 +102,9 @@ class Desk:
         return Loop()
 
     @cached_property
-    def session(self) -> Session:
+    def sitting(self) -> Sitting:
         """Asks targets and scorers."""
-        return Session(self.settings, self._ledger, self._journal, lambda: self.loop.events)
+        return Sitting(self.settings, self._ledger, self._journal, lambda: self.loop.events)
 
     def _ledger(self) -> Any:
         return self.keeper.ledger(self.settings.store)
@@ -119,12 +119,12 @@ class Desk:
             self.runner.stop(GRACE)
 
     async def _stopped(self) -> None:
-        self.session.stop.set()
+        self.sitting.stop.set()
 
     def close(self) -> None:
         """Let go of connections, of the store and of the loop."""
-        if "session" in self.__dict__ and "loop" in self.__dict__:
-            self.loop.run(self.session.close())
+        if "sitting" in self.__dict__ and "loop" in self.__dict__:
+            self.loop.run(self.sitting.close())
         if "keeper" in self.__dict__:
             self.keeper.close()
         if "loop" in self.__dict__:
@@ -132,7 +132,7 @@ class Desk:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the run should know of its models."""
-        return self.session.notes() if "session" in self.__dict__ else ()
+        return self.sitting.notes() if "sitting" in self.__dict__ else ()
 
     # Collecting.
 
@@ -153,7 +153,7 @@ class Desk:
             yield skipped_item(collector, described, "skip_if is true")
             return
         named = replace(described, name=self._dataset(described))
-        target = check_eval(named, self.session)
+        target = check_eval(named, self.sitting)
         if isinstance(self.keeper, Keeper):
             _ = self.keeper.baseline  # a run that is not there is said before anything is asked
         rows = rows_of(described.data, described.place)

@@ -43,7 +43,7 @@ class Group:
         """
         if self.seated is None:
             try:
-                seat = seat_of(self.described, self.rows, self.desk.session)
+                seat = seat_of(self.described, self.rows, self.desk.sitting)
                 self.seated = replace(seat, info=replace(seat.info, plan=seat.plan.fingerprint))
             except EvalmarkError as fault:
                 self.seated = fault

@@ -43,9 +43,9 @@ class Runner:
         result = self._answered_ahead(item, trial)
         if result is None:
             self._desk.keeper.ready()
-            before = self._desk.session.spending()
+            before = self._desk.sitting.spending()
             result = self._earlier(seat, trial) or self._desk.loop.run(self._alone(seat, trial))
-            part = seat.part([result], self._desk.session.spent_since(before))
+            part = seat.part([result], self._desk.sitting.spent_since(before))
             self._desk.keeper.take(part)
         return _told(item, result, seat.metrics)
 
@@ -55,7 +55,7 @@ class Runner:
         async def hand(results: Sequence[Result]) -> None:
             found.extend(results)
 
-        if reason := await self._desk.session.ask(seat, [trial], hand, jobs=1):
+        if reason := await self._desk.sitting.ask(seat, [trial], hand, jobs=1):
             raise RunStoppedError(f"Not answered: {reason}")
         return found[0]
 
@@ -80,7 +80,7 @@ class Runner:
         trials = [other.trial for other in others if other.bad is None and _will_run(other)]
         wanted = [trial for trial in trials if trial_key(trial) not in self._recorded(seat)]
         self._desk.keeper.meet(seat.part())
-        return Ahead(self._desk.session, self._desk.keeper, seat, wanted, self._desk.loop) if len(wanted) > 1 else None
+        return Ahead(self._desk.sitting, self._desk.keeper, seat, wanted, self._desk.loop) if len(wanted) > 1 else None
 
     def _earlier(self, seat: Seat, trial: Trial) -> Result | None:
         return self._recorded(seat).get(trial_key(trial))

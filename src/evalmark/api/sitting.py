@@ -56,7 +56,7 @@ class Seat:
         )
 
 
-class Session:
+class Sitting:
     """Asks targets and scorers in one process; its models live on the loop `home` gives, or on the first that asks."""
 
     def __init__(

@@ -1,11 +1,11 @@
-"""One process's session: what it asks shares limits, models and the embedding model; what it spends is told apart."""
+"""One process's sitting: what it asks shares limits, models and the embedding model; what it spends is told apart."""
 
 import asyncio
 import threading
 
 import pytest
 
-from evalmark.api import Loop, Memory, Session
+from evalmark.api import Loop, Memory, Sitting
 from evalmark.engine import Answered
 from evalmark.errors import ConfigError
 from evalmark.evals import Eval, seat_of
@@ -16,9 +16,9 @@ from evalmark.values import Case, Output, Trial
 CASES = [Case(id=str(n), input=f"q{n}", expected="yes") for n in range(5)]
 
 
-def session(**settings):
+def sitting(**settings):
     memory = Memory()
-    return Session(Settings(**settings), lambda: memory, memory.journal)
+    return Sitting(Settings(**settings), lambda: memory, memory.journal)
 
 
 def seat(of, task=lambda q: "yes", scorers=("equals",), **more):
@@ -45,7 +45,7 @@ def trials(seated):
 
 
 def test_trials_are_answered_and_judged_and_handed_over():
-    mine = session()
+    mine = sitting()
     seated = seat(mine)
     reason, found = ask(mine, seated, trials(seated))
     assert (reason, sorted(r.trial.case.id for r in found)) == ("", list("01234"))
@@ -53,7 +53,7 @@ def test_trials_are_answered_and_judged_and_handed_over():
 
 
 def test_an_output_that_is_there_is_only_judged():
-    mine = session()
+    mine = sitting()
     called = []
     seated = seat(mine, task=called.append)
     item = Answered(trial=trials(seated)[0], output=Output(value="no"))
@@ -62,7 +62,7 @@ def test_an_output_that_is_there_is_only_judged():
 
 
 def test_a_stop_leaves_out_what_has_not_begun():
-    mine = session()
+    mine = sitting()
 
     async def stops(question):
         mine.stop.set()
@@ -74,7 +74,7 @@ def test_a_stop_leaves_out_what_has_not_begun():
 
 
 def test_a_judge_costs_what_it_costs_and_only_since_then():
-    mine = session()
+    mine = sitting()
     model = ScriptedModel(['{"reason": "r", "choice": "C"}'] * 9)
     seated = seat(mine, scorers=["factuality"], judge=model)
     before = mine.spending()
@@ -92,7 +92,7 @@ def test_a_conversation_judge_has_no_place_here():
         def __call__(self, case, output):
             return 1.0
 
-    mine = session()
+    mine = sitting()
     with pytest.raises(ConfigError, match="talk judges conversations"):
         seat(mine, scorers=[Talk()])
 
