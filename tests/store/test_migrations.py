@@ -123,7 +123,49 @@ VERSION_3 = [
     """,
     "pragma user_version = 3",
 ]
-RELEASED = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3}
+VERSION_4 = [
+    *VERSION_3[:-1],
+    """
+    create table session (
+        number integer primary key autoincrement, id text not null unique, project any not null,
+        dropped integer not null, header text not null
+    ) strict
+    """,
+    "create index session_project on session(project, number)",
+    """
+    create table span (
+        number integer primary key autoincrement, id text not null unique, session text not null, project any not null,
+        parent text not null, template any not null, content text not null, checksum integer not null
+    ) strict
+    """,
+    "create index span_session on span(session, number)",
+    "create index span_project on span(project, number) where parent = ''",
+    "create index span_template on span(template, number) where template != ''",
+    """
+    create table label (
+        number integer primary key autoincrement, about any not null, fingerprint text not null, content text not null,
+        checksum integer not null
+    ) strict
+    """,
+    "create index label_about on label(about, number)",
+    "create index label_fingerprint on label(fingerprint, number)",
+    """
+    insert into session values (1, '5555555555555555', 'demo', 0,
+    '{"id":"5555555555555555","project":"demo","started":"2026-11-22T00:00:00.000000+00:00"}')
+    """,
+    """
+    insert into span values (1, 'aaaaaaaaaaaaaaaa', '5555555555555555', 'demo', '', '',
+    '{"id":"aaaaaaaaaaaaaaaa","session":"5555555555555555","project":"demo","name":"chain","started":"2026-11-22T00:00:01.000000+00:00","input":{"question":"Oslo?"},"output":"yes"}',
+    1421113145)
+    """,
+    """
+    insert into label values (1, 'span:aaaaaaaaaaaaaaaa', 'c',
+    '{"about":"span:aaaaaaaaaaaaaaaa","liked":true,"by":"ann","created":"2026-11-22T02:00:00.000000+00:00","content":"c"}',
+    1270232790)
+    """,
+    "pragma user_version = 4",
+]
+RELEASED = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4}
 
 CASE = Case(
     id="case-01",
@@ -141,7 +183,7 @@ RESULT = Result(
     scores=(Score(name="equals", raw=True, value=1.0, passed=True),),
 )
 CONVERSED = replace(RESULT, trial=replace(RESULT.trial, mode="conversation"))
-RESULTS = {1: [RESULT], 2: [CONVERSED, RESULT], 3: [CONVERSED, RESULT]}
+RESULTS = {1: [RESULT], 2: [CONVERSED, RESULT], 3: [CONVERSED, RESULT], 4: [CONVERSED, RESULT]}
 KEY = "40de4d525df298a67029cd5600cc7650-0-0"
 
 
@@ -293,3 +335,11 @@ def test_an_older_store_is_not_changed_by_reading(path):
     with pytest.raises(StoreError, match=r"older evalmark wrote this store .store version 0, this one needs"):
         open_store(path, read_only=True)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("release", [4], indirect=True)
+def test_the_sessions_and_labels_of_an_earlier_release_are_found(released):
+    with open_store(released) as store:
+        found = store.traffic.labelled("demo")
+        assert [(one.span.input, one.liked) for one in found.said] == [({"question": "Oslo?"}, True)]
+        assert store.traffic.session("last").answers == (found.said[0].span,)

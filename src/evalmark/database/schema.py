@@ -126,7 +126,43 @@ def s3_tools(db: Connection) -> None:
     """)
 
 
-STEPS: tuple[Step, ...] = (s1_runs_results_vectors, s2_calls_and_modes, s3_tools)
+def s4_sessions_and_labels(db: Connection) -> None:
+    """What apps did for their users, and what people say of outputs."""
+    db.execute("""
+        create table session (
+            number integer primary key autoincrement,  -- orders sessions; a clock may jump
+            id text not null unique,
+            project any not null,
+            dropped integer not null,
+            header text not null                       -- all other fields, as JSON
+        ) strict;
+        create index session_project on session(project, number);
+        create table span (
+            number integer primary key autoincrement,
+            id text not null unique,
+            session text not null,
+            project any not null,
+            parent text not null,                      -- empty: an answer to a user
+            template any not null,
+            content text not null,                     -- the whole span, as JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+        create index span_session on span(session, number);
+        create index span_project on span(project, number) where parent = '';
+        create index span_template on span(template, number) where template != '';
+        create table label (                           -- only ever grows
+            number integer primary key autoincrement,
+            about any not null,
+            fingerprint text not null,                 -- of what it was said of; the same output elsewhere has the same
+            content text not null,                     -- the whole label, as JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+        create index label_about on label(about, number);
+        create index label_fingerprint on label(fingerprint, number);
+    """)
+
+
+STEPS: tuple[Step, ...] = (s1_runs_results_vectors, s2_calls_and_modes, s3_tools, s4_sessions_and_labels)
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from evalmark.errors import StoreError
 from evalmark.journal import CallJournal, Finder, Log, Lookups, Pass, ToolKeeper, sent, spending
 from evalmark.journal.keeping import Entry, save
 from evalmark.roles import Journal, Recorded, Sink, ToolJournal
+from evalmark.traffic import Traffic
 from evalmark.values import Run, Spending, count
 
 from . import vectors, writing
@@ -62,6 +63,8 @@ class Store:
         self.path = access.path
         self.recordings = Recordings(access)
         """The recorded calls of chat models and tools."""
+        self.traffic = Traffic(self.path, access.read, access.write)
+        """What apps did for their users, and what people say of outputs."""
         self._access = access
         self._here = this_process()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store-read")

@@ -7,9 +7,11 @@ TYPE_CHECKING = False  # importing it from `typing` would take longer than all t
 if TYPE_CHECKING:
     from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token
     from .case import Case, Example, Output, ToolCall, Turn
+    from .label import Label, content_of, in_force, settled
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
     from .run import DatasetInfo, Gate, Metric, Run, RunStatus, metrics_for
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
+    from .session import Session, Span, SpanKind
     from .tool import ToolRecording, tool_key
     from .usage import Usage
     from .words import count
@@ -24,6 +26,7 @@ __all__ = [
     "Direction",
     "Example",
     "Gate",
+    "Label",
     "Metric",
     "Mode",
     "Output",
@@ -35,6 +38,9 @@ __all__ = [
     "Run",
     "RunStatus",
     "Score",
+    "Session",
+    "Span",
+    "SpanKind",
     "Spending",
     "Status",
     "Token",
@@ -45,10 +51,13 @@ __all__ = [
     "Usage",
     "Verdict",
     "canonical",
+    "content_of",
     "count",
     "fingerprint",
+    "in_force",
     "metrics_for",
     "plain",
+    "settled",
     "tool_key",
 ]
 
@@ -64,6 +73,7 @@ __getattr__ = deferred(
         "Direction": "score",
         "Example": "case",
         "Gate": "run",
+        "Label": "label",
         "Metric": "run",
         "Mode": "score",
         "Output": "case",
@@ -75,6 +85,9 @@ __getattr__ = deferred(
         "Run": "run",
         "RunStatus": "run",
         "Score": "score",
+        "Session": "session",
+        "Span": "session",
+        "SpanKind": "session",
         "Spending": "call",
         "Status": "score",
         "Token": "call",
@@ -85,10 +98,13 @@ __getattr__ = deferred(
         "Usage": "usage",
         "Verdict": "score",
         "canonical": "plain_data",
+        "content_of": "label",
         "count": "words",
         "fingerprint": "plain_data",
+        "in_force": "label",
         "metrics_for": "run",
         "plain": "plain_data",
+        "settled": "label",
         "tool_key": "tool",
     },
 )

@@ -93,6 +93,8 @@ class Run:
     """Fingerprint of what was asked (target, scorers and their settings); runs with the same one can be resumed."""
     embedder: str = ""
     """Fingerprint of the embedding model, mode included; empty when none was used."""
+    revision: str = ""
+    """The git commit that was checked out, with a `+` where files differed from it; empty where there is no git."""
     versions: Mapping[str, str] = field(default_factory=dict)
     spending: tuple[Spending, ...] = ()
     """What the calls made through the model door came to, one entry a model."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .case import Case, Output
+from .plain_data import fingerprint
 
 Status = Literal["scored", "unscored", "error", "skipped"]
 Direction = Literal["higher", "lower"]
@@ -43,6 +44,11 @@ class Trial:
     repeat: int = 0
     mode: Mode = "single"
     """`conversation`: the rows of the dataset are turns, and this one was answered knowing those before it."""
+
+    @property
+    def id(self) -> str:
+        """By which one trial of a run is told from the others: 12 hex digits, the same in a later run of the same."""
+        return fingerprint("trial-1", self.dataset, self.case.id, self.target, self.repeat, self.mode)[:12]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

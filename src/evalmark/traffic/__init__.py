@@ -1,0 +1,22 @@
+"""What apps did for their users and what people say of it, as the store keeps it, and the test cases it makes."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
+
+if TYPE_CHECKING:
+    from .examples import Labelled, Said, labelled
+    from .kept import Recorded, Traffic
+
+__all__ = ["Labelled", "Recorded", "Said", "Traffic", "labelled"]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "Labelled": "examples",
+        "Recorded": "kept",
+        "Said": "examples",
+        "Traffic": "kept",
+        "labelled": "examples",
+    },
+)

@@ -1,0 +1,229 @@
+"""Sessions, spans and labels in the store."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from apsw import Connection
+
+from evalmark.database.fields import from_sql, sql_text
+from evalmark.database.schema import transaction
+from evalmark.errors import StoreError
+from evalmark.values import Label, Session, Span
+
+from .examples import Labelled, labelled
+from .rows import Sealed, open_label, open_session, open_span, sealed_label, sealed_span, session_header
+
+T = TypeVar("T")
+
+_SPANS = "select content, checksum from span"
+_LABELS = "select content, checksum from label"
+MOST_TERMS = 500
+"""As many values are looked for in one query."""
+
+
+class Read(Protocol):
+    """Has something read, and waits for it."""
+
+    def __call__(self, act: Callable[[Connection], T], /) -> T: ...
+
+
+class Write(Protocol):
+    """Has something done in the thread that writes, and waits for it."""
+
+    def __call__(self, act: Callable[[Connection], T], what: str, needed: int = 0, /) -> T: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A session as a list shows it."""
+
+    session: Session
+    """Without its spans."""
+    answers: int
+    spans: int
+    failed: int
+    """Answers that ended in an error."""
+    labels: int
+    """Of its answers, all that were ever given."""
+
+
+class Traffic:
+    """What apps did for their users, and what people say of outputs. Made by the store."""
+
+    def __init__(self, path: Path, reading: Read, writing: Write) -> None:
+        self._path, self._read, self._write = path, reading, writing
+
+    # Recording.
+
+    def keep(self, sessions: Sequence[Session], spans: Sequence[Span]) -> None:
+        """Make spans durable, with the headers of the sessions they are part of; all of them, or none.
+
+        Raises:
+            DataError: a span is too long to be kept.
+            StoreFullError: the disk is full.
+            StoreError: the store cannot be written.
+        """
+        rows = [(span, sealed_span(span)) for span in spans]
+        headers = [(session, session_header(session)) for session in sessions]
+
+        def write(db: Connection) -> None:
+            with transaction(db):
+                for session, header in headers:
+                    db.execute(
+                        "insert into session (id, project, dropped, header) values (?, ?, ?, ?) "
+                        "on conflict (id) do update set dropped = excluded.dropped, header = excluded.header",
+                        (session.id, sql_text(session.project), session.dropped, header),
+                    )
+                for span, row in rows:
+                    db.execute(
+                        "insert into span (id, session, project, parent, template, content, checksum) "
+                        "values (?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing",
+                        (span.id, span.session, sql_text(span.project), span.parent, sql_text(span.template), *row),
+                    )
+
+        self._write(write, "the recorded session", sum(len(row.content) for _, row in rows))
+
+    def projects(self) -> list[str]:
+        """The projects of which something is recorded, by name."""
+        return self._read(
+            lambda db: [from_sql(p) for (p,) in db.execute("select distinct project from session order by 1")]
+        )
+
+    def sessions(self, project: str | None = None, limit: int | None = None) -> list[Recorded]:
+        """Sessions, the newest first."""
+        query = """
+            select header,
+                   (select count(*) from span where session = s.id and parent = ''),
+                   (select count(*) from span where session = s.id),
+                   (select count(*) from span where session = s.id and parent = '' and content ->> 'error' is not null),
+                   (select count(*) from label where about in (select 'span:' || id from span where session = s.id))
+            from session s where (?1 is null or project = ?1) order by number desc limit ?2
+        """
+        wanted = (None if project is None else sql_text(project), -1 if limit is None else limit)
+
+        def read(db: Connection) -> list[Recorded]:
+            rows: list[Any] = db.execute(query, wanted).fetchall()
+            return [
+                Recorded(session=self._session(header), answers=a, spans=n, failed=f, labels=said)
+                for header, a, n, f, said in rows
+            ]
+
+        return self._read(read)
+
+    def session(self, reference: str) -> Session:
+        """The session with an id, or with the only id that starts so, or `last`; with its spans.
+
+        Raises:
+            StoreError: there is no such session, or there are several.
+        """
+
+        def read(db: Connection) -> Session:
+            found = self._session(self._one(db, "session", reference, "header")[0])
+            rows = db.execute(f"{_SPANS} where session = ?", (found.id,))
+            spans = sorted((self._span(row) for row in rows), key=lambda span: span.started)
+            return replace(found, spans=tuple(spans))
+
+        return self._read(read)
+
+    def span(self, reference: str) -> Span:
+        """The span with an id, or with the only id that starts so.
+
+        Raises:
+            StoreError: there is no such span, or there are several.
+        """
+        return self._read(lambda db: self._span(self._one(db, "span", reference, "content, checksum")))
+
+    def answers(self, project: str) -> list[Span]:
+        """The answers of a project, in the order of recording; none where nothing is recorded of it."""
+        where = f"{_SPANS} where project = ? and parent = '' order by number"
+        return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(project),))])
+
+    def filled(self, template: str) -> list[Span]:
+        """The spans that filled a prompt, in the order of recording."""
+        where = f"{_SPANS} where template = ? order by number"
+        return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(template),))])
+
+    def labelled(self, project: str) -> Labelled:
+        """What people say of the answers of a project, and the test cases it makes."""
+        return self._labelled(self.answers(project))
+
+    def labelled_template(self, template: str) -> Labelled:
+        """What people say of the outputs of a prompt, and the test cases it makes."""
+        return self._labelled(self.filled(template))
+
+    # Labels.
+
+    def label(self, labels: Sequence[Label]) -> None:
+        """Make labels durable, all of them or none; earlier ones stay.
+
+        Raises:
+            StoreFullError: the disk is full.
+            StoreError: the store cannot be written.
+        """
+        rows = [(sql_text(label.about), label.content, *sealed_label(label)) for label in labels]
+
+        def write(db: Connection) -> None:
+            with transaction(db):
+                db.executemany("insert into label (about, fingerprint, content, checksum) values (?, ?, ?, ?)", rows)
+
+        self._write(write, "the label", sum(len(row[2]) for row in rows))
+
+    def labels(self, about: Iterable[str]) -> list[Label]:
+        """Everything ever said about some things, in the order in which it was said."""
+        return self._found("about", [sql_text(item) for item in about])
+
+    def labels_of(self, contents: Iterable[str]) -> list[Label]:
+        """Everything ever said of outputs, wherever these stood; each content is a fingerprint of `content_of`."""
+        return self._found("fingerprint", list(contents))
+
+    def all_labels(self) -> list[Label]:
+        """Everything ever said, in the order in which it was said."""
+        return self._read(lambda db: [self._label(row) for row in db.execute(f"{_LABELS} order by number")])
+
+    # Inside.
+
+    def _labelled(self, spans: Sequence[Span]) -> Labelled:
+        return labelled(spans, self.labels(f"span:{span.id}" for span in spans))
+
+    def _found(self, column: str, wanted: Sequence[str | bytes]) -> list[Label]:
+        def read(db: Connection) -> Iterator[tuple[int, Any]]:
+            for start in range(0, len(wanted), MOST_TERMS):
+                part = wanted[start : start + MOST_TERMS]
+                places = ", ".join("?" * len(part))
+                query = f"select number, content, checksum from label where {column} in ({places})"  # noqa: S608  a name of ours
+                yield from ((int(str(number)), row) for number, *row in db.execute(query, part))
+
+        rows = self._read(lambda db: dict(read(db)))
+        return [self._label(rows[number]) for number in sorted(rows)]
+
+    def _one(self, db: Connection, table: str, reference: str, columns: str) -> Any:
+        given: tuple[str, ...] = () if reference == "last" else (reference,)
+        which = "substr(id, 1, length(?1)) = ?1 and ?1 != ''" if given else "true"
+        query = f"select {columns} from {table} where {which} order by number desc limit 2"  # noqa: S608  names of ours
+        rows = db.execute(query, given).fetchall()
+        if not rows:
+            raise StoreError(
+                f"{self._path}: no {table} {reference!r} is recorded; the sessions there are: evalmark list sessions"
+            )
+        if given and len(rows) > 1:
+            raise StoreError(f"{self._path}: several ids of a {table} start with {reference!r}; write more of the id.")
+        return rows[0]
+
+    def _span(self, row: Any) -> Span:
+        return self._sound(open_span, Sealed(*row), "span")
+
+    def _label(self, row: Any) -> Label:
+        return self._sound(open_label, Sealed(*row), "label")
+
+    def _session(self, header: Any) -> Session:
+        return self._sound(open_session, header, "session")
+
+    def _sound(self, opened: Callable[[Any], T], row: Any, what: str) -> T:
+        try:
+            return opened(row)
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                f"{self._path}: a recorded {what} is damaged ({error}); evalmark doctor examines the store."
+            ) from error

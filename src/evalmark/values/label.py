@@ -1,0 +1,65 @@
+"""What people say of outputs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .plain_data import fingerprint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """One person's word on one output, or on one score of it; never edited, only followed by a later one."""
+
+    about: str
+    """`span:ID`, `output:RUN/TRIAL` or `score:RUN/TRIAL/METRIC`."""
+    liked: bool | None = None
+    """Thumb up or down; None when only a score or a comment was given."""
+    score: float | None = None
+    """From 0 to 1; None when none was given."""
+    comment: str = ""
+    by: str
+    """Who says so."""
+    created: str
+    """ISO 8601 in UTC, to the microsecond."""
+    content: str
+    """Fingerprint of the input and the output it was given for; the same output elsewhere has the same."""
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether it takes back what the same person said before."""
+        return self.liked is None and self.score is None and not self.comment
+
+
+def content_of(given: Any, output: Any) -> str:
+    """By which a label knows an output again: the fingerprint of the input and the output.
+
+    >>> content_of("2 + 2?", "4") == content_of("2 + 2?", "5")
+    False
+    """
+    return fingerprint("label-1", given, output)
+
+
+def in_force(labels: Iterable[Label]) -> tuple[Label, ...]:
+    """The last word of each person about each thing, by when it was said; what was withdrawn is left out.
+
+    >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
+    >>> down = Label(about="span:1", liked=False, by="ann", created="2026-01-02", content="c")
+    >>> [label.liked for label in in_force([up, down])]
+    [False]
+    """
+    ordered = sorted(labels, key=lambda label: label.created)
+    last = {(label.about, label.by): label for label in ordered}
+    return tuple(label for label in ordered if last[label.about, label.by] is label and not label.withdrawn)
+
+
+def settled(labels: Iterable[Label]) -> bool | None:
+    """Whether people like an output: what more of them say; None when nobody does, or as many say the contrary.
+
+    >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
+    >>> settled([up]), settled([])
+    (True, None)
+    """
+    votes = [label.liked for label in in_force(labels) if label.liked is not None]
+    up = sum(votes)
+    return None if 2 * up == len(votes) else 2 * up > len(votes)

@@ -1,0 +1,159 @@
+"""Sessions, spans and labels survive in a real store."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+
+import apsw
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from evalmark.errors import StoreError
+from evalmark.store import open_store
+from evalmark.values import Label, Session, Span, Usage, content_of
+
+SESSION = Session(id="5" * 16, project="demo", started="2026-11-22T00:00:00.000000+00:00", metadata={"user": "u1"})
+ANSWER = Span(
+    id="a" * 16,
+    session=SESSION.id,
+    project="demo",
+    name="chain",
+    started="2026-11-22T00:00:01.000000+00:00",
+    seconds=0.5,
+    input={"question": "Oslo?"},
+    output="yes",
+    contexts=("Oslo is in Norway.",),
+    usage=Usage(input_tokens=3, output_tokens=1),
+    metadata={"k": [1, None]},
+)
+STEP = replace(ANSWER, id="b" * 16, parent=ANSWER.id, kind="model", model="openai/x", template="greeting", cost=0.25)
+
+
+def label(**fields):
+    known = {"about": f"span:{ANSWER.id}", "by": "ann", "created": "2026-11-22T02:00:00.000000+00:00", "content": "c"}
+    return Label(**(known | fields))
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as store:
+        yield store
+
+
+@pytest.fixture
+def traffic(store):
+    store.traffic.keep([SESSION], [STEP, ANSWER])
+    return store.traffic
+
+
+def test_a_session_comes_back_with_its_spans_in_the_order_of_their_start(traffic):
+    assert traffic.session("5555") == replace(SESSION, spans=(STEP, ANSWER)) == traffic.session("last")
+    assert traffic.session("last").answers == (ANSWER,)
+    assert traffic.span("aa") == ANSWER
+
+
+def test_answers_and_filled_prompts_are_found(traffic):
+    assert (traffic.answers("demo"), traffic.answers("other")) == ([ANSWER], [])
+    assert traffic.filled("greeting") == [STEP]
+    assert traffic.projects() == ["demo"]
+
+
+def test_a_span_that_is_kept_twice_is_there_once(traffic):
+    traffic.keep([replace(SESSION, dropped=2)], [ANSWER])
+    assert [(r.spans, r.answers, r.session.dropped) for r in traffic.sessions()] == [(2, 1, 2)]
+
+
+def test_sessions_are_listed_newest_first_with_what_is_in_them(traffic):
+    later = replace(SESSION, id="6" * 16, project="other")
+    traffic.keep([later], [replace(ANSWER, id="c" * 16, session=later.id, project="other", error="E: x", output=None)])
+    traffic.label([label(liked=True)])
+    assert [(r.session.project, r.answers, r.failed, r.labels) for r in traffic.sessions()] == [
+        ("other", 1, 1, 0),
+        ("demo", 1, 0, 1),
+    ]
+    assert len(traffic.sessions("demo")) == 1 == len(traffic.sessions(limit=1))
+
+
+@pytest.mark.parametrize("reference", ["", "x", "9" * 16])
+def test_an_unknown_session_is_refused_with_the_next_step(traffic, reference):
+    with pytest.raises(StoreError, match=r"no session .* is recorded; .* evalmark list sessions"):
+        traffic.session(reference)
+
+
+def test_an_ambiguous_start_of_an_id_is_refused(traffic):
+    traffic.keep([replace(SESSION, id="55" + "0" * 14)], [])
+    with pytest.raises(StoreError, match="several ids"):
+        traffic.session("55")
+
+
+def test_labels_are_history(traffic):
+    words = [label(liked=True), label(liked=False, by="bob", comment="no ☹"), label(liked=False, score=0.25)]
+    for word in words:
+        traffic.label([word])
+    assert traffic.labels([f"span:{ANSWER.id}"]) == words == traffic.all_labels()
+    assert traffic.labels(["span:other"]) == []
+
+
+def test_a_label_is_found_by_what_it_was_said_of(traffic):
+    mine = label(about="output:r/1", content=content_of("Oslo?", "yes"), liked=True)
+    traffic.label([mine, label(content=content_of("Oslo?", "no"), liked=False)])
+    assert traffic.labels_of([content_of("Oslo?", "yes")]) == [mine]
+
+
+def test_more_labels_than_one_query_can_ask_for(traffic):
+    many = [label(about=f"span:{n}", liked=True) for n in range(1201)]
+    traffic.label(many)
+    assert traffic.labels(f"span:{n}" for n in range(1201)) == many
+
+
+def test_labelled_answers_become_cases(traffic):
+    traffic.label([label(liked=True)])
+    found = traffic.labelled("demo")
+    assert (found.cases[0].input, found.cases[0].contexts) == ({"question": "Oslo?"}, ("Oslo is in Norway.",))
+    assert traffic.labelled_template("greeting").unlabelled == 1
+    assert traffic.labelled("other").cases == ()
+
+
+def test_what_goes_by_the_name_of_a_secret_is_not_on_the_disk(store, traffic):
+    traffic.keep([SESSION], [replace(ANSWER, id="d" * 16, input={"headers": {"Authorization": "Bearer s3cr3t"}})])
+    store.close()
+    assert b"s3cr3t" not in b"".join(path.read_bytes() for path in store.path.parent.iterdir())
+
+
+@pytest.mark.parametrize("table", ["span", "label"])
+def test_damage_is_noticed(store, traffic, table):
+    traffic.label([label(liked=True)])
+    with closing(apsw.Connection(str(store.path))) as db:
+        db.execute(f"update {table} set content = replace(content, 'a', 'b')")  # noqa: S608  a name of ours
+    with pytest.raises(StoreError, match=f"a recorded {table} is damaged .* evalmark doctor"):
+        traffic.labelled("demo")
+
+
+def test_several_threads_may_record_and_label(traffic):
+    def act(number):
+        traffic.keep([SESSION], [replace(ANSWER, id=f"{number:016x}")])
+        traffic.label([label(about=f"span:{number:016x}", liked=True)])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(act, range(40)))
+    assert len(traffic.answers("demo")) == 41
+    assert len(traffic.labelled("demo").said) == 40
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    given=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=8,
+    ),
+    project=st.text(min_size=1),
+)
+def test_any_input_and_any_name_come_back(traffic, given, project):
+    number = len(traffic.sessions())
+    session = replace(SESSION, id=f"{number:016x}", project=project)
+    mine = replace(ANSWER, id=f"{number:016x}", session=session.id, project=project, input=given, metadata={})
+    traffic.keep([session], [mine])
+    assert traffic.span(mine.id).input == given
+    assert mine.id in [span.id for span in traffic.answers(project)]
