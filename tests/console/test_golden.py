@@ -33,6 +33,7 @@ TEXTS = {
     "agent-case.txt": lambda: "".join(one_case(r, Look(width=80), run=agents.RUN) for r in agents.RESULTS),
     "call.txt": lambda: one_call(CALL, Look(width=80)) + one_call(BROKEN, Look(width=80)),
     "plan.txt": lambda: plan(FORECAST, Look(width=80)) + plan(FORECAST, Look(width=120)),
+    "sides.txt": lambda: terminal(sides.RUN, Look(width=100)),
     "overview-80.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=80)),
     "overview-120.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=120)),
     "overview-ascii.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=100, unicode=False)),

@@ -14,7 +14,7 @@ from referencing import Registry, Resource
 from evalmark.report import Options, as_json, as_jsonl
 from evalmark.stats import summarise
 from evalmark.values import Case, Output, Result, Run, Score, ToolCall, Trial, Turn, Usage
-from tests.wording import judged
+from tests.wording import judged, sides
 from tests.wording.example import HOSTILE, RESULTS, RUN, everywhere
 
 SCHEMAS = {
@@ -30,8 +30,8 @@ NO_TIMES = Options(times=False)
 @pytest.mark.parametrize("options", [Options(), NO_TIMES], ids=["with times", "without"])
 @pytest.mark.parametrize(
     "run",
-    [RUN, EMPTY, replace(RUN, gate=None, status="interrupted", finished=None), judged.RUN, everywhere("x")],
-    ids=["full", "empty", "unfinished", "judged", "something everywhere"],
+    [RUN, EMPTY, replace(RUN, gate=None, status="interrupted", finished=None), judged.RUN, sides.RUN, everywhere("x")],
+    ids=["full", "empty", "unfinished", "judged", "tests that do not count", "something everywhere"],
 )
 def test_both_are_what_their_schemas_say(run, options):
     document = json.loads("".join(as_json(run, options=options)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evalmark.report import Options, as_junit
 from evalmark.values import Case, Gate, Output, Result, Run, Score, Trial
-from tests.wording import judged
+from tests.wording import judged, sides
 from tests.wording.example import HOSTILE, RUN
 
 SCHEMA = xmlschema.XMLSchema(Path(__file__).parent / "junit.xsd")
@@ -44,7 +44,7 @@ def test_the_schema_refuses_what_ci_servers_do():
     assert not SCHEMA.is_valid(text.replace("<failure ", "<failed ").replace("</failure>", "</failed>"))
 
 
-@pytest.mark.parametrize("run", [RUN, judged.RUN], ids=["full", "judged"])
+@pytest.mark.parametrize("run", [RUN, judged.RUN, sides.RUN], ids=["full", "judged", "with tests that do not count"])
 def test_the_counts_are_those_of_the_elements(run):
     root = tree(run)
     for suite in [root, *root.findall("testsuite")]:
@@ -141,3 +141,13 @@ def test_hostile_text_stays_text():
     assert "<script>" in case.find("system-out").text
     assert len(list(case.iter("script"))) == 0
     assert "\x1b" in HOSTILE
+
+
+def test_trials_left_out_of_the_headline_are_skipped_and_say_why():
+    (suite, _) = tree(sides.RUN).findall("testsuite")
+    said = [case.find("skipped").get("message") for case in suite.iter("testcase") if "rule-2" in case.get("name")]
+    assert said[:3] == [
+        "left out of the headline (not valid): pass",
+        "left out of the headline (not valid): fail; compliance: no. As the rules say.",
+        "left out of the headline (not valid): fail; compliance: no. As the rules say.",
+    ]

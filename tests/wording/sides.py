@@ -9,13 +9,14 @@ ENDINGS = {
     "openai/small": ["++", "+-", "--", "+-", "++", "--", "-+", "--", "++", "!!", "++", "+-", "++", "--"],
     HOSTILE: ["--"] * 9 + ["?-"] + ["--"] * 4,
 }
+BASELINE = {"rule": None, "ruleid": None, "baseline": True}
 METRICS = (Metric(name="compliance", judge="openai/judge"), Metric(name="clear", unit="%", judge="openai/judge"))
 
 
 def case(number: int) -> Case:
     """A test: the third is invalid, the fifth is of an ungrounded rule, the last four are baseline tests."""
     if number >= 10:
-        return Case(id=f"base-{number}", input=f"text {number}", tags=("baseline",), metadata={"baseline": True})
+        return Case(id=f"base-{number}", input=f"text {number}", tags=("baseline",), metadata=BASELINE)
     return Case(
         id=f"rule-{number}",
         input=f"text {number}",

@@ -146,12 +146,12 @@ def _written(run: "Run", output: list[Path], to: str | None, *, gated: bool) -> 
         say_line(f"{path}: {len(run.results)} results of {run.id}")
     if to:
         _report_to_github(run, summary)
-    if not summary.total.trials:
+    if not summary.trials:
         complain("No cases ran, so there is nothing to report.\n")
     if gated:
         say_line(f"Gate {wording.outcome(verdict)}: {' '.join(verdict.reasons)}")
         return verdict.exit_code
-    return 0 if summary.total.trials else NOTHING_RAN
+    return 0 if summary.trials else NOTHING_RAN
 
 
 def _report_to_github(run: "Run", summary: "stats.Summary") -> None:

@@ -38,7 +38,7 @@ def evals(
     for group in summary.groups:
         parts += [Text("")] if parts else []
         parts += _eval(group, costs.get(group.dataset, ()), look)
-        if baseline is not None and group.dataset in compared:
+        if baseline is not None and group.dataset in compared and not group.left_out:
             parts += _compared(compared[group.dataset], group.dataset, run, baseline)
     if said := _intervals(wording.methods(summary.metrics)):
         parts += [Text(""), Text(said, style="dim")]
@@ -57,6 +57,7 @@ def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[Rende
     line.add_column(justify="right", no_wrap=True)
     repeats = f" x {tally.trials / tally.cases:.3g}" if tally.trials > tally.cases else ""
     head = Text(one_line(group.dataset, 200), style="bold")
+    head.append(wording.apart(group))
     head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")
     together_spent = together(spent)
     line.add_row(head, Text(cost(together_spent) if any_spent(together_spent) else ""))

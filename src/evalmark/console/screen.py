@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark import wording
-from evalmark.stats import GateVerdict, Summary, figures_and_verdict
+from evalmark.stats import REASONS, GateVerdict, Summary, figures_and_verdict
 from evalmark.stats import Group as Part
 from evalmark.values import Run
 from evalmark.wording import clean, one_line, spent_lines
@@ -28,9 +28,10 @@ def terminal(
     summary, found = figures_and_verdict(run, summary)
     verdict = verdict or found
     parts: list[RenderableType] = [_header(run, summary, verdict)]
-    layout = fitting(summary.groups, look)
-    for part in summary.groups:
+    layout = fitting(summary.counted, look)
+    for part in summary.counted:
         parts += [Text(""), *_part(part, summary, layout, look)]
+    parts += _left_out(summary, look)
     parts += _agreements(summary, look)
     parts += worst_cases(run, summary, look)
     parts += _listed("model calls", spent_lines(run), look)
@@ -65,6 +66,16 @@ def _part(part: Part, summary: Summary, layout: Layout, look: Look) -> Iterable[
     rows = wording.worst_rows(part, min(look.worst, _WORST_ROWS))
     told = [(metric, f"{case}: {said}  {one_line(reason, 2 * look.width)}") for metric, case, said, reason in rows]
     yield from _listed("worst verdicts", told, look)
+
+
+def _left_out(summary: Summary, look: Look) -> list[RenderableType]:
+    """A line for each group that stands beside the headline; the other reports have its metrics as well."""
+    beside = [(group, group.left_out) for group in summary.groups if group.left_out]
+    lines = [
+        (wording.place(group, summary), f"{group.tally.trials:,} {REASONS[why]}: {wording.endings(group.tally)}")
+        for group, why in beside
+    ]
+    return _listed("left out of the headline", lines, look)
 
 
 def _agreements(summary: Summary, look: Look) -> list[RenderableType]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from evalmark import wording
 from evalmark.stats import Summary, figures_and_verdict
-from evalmark.values import Run, count
+from evalmark.values import Run
 from evalmark.wording import spent_lines
 
 from .markdown import case_part, group_part, listed, safe
@@ -34,7 +34,7 @@ def closing(run: Run, summary: Summary, options: Options) -> Iterator[str]:
     """What calls came to, what a reader should know, and which run it is."""
     yield from listed("### Model calls", spent_lines(run) if options.times else [])
     yield from (f"> {safe(note)}\n\n" for note in run.notes)
-    facts = [count(summary.total.trials, "trial")]
+    facts = wording.trials(summary)
     if options.times:
         facts = [*wording.facts(run, summary), *wording.origin(run)]
     yield f"<sub>{' · '.join(map(safe, facts))}</sub>\n"

@@ -149,6 +149,7 @@ def _summary(summary: Summary, options: Options) -> dict[str, Any]:
         "status": summary.status,
         "missing": summary.missing,
         "total": _tally(summary.total, options),
+        **({"left_out": _tally(summary.left_out, options)} if summary.left_out else {}),
         "groups": [
             {
                 "dataset": group.dataset,
@@ -157,6 +158,7 @@ def _summary(summary: Summary, options: Options) -> dict[str, Any]:
                 "tally": _tally(group.tally, options),
                 "metrics": [_metric(metric) for metric in group.metrics],
             }
+            | _present({"left_out": group.left_out})
             for group in summary.groups
         ],
         "agreements": [_agreement(found) for found in summary.agreements],

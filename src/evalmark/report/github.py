@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from evalmark import wording
 from evalmark.stats import GateVerdict, Summary, figures_and_verdict, summarise
-from evalmark.values import Result, Run, count, metrics_for
+from evalmark.values import Result, Run, metrics_for
 from evalmark.wording import clean, cut, one_line, spent_lines
 
 from .digest import SIGNS
@@ -64,7 +64,7 @@ def _parts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
 
 
 def _facts(run: Run, summary: Summary, options: Options) -> list[str]:
-    known = [count(summary.total.trials, "trial")]
+    known = wording.trials(summary)
     if options.times:
         known = [*wording.facts(run, summary), *wording.origin(run)]
     return list(filter(None, [wording.endings(summary.total), *known]))

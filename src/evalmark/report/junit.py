@@ -1,11 +1,12 @@
 """A run as JUnit XML, as CI servers read it."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from evalmark import wording
-from evalmark.stats import GateVerdict, Summary, figures_and_verdict
+from evalmark.stats import REASONS, GateVerdict, Group, Summary, figures_and_verdict, left_out
 from evalmark.values import Metric, Result, Run, metrics_for
 from evalmark.wording import clean, cut, one_line, shown, spent_lines
 
@@ -20,8 +21,7 @@ def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN)
     """One test suite a dataset, one test case a trial, and one last test case for the gate."""
     summary, verdict = figures_and_verdict(run, summary)
     gate = _gate_counts(verdict)
-    counts = {"tests": summary.total.trials, "failures": summary.total.failed, "errors": summary.total.errors}
-    counts["skipped"] = summary.total.unscored
+    counts = _counts(summary.groups)
     whole = {name: number + gate[name] for name, number in counts.items()}
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes({'name': one_line(run.name) or 'evalmark', **whole})}>\n"
@@ -33,14 +33,8 @@ def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN)
 
 
 def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, options: Options) -> Iterator[str]:
-    tallies = [group.tally for group in summary.groups if group.dataset == dataset]
-    attributes = {
-        "name": one_line(dataset) or "cases",
-        "tests": sum(tally.trials for tally in tallies),
-        "failures": sum(tally.failed for tally in tallies),
-        "errors": sum(tally.errors for tally in tallies),
-        "skipped": sum(tally.unscored for tally in tallies),
-    }
+    groups = [group for group in summary.groups if group.dataset == dataset]
+    attributes: dict[str, object] = {"name": one_line(dataset) or "cases", **_counts(groups)}
     if options.times and len(run.created) >= len("2026-11-21T10:15:00"):
         attributes["timestamp"] = run.created[:19]
     yield f"  <testsuite{_attributes(attributes)}>\n"
@@ -48,6 +42,19 @@ def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, 
     for result in results:
         yield _case(result, metrics, options)
     yield "  </testsuite>\n"
+
+
+def _counts(groups: Iterable[Group]) -> dict[str, int]:
+    """How test cases end: those that are left out of the headline count as skipped, whatever became of them."""
+    found = Counter[str](tests=0, failures=0, errors=0, skipped=0)
+    for group in groups:
+        tally = group.tally
+        found["tests"] += tally.trials
+        if group.left_out:
+            found["skipped"] += tally.trials
+        else:
+            found.update(failures=tally.failed, errors=tally.errors, skipped=tally.unscored)
+    return dict(found)
 
 
 def _case(result: Result, metrics: Mapping[str, Metric], options: Options) -> str:
@@ -73,9 +80,12 @@ def _properties(result: Result) -> str:
 
 def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
     verdict = result.verdict
+    said = [] if verdict in ("pass", "ungated") else wording.why(result, metrics)
+    if (beside := left_out(result.trial.case)) is not None:
+        message = one_line("; ".join([f"left out of the headline ({REASONS[beside]}): {verdict}", *said]), 500)
+        return f"      <skipped{_attributes({'message': message})}/>\n"
     if verdict in ("pass", "ungated"):
         return ""
-    said = wording.why(result, metrics)
     message = one_line("; ".join(said), 500)
     if verdict == "unscored":
         return f"      <skipped{_attributes({'message': message})}/>\n"

@@ -39,9 +39,9 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     if summary.worst:
         yield "<h2>Worst cases</h2>\n"
         yield from (_case(result, run, options, unfold=index < 3) for index, result in enumerate(summary.worst))
-    yield f"<h2>All {count(summary.total.trials, 'trial')}</h2>\n"
+    yield f"<h2>All {count(summary.trials, 'trial')}</h2>\n"
     yield from (_case(result, run, options) for result in islice(run.results, options.cases))
-    if summary.total.trials > options.cases:
+    if summary.trials > options.cases:
         yield f"<p class=quiet>The first {options.cases:,} are listed here; a .jsonl or .csv report has them all.</p>\n"
     yield "</main>\n</html>\n"
 
@@ -61,8 +61,7 @@ def _head(run: Run) -> str:
 
 def _opening(run: Run, summary: Summary, verdict: GateVerdict, options: Options) -> str:
     word = wording.outcome(verdict)
-    trials = count(summary.total.trials, "trial")
-    facts = [*wording.facts(run, summary), *wording.origin(run)] if options.times else [trials]
+    facts = [*wording.facts(run, summary), *wording.origin(run)] if options.times else wording.trials(summary)
     lines = [
         f"<header><h1>{_safe(one_line(run.name))}</h1><strong class={_CLASSES[verdict.outcome]}>{word}</strong></header>"
     ]

@@ -3,7 +3,7 @@
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress, groupby
 from operator import itemgetter
@@ -12,6 +12,7 @@ from statistics import median
 from evalmark.inference import LEVEL, share
 from evalmark.values import Metric, Mode, Result, Run, metrics_for
 
+from .headline import LeftOut, left_out
 from .panel import panels
 from .scores import Scores, figures
 from .summary import Group, MetricSummary, Summary, Tally
@@ -19,8 +20,8 @@ from .worst import WorstTrials
 
 _VERDICTS = ("pass", "fail", "error", "unscored", "ungated")
 
-Key = tuple[str, str, Mode]
-"""Dataset, target and mode: what makes a group."""
+Key = tuple[str, str, Mode, LeftOut | None]
+"""Dataset, target, mode, and why the trials do not count: what makes a group."""
 
 
 def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
@@ -29,30 +30,38 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
     datasets: dict[str, int] = {}
     last, judged = WorstTrials(worst), panels(run.metrics)
     for result in run.results:
-        trial = result.trial
-        key = (trial.dataset, trial.target, trial.mode)
+        trial, why = result.trial, left_out(result.trial.case)
+        key = (trial.dataset, trial.target, trial.mode, why)
         if (group := groups.get(key)) is None:
             group = groups[key] = _Trials(datasets.setdefault(trial.dataset, len(datasets)))
         group.add(result)
-        last.add(result)
+        if why is None:
+            last.add(result)
         for panel in judged:
             panel.add(result.scores, _case(group.dataset, trial.position))
+    beside = [trials for (*_, why), trials in groups.items() if why]
     return Summary(
         status=run.status,
         missing=_not_run(run, groups),
-        total=_tally(list(groups.values()), level),
+        total=_tally([trials for (*_, why), trials in groups.items() if not why], level),
         groups=tuple(
-            Group(
-                dataset=dataset,
-                target=target,
-                mode=mode,
-                tally=_tally([trials], level),
-                metrics=tuple(_metrics(trials, metrics_for(run.metrics, dataset), level)),
-            )
-            for (dataset, target, mode), trials in groups.items()
+            _group(key, groups[key], run, level) for key in sorted(groups, key=lambda key: key[-1] is not None)
         ),
         worst=last.in_order(),
         agreements=tuple(panel.agreement(level) for panel in judged),
+        left_out=_tally(beside, level) if beside else None,
+    )
+
+
+def _group(key: Key, trials: "_Trials", run: Run, level: float) -> Group:
+    dataset, target, mode, why = key
+    return Group(
+        dataset=dataset,
+        target=target,
+        mode=mode,
+        tally=_tally([trials], level),
+        metrics=tuple(_metrics(trials, metrics_for(run.metrics, dataset), level)),
+        left_out=why,
     )
 
 
@@ -61,20 +70,20 @@ def _case(dataset: int, position: int) -> int:
     return dataset << 40 | position
 
 
-def _not_run(run: Run, groups: dict[Key, "_Trials"]) -> int | None:
+def _not_run(run: Run, groups: Mapping[Key, "_Trials"]) -> int | None:
     if run.status == "complete":
         return 0
     rows = [dataset.rows for dataset in run.datasets]
     if not rows or None in rows:
         return None
-    targets, modes = len({target for _, target, _ in groups}) or 1, len({metric.mode for metric in run.metrics}) or 1
+    targets, modes = len({target for _, target, *_ in groups}) or 1, len({metric.mode for metric in run.metrics}) or 1
     planned = sum(count or 0 for count in rows) * run.repeat * targets * modes
     return max(0, planned - sum(len(trials.verdicts) for trials in groups.values()))
 
 
 @dataclass(slots=True)
 class _Trials:
-    """All trials of one dataset on one target, in one mode."""
+    """All trials of one group."""
 
     dataset: int
     """Its number among the datasets of the run."""

@@ -9,6 +9,7 @@ from typing import Literal
 from evalmark.values import Gate, Run, count
 
 from .collect import summarise
+from .headline import told
 from .scores import scale_ends
 from .summary import Group, MetricSummary, Summary, Tally
 
@@ -51,6 +52,7 @@ def figures_and_verdict(run: Run, summary: Summary | None = None) -> tuple[Summa
 def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
     """Fail only what no missing row could save; cannot tell while too much is missing; else pass.
 
+    Trials that are left out of the headline (`left_out`) neither fail it nor are missing.
     What is missing within `max_errors` and `max_unscored` is left out of every rate and mean.
     """
     gate = gate or Gate()
@@ -65,9 +67,11 @@ def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
 
 
 def _nothing(summary: Summary) -> Iterable[_Finding]:
-    metrics = summary.metrics
-    if not summary.total.trials:
+    metrics = [metric for group in summary.counted for metric in group.metrics]
+    if not summary.trials:
         yield _Finding("cannot tell", "No cases ran.")
+    elif not summary.total.trials:
+        yield _Finding("cannot tell", f"No trial counts; left out of the headline: {told(summary.reasons)}.")
     elif metrics and all(m.skipped and not m.scored + m.missing for m in metrics):
         yield _Finding("cannot tell", "Every score was skipped.")
 
@@ -124,11 +128,12 @@ def _missing(summary: Summary) -> int | None:
 
 def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     """A threshold is for the metric of its name, or for every judge of the metric that several share."""
-    targets = dict.fromkeys(group.target for group in summary.groups)
+    targets = dict.fromkeys(group.target for group in summary.counted)
+    metrics = [metric for group in summary.counted for metric in group.metrics]
     for wanted, needed in gate.thresholds.items():
-        names = dict.fromkeys(m.name for m in summary.metrics if wanted in (m.name, m.base)) or {wanted: None}
+        names = dict.fromkeys(m.name for m in metrics if wanted in (m.name, m.base)) or {wanted: None}
         for target, name in product(targets, names):
-            parts = [m for g in summary.groups if g.target == target for m in g.metrics if m.name == name]
+            parts = [m for g in summary.counted if g.target == target for m in g.metrics if m.name == name]
             where = f" on {target}" if len(targets) > 1 else ""
             over = f" over all {len(parts)} datasets" if len(parts) > 1 else ""
             yield _mean(f"{name}{where}{over}", needed, parts, summary.missing)
@@ -137,9 +142,9 @@ def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
 def _every_mean(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     """The least mean holds for each metric of each group by itself, so that no good one makes up for a bad one."""
     needed = gate.min_score
-    if needed is None or not summary.groups:
+    if needed is None or not summary.counted:
         return
-    held = [(group, metric) for group in summary.groups for metric in group.metrics if _is_held(metric)]
+    held = [(group, metric) for group in summary.counted for metric in group.metrics if _is_held(metric)]
     if not held:
         yield _Finding("cannot tell", f"A mean of {needed:g} is asked for, but no metric has one.")
     for group, metric in held:
@@ -150,7 +155,7 @@ def _every_mean(summary: Summary, gate: Gate) -> Iterable[_Finding]:
             )
         else:
             yield _mean(name, needed, [metric], summary.missing)
-    for group in summary.groups:
+    for group in summary.counted:
         if not group.metrics:
             yield _Finding(
                 "cannot tell", f"A mean of {needed:g} is asked for, but there is no score{_where(group, summary)}."
@@ -171,7 +176,7 @@ def _is_held(metric: MetricSummary) -> bool:
 
 def _where(group: Group, summary: Summary) -> str:
     """Which of several datasets and targets is meant; nothing where there is one of each."""
-    datasets, targets = ({getattr(other, of) for other in summary.groups} for of in ("dataset", "target"))
+    datasets, targets = ({getattr(other, of) for other in summary.counted} for of in ("dataset", "target"))
     parts = [f" in {group.dataset}" if len(datasets) > 1 else "", f" on {group.target}" if len(targets) > 1 else ""]
     return "".join(parts) + (", turn by turn" if group.mode == "conversation" else "")
 

@@ -8,6 +8,8 @@ from typing import Literal
 from evalmark.inference import sign_test
 from evalmark.values import Result, Run
 
+from .headline import left_out
+
 SURE = 0.05
 """With a p below this, a change is called one."""
 
@@ -41,7 +43,8 @@ class Changes:
 def changes(run: Run, earlier: Run) -> Mapping[str, Changes]:
     """How each dataset of a run compares with the same one of an earlier run, paired by case.
 
-    Trials that ended in an error, or that nobody could judge, are left out on both sides.
+    Trials that ended in an error, or that nobody could judge, are left out on both sides, and so are those of tests that
+    stand beside the headline.
     """
     now, before = _shares(run.results), _shares(earlier.results)
     names = dict.fromkeys(dataset for dataset, _ in now)
@@ -52,6 +55,8 @@ def _shares(results: Iterable[Result]) -> dict[Key, float | None]:
     """The share of the judged repeats of each case that passed; None where none was judged."""
     counts: defaultdict[Key, list[int]] = defaultdict(lambda: [0, 0])
     for result in results:
+        if left_out(result.trial.case) is not None:
+            continue
         passed_failed = counts[result.trial.dataset, result.trial.case.id]
         if result.verdict in ("pass", "fail"):
             passed_failed[result.verdict == "fail"] += 1

@@ -11,6 +11,7 @@ from typing import Literal
 from evalmark.inference import LEVEL, MARGIN, Difference, Share, difference, share
 from evalmark.values import Case, Metric, Result, Run, Score
 
+from .headline import left_out
 from .scores import Scores, figures
 from .summary import MetricSummary
 
@@ -106,13 +107,13 @@ def _differences(held: Mapping[str, "_Tests"], level: float, margin: float) -> I
 
 def kinds_of(case: Case) -> tuple[Kind, ...]:
     """The portions to which a test belongs, by its tags and what its metadata say of it."""
-    if "baseline" in case.tags or case.metadata.get("baseline") is True:
+    why = left_out(case)
+    if why == "baseline":
         return ("baseline",)
-    valid = case.metadata.get("valid")
     found: list[Kind] = ["tests", *(kind for kind in ("positive", "negative") if kind in case.tags)]
-    if valid is True:
+    if case.metadata.get("valid") is True:
         found.append("valid")
-    if valid is not False and case.metadata.get("grounded") is not False:
+    if why is None:
         found.append("counted")
     return tuple(found)
 

@@ -1,11 +1,14 @@
 """What a run came to: the figures every report prints and every gate reads."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evalmark.inference import Interval, Share
 from evalmark.values import Direction, Mode, Result, RunStatus
+
+from .headline import LeftOut
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +157,8 @@ class Group:
     mode: Mode
     tally: Tally
     metrics: tuple[MetricSummary, ...]
+    left_out: LeftOut | None = None
+    """Why its trials stand beside the headline figure, as a group of their own; None where they count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,11 +169,34 @@ class Summary:
     missing: int | None
     """Trials that were planned and never ran; None when nobody knows how many."""
     total: Tally
+    """The headline: all trials but those that are left out of it."""
     groups: tuple[Group, ...]
+    """Those that count, then those that are left out."""
     worst: tuple[Result, ...]
     """The trials to look at first; none that passed, and no perfect one that cannot pass."""
     agreements: tuple[Agreement, ...]
-    """One for each metric that several judges share."""
+    """One for each metric that several judges share, over all trials."""
+    left_out: Tally | None = None
+    """Of the trials that stand beside the headline: not valid, of an ungrounded rule, baseline; None where all count."""
+
+    @property
+    def trials(self) -> int:
+        """All that ran, also those left out of the headline."""
+        return self.total.trials + (self.left_out.trials if self.left_out else 0)
+
+    @property
+    def counted(self) -> tuple[Group, ...]:
+        """The groups whose trials count: what a gate looks at."""
+        return tuple(group for group in self.groups if not group.left_out)
+
+    @property
+    def reasons(self) -> Mapping[LeftOut, int]:
+        """Why trials are left out of the headline, and how many of each kind; empty where all count."""
+        found = Counter[LeftOut]()
+        for group in self.groups:
+            if group.left_out:
+                found[group.left_out] += group.tally.trials
+        return found
 
     @property
     def metrics(self) -> tuple[MetricSummary, ...]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         overview_columns,
         overview_remarks,
     )
-    from .titles import facts, methods, name_of, once, origin, quoted, title
+    from .titles import apart, facts, methods, name_of, once, origin, place, quoted, title, trials
     from .transcripts import steps, steps_title, tokens_used
     from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of, why
 
@@ -49,6 +49,7 @@ __all__ = [
     "Column",
     "agreement_lines",
     "all_remarks",
+    "apart",
     "bars",
     "behind",
     "centre",
@@ -74,6 +75,7 @@ __all__ = [
     "overview_columns",
     "overview_remarks",
     "percent",
+    "place",
     "placed",
     "quoted",
     "remarks",
@@ -89,6 +91,7 @@ __all__ = [
     "telling",
     "title",
     "tokens_used",
+    "trials",
     "unsupported",
     "verdict_of",
     "why",
@@ -106,6 +109,7 @@ __getattr__ = deferred(
         "GAP": "figures",
         "agreement_lines": "judged",
         "all_remarks": "judged",
+        "apart": "titles",
         "bars": "figures",
         "behind": "figures",
         "centre": "figures",
@@ -131,6 +135,7 @@ __getattr__ = deferred(
         "overview_columns": "standings",
         "overview_remarks": "standings",
         "percent": "figures",
+        "place": "titles",
         "placed": "figures",
         "quoted": "titles",
         "remarks": "judged",
@@ -146,6 +151,7 @@ __getattr__ = deferred(
         "telling": "verdicts",
         "title": "titles",
         "tokens_used": "transcripts",
+        "trials": "titles",
         "unsupported": "verdicts",
         "verdict_of": "verdicts",
         "why": "verdicts",

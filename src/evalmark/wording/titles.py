@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from evalmark.stats import Group, MetricSummary, Summary
+from evalmark.stats import REASONS, Group, MetricSummary, Summary, told
 from evalmark.values import Result, Run, count
 
 from .cleaning import clean, one_line
@@ -26,14 +26,22 @@ def facts(run: Run, summary: Summary) -> list[str]:
     """The run in a few words each: what, how many, who judged, how long."""
     total = summary.total
     judges = list(dict.fromkeys(metric.judge for metric in run.metrics if metric.judge))
-    found = [f"target {clean(run.target)}" if run.target else "", count(total.trials, "trial")]
-    if total.cases != total.trials:
-        found.append(count(total.cases, "case"))
+    found = [f"target {clean(run.target)}" if run.target else "", *trials(summary)]
+    cases = total.cases + (summary.left_out.cases if summary.left_out else 0)
+    if cases != summary.trials:
+        found.append(count(cases, "case"))
     if judges:
         found.append(f"{'judge' if len(judges) == 1 else 'judges'} {one_line(', '.join(judges))}")
     if total.seconds_median is not None:
         found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
     return [fact for fact in found if fact]
+
+
+def trials(summary: Summary) -> list[str]:
+    """How many trials there are, and how many of them stand beside the headline figure, and why."""
+    beside = summary.left_out
+    why = f"{beside.trials:,} of them left out of the headline ({told(summary.reasons)})" if beside else ""
+    return [count(summary.trials, "trial"), *([why] if why else [])]
 
 
 def origin(run: Run) -> list[str]:
@@ -43,11 +51,21 @@ def origin(run: Run) -> list[str]:
 
 
 def title(group: Group, summary: Summary) -> str:
+    """The place of a group, and why it is left out of the headline, where it is."""
+    return place(group, summary) + apart(group)
+
+
+def place(group: Group, summary: Summary) -> str:
     """A group's dataset, its target where there are several, and whether its rows were turns of a conversation."""
     several = len({other.target for other in summary.groups}) > 1
     parts = [group.dataset or "cases", group.target if several else ""]
     turns = ", turn by turn" if group.mode == "conversation" else ""
     return " on ".join(one_line(part) for part in parts if part) + turns
+
+
+def apart(group: Group) -> str:
+    """Why the trials of a group are left out of the headline, behind its name; nothing where they count."""
+    return f", left out of the headline: {REASONS[group.left_out]}" if group.left_out else ""
 
 
 def methods(metrics: Iterable[MetricSummary]) -> list[str]:
