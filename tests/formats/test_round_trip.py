@@ -1,5 +1,6 @@
 """What goes out comes back: the same cases, outputs, scores and verdicts, through every format."""
 
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 
 from evalmark.cases import read_cases
 from evalmark.exchange import Portable
+from evalmark.prompts import prompt_in, read_prompt, render
 from evalmark.stats import judge, summarise
 from evalmark.values import Case, DatasetInfo, Example, Metric, Output, Result, Run, Score, ToolCall, Trial, Turn, Usage
 from tests.wording import agents, example, judged
 
-from .carried import CARRIED, FORMATS, laid_out, same
+from .carried import CARRIED, FORMATS, RUN, laid_out, same
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=12)
 TEXTS = st.one_of(
@@ -133,6 +135,39 @@ def test_the_cases_of_a_suite_that_was_moved_are_those_of_the_run(name, tmp_path
     assert found["c1"].expected == "joy"
     if name != "openai-registry":  # which keeps the messages that were asked
         assert found["c1"].input == {"text": "What a day!", "tone": "warm"}
+
+
+WITH_DEFAULTS = prompt_in(
+    """---
+name: mood
+inputs: {text: {type: string}, tone: {type: string}, place: {default: Oslo}, hint: {required: false}}
+---
+Name the mood of {{text}} in {{place}}, in a {{tone}} tone. {{hint}}
+""",
+    Path("mood.prompty"),
+)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("jsonl", "openai-registry")])
+def test_defaults_of_a_prompt_go_out_with_each_case_and_are_no_part_of_it_on_the_way_back(name, tmp_path):
+    given = replace(CARRIED, prompt=WITH_DEFAULTS)
+    write, read = FORMATS[name]
+    folder = laid_out(tmp_path / "out", write(given).files)
+    imported = read(folder)
+    assert same(imported.run) == same(RUN)
+    moved = laid_out(tmp_path / "in", imported.files)
+    (prompt,) = (read_prompt(path) for path in moved.glob("*.prompt.yml"))
+    for case in read_cases(moved / "cases.jsonl"):
+        (turn,) = render(prompt, case.input)
+        assert turn.content.endswith(f" in Oslo, in a {case.input['tone']} tone. ")
+
+    for path in folder.rglob("*"):
+        if path.is_file() and path.name != "evalmark.json":
+            text = path.read_text(encoding="utf-8").replace(': "Oslo"', ': "Bergen"')
+            path.write_text(re.sub(r'("defaults": ?\{\s*"place": )"Bergen"', r'\1"Oslo"', text), encoding="utf-8")
+    edited = [result.trial.case.input for result in read(folder).run.results]
+    assert {asked.get("place") for asked in edited} == {"Bergen"}
+    assert all("hint" not in asked for asked in edited)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "jsonl"])

@@ -17,12 +17,20 @@ _ANY_NAMES = ReadOptions()
 
 
 def inputs_of(case: Case, prompt: Prompt | None = None) -> dict[str, Any]:
-    """What fills a template: the parts of an input that is a mapping, else the whole under one name."""
+    """What fills a template: the parts of an input that is a mapping, else the whole under one name.
+
+    What the prompt puts in place of values that are not given is among them: other tools know of no defaults.
+    """
     given = plain(case.input)
-    if isinstance(given, dict) and given and all(_NAME.fullmatch(key) and key not in OURS for key in given):
-        return given
-    open_ones = [known for known in prompt.inputs if known.required] or [*prompt.inputs] if prompt else []
-    return {open_ones[0].name if open_ones else "input": given}
+    known = prompt.inputs if prompt else ()
+    if not (isinstance(given, dict) and given and all(_NAME.fullmatch(key) and key not in OURS for key in given)):
+        open_ones = [one for one in known if one.required] or [*known]
+        given = {open_ones[0].name if open_ones else "input": given}
+    return given | {
+        one.name: "" if one.default is None else plain(one.default)
+        for one in known
+        if not one.required and one.name not in (*given, *OURS)
+    }
 
 
 def input_from(variables: Mapping[str, Any]) -> Any:

@@ -35,12 +35,36 @@ def result_data(result: Result) -> Data:
 def rest_of(result: Result, native: Mapping[str, Any]) -> Data:
     """What `result_data` says and a format's reader would not find: its `native` view, in the same form."""
     full = result_data(result)
-    rest: Data = {part: _difference(full[part], native.get(part, {})) for part in ("case", "output")}
+    more = _filled_in(full["case"].get("input"), native.get("case", {}).get("input"))
+    seen = {**native, "case": _without(native.get("case", {}), more)} if more else native
+    rest: Data = {part: _difference(full[part], seen.get(part, {})) for part in ("case", "output")}
+    rest["defaults"] = more
     rest["trial"] = full["trial"]  # which of the files a result stands in is nothing that it says itself
     known = list(native.get("scores", ()))
     if canonical(full["scores"]) != canonical(known):
         rest["scores"] = [_score_rest(score, known) for score in full["scores"]]
     return {part: said for part, said in rest.items() if said or part == "scores"}
+
+
+def _filled_in(given: Any, native: Any) -> Data:
+    """The values that a format's reader finds beside all those of an input: defaults of the prompt."""
+    if not (isinstance(given, Mapping) and isinstance(native, Mapping)):
+        return {}
+    is_whole = all(name in native and canonical(native[name]) == canonical(value) for name, value in given.items())
+    return {name: value for name, value in native.items() if name not in given} if is_whole else {}
+
+
+def _without(case: Mapping[str, Any], defaults: Mapping[str, Any]) -> Data:
+    """The case without the defaults in its input; what has been edited since is none."""
+    given = case.get("input")
+    if not isinstance(given, Mapping):
+        return dict(case)
+    kept = {
+        name: value
+        for name, value in given.items()
+        if name not in defaults or canonical(value) != canonical(defaults[name])
+    }
+    return {**case, "input": kept}
 
 
 def _difference(full: Mapping[str, Any], native: Mapping[str, Any]) -> Data:
@@ -62,7 +86,7 @@ def result_from(native: Mapping[str, Any], rest: Any, place: str) -> Result:
     """
     said = _part(rest, "", place)
     trial = _completed(native.get("trial", {}), _part(said, "trial", place))
-    case = _completed(native["case"], _part(said, "case", place))
+    case = _completed(_without(native["case"], _part(said, "defaults", place)), _part(said, "case", place))
     output = _completed(native.get("output", {}), _part(said, "output", place))
     scores = _scores(list(native.get("scores", ())), said.get("scores"), place)
     return Result(
