@@ -179,6 +179,7 @@ RUN: Spec = {
             "mode": Field(kept_text, a_mode, "single"),
             "base": _TEXT,
             "dataset": _TEXT,
+            "version": _TEXT,
         },
     ),
     "repeat": _COUNT,

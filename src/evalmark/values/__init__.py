@@ -5,13 +5,14 @@ from evalmark.errors import deferred
 TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
 
 if TYPE_CHECKING:
-    from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Spending, Token
+    from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Token
     from .case import Case, Example, Output, ToolCall, Turn
     from .label import Label, content_of, in_force, settled
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
     from .run import DatasetInfo, Gate, Metric, Run, RunStatus, metrics_for
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
     from .session import Session, Span, SpanKind
+    from .spending import Spending, by_model, in_all, minus, spent_on
     from .tool import ToolRecording, tool_key
     from .usage import Usage
     from .words import count
@@ -50,14 +51,18 @@ __all__ = [
     "Turn",
     "Usage",
     "Verdict",
+    "by_model",
     "canonical",
     "content_of",
     "count",
     "fingerprint",
+    "in_all",
     "in_force",
     "metrics_for",
+    "minus",
     "plain",
     "settled",
+    "spent_on",
     "tool_key",
 ]
 
@@ -88,7 +93,7 @@ __getattr__ = deferred(
         "Session": "session",
         "Span": "session",
         "SpanKind": "session",
-        "Spending": "call",
+        "Spending": "spending",
         "Status": "score",
         "Token": "call",
         "ToolCall": "case",
@@ -97,14 +102,18 @@ __getattr__ = deferred(
         "Turn": "case",
         "Usage": "usage",
         "Verdict": "score",
+        "by_model": "spending",
         "canonical": "plain_data",
         "content_of": "label",
         "count": "words",
         "fingerprint": "plain_data",
+        "in_all": "spending",
         "in_force": "label",
         "metrics_for": "run",
+        "minus": "spending",
         "plain": "plain_data",
         "settled": "label",
+        "spent_on": "spending",
         "tool_key": "tool",
     },
 )

@@ -137,29 +137,3 @@ class Call:
     def can_be_replayed(self) -> bool:
         """Whether the reply may stand for the truth: errors, truncated, refused, filtered and empty ones may not."""
         return self.reply is not None and self.reply.status == "ok"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """What a run's model calls came to."""
-
-    model: str
-    """As the user named it."""
-    calls: int = 0
-    """Requests that were answered and paid for, in all passes of the run."""
-    replayed: int = 0
-    """Requests answered from the journal, in all passes of the run that came to their end."""
-    failed: int = 0
-    """Requests that ended in an error after all attempts."""
-    repeated: int = 0
-    """Requests that were under way when the run broke off, and were sent again."""
-    attempts: int = 0
-    """Requests that were sent again after one that failed."""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    unknown_usage: int = 0
-    """Calls whose tokens the provider did not report; the sums leave them out."""
-    cost: float | None = None
-    """US dollars of the calls whose price is known; None when none is."""
-    unknown_cost: int = 0
-    """Calls whose price is not known; `cost` leaves them out."""

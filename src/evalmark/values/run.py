@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .call import Spending
 from .score import Direction, Mode, Result
 
 RunStatus = Literal["running", "complete", "interrupted", "stopped"]
@@ -45,6 +44,8 @@ class Metric:
     """What the metric is called without its judge, where several judges share one; else empty."""
     dataset: str = ""
     """The only dataset that is held to it, where another one has a metric of this name too; else empty."""
+    version: str = ""
+    """Fingerprint of the scorer: its code or its prompt, and its settings; empty where nobody made one."""
 
 
 def metrics_for(metrics: Iterable[Metric], dataset: str) -> dict[str, Metric]:
