@@ -135,6 +135,62 @@ def test_without_tests_the_samples_of_the_prompt_are_asked(evalmark, server):
     assert result.trial.case.input == {"question": "Where is my order?"}
 
 
+def _only_the_metric(name: str, text: str):
+    """No rules, and no other metric."""
+    for path in (*Path().glob("*.metric.prompty"), *Path("reply").glob("*rules.txt")):
+        path.unlink()
+    Path(f"{name}.metric.prompty").write_text(text, encoding="utf-8")
+
+
+LIKE_TRUTH = """---
+tags: [groundtruth]
+---
+user:
+Is {{output}} the same as {{groundtruth}}? Answer OK or ERR.
+"""
+BY_RULES = "---\n---\nuser:\nDoes {{output}} keep to {{rules}}? Answer OK or ERR.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        pytest.param("later", FILES["later.metric.prompty"], "tagged experimental", id="a metric that was only found"),
+        pytest.param("ruled", BY_RULES, "has none", id="a metric of rules, and there are none"),
+        pytest.param("truth", LIKE_TRUTH, "needs a ground truth", id="no test has a ground truth"),
+    ],
+)
+def test_nobody_has_to_judge_where_every_metric_that_asks_is_skipped(evalmark, server, name, text, why):
+    without_the_broken_row()
+    _only_the_metric(name, text)
+    evalmark("run", "reply.prompty", *MODELS[:2])
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        scores = [score for result in store.run("last").results for score in result.scores]
+    assert [(score.name, score.status) for score in scores] == [(name, "skipped")] * 2
+    assert why in scores[0].reason
+    assert {said.model for said in server.requests} == {"long"}
+
+
+def test_one_test_with_a_ground_truth_needs_a_judge(evalmark, server):
+    without_the_broken_row()
+    _only_the_metric("truth", LIKE_TRUTH)
+    path = Path("reply/tests.json")
+    first, second = json.loads(path.read_text())
+    path.write_text(json.dumps([first, {**second, "groundtruth": "I am sorry"}]), encoding="utf-8")
+    found = evalmark("run", "reply.prompty", *MODELS[:2])
+    assert (found.code, server.count) == (2, 0)
+    assert "truth needs a judge; name one with --judge" in found.err
+
+
+def test_a_judge_whose_key_is_missing_is_no_fault_where_the_metric_that_would_ask_is_skipped(evalmark, server):
+    without_the_broken_row()
+    _only_the_metric("later", FILES["later.metric.prompty"])
+    evalmark("run", "reply.prompty", *MODELS[:2], "--judge", "anthropic/judge", "--judge", "openai/other")
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        run = store.run("last")
+        assert [(metric.name, metric.judge) for metric in run.metrics] == [("later", "")]
+    assert {said.model for said in server.requests} == {"long"}
+
+
 @pytest.mark.parametrize(
     ("change", "words", "said"),
     [

@@ -1,6 +1,7 @@
 """The check before a run: every scorer bound, the first rows of every dataset read, nothing spent."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
@@ -10,6 +11,7 @@ from evalmark.cases import BadRow, Faults
 from evalmark.documents import load_document
 from evalmark.errors import ConfigError, DataError
 from evalmark.roles import Target
+from evalmark.scoring import BoundScorer
 from evalmark.values import Case
 
 from .plan import Asked, Plan, Source
@@ -37,22 +39,39 @@ def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True) ->
 
     A plan that is not `final` may still get its target and its judge from a command line.
     """
-    faults = _scorer_faults(plan, final=final)
-    rows: dict[str, int] = {}
+    faults = _scorer_faults(plan)
     if not isinstance(plan.repeat, int) or plan.repeat < 1:
         faults.append(f"repeat has to be a whole number of at least 1; found {plan.repeat!r}.")
+    unjudged = [scorer for scorer in _bound(plan) if scorer.needs_judge and scorer.judge is None]
+    asked: set[str] = set()
+    told: list[str] = []
+    rows: dict[str, int] = {}
     for source in plan.sources:
-        found = _read(plan, source, most)
-        faults += found.told(plan, final=final)
+        found = _read(plan, source, most, unjudged)
+        told += found.told(plan, final=final)
         if most is None or found.count < most:
             rows[source.info.name] = found.count
-    return Checked(rows=rows, faults=tuple(faults))
+            asked |= found.asked
+        else:  # a row behind those that were read may ask any of them
+            asked |= {scorer.name for scorer in unjudged}
+    if final and (names := [scorer.name for scorer in unjudged if scorer.name in asked]):
+        verb = "needs" if len(names) == 1 else "need"
+        faults.append(
+            f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
+        )
+    return Checked(rows=rows, faults=(*faults, *told))
 
 
-def _scorer_faults(plan: Plan, *, final: bool) -> list[str]:
+def _bound(plan: Plan) -> Iterator[BoundScorer]:
+    """The scorers of a plan that have no fault."""
+    for asked in plan.asked:
+        with suppress(ConfigError):
+            yield asked.bound(plan.embedder)
+
+
+def _scorer_faults(plan: Plan) -> list[str]:
     faults: list[str] = []
     names: list[str] = []
-    unjudged: list[str] = []
     for asked in plan.asked:
         try:
             scorer = asked.bound(plan.embedder)
@@ -60,13 +79,6 @@ def _scorer_faults(plan: Plan, *, final: bool) -> list[str]:
             faults.append(str(fault))
         else:
             names.append(scorer.name)
-            if scorer.needs_judge and scorer.judge is None:
-                unjudged.append(scorer.name)
-    if unjudged and final:
-        verb = "needs" if len(unjudged) == 1 else "need"
-        faults.append(
-            f"{', '.join(unjudged)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
-        )
     if not plan.asked:
         faults.append("no scorer is named, so nothing would be judged; name at least one under `metrics`.")
     called = [target.name for target in plan.targets]
@@ -110,6 +122,10 @@ class _Rows:
     faults: Faults
     unanswered: Faults
     """Rows that bring no answer; faults only where others do."""
+    unjudged: Sequence[BoundScorer] = ()
+    """Scorers that wait for a judge."""
+    asked: set[str] = field(default_factory=set)
+    """The names of those that some case asks."""
     count: int = 0
     cases: int = 0
     missing: int = 0
@@ -123,6 +139,7 @@ class _Rows:
             return
         self.cases += 1
         self.have_examples = self.have_examples or bool(row.liked)
+        self.asked |= {one.name for one in self.unjudged if one.name not in self.asked and not one.skips(row)}
         for fault in dict.fromkeys(fault for target in targets if (fault := _unfit(target, row))):
             self.faults.add(f"{row.place or row.id}: {fault}")
         if row.given is None:
@@ -155,9 +172,9 @@ class _Rows:
         return told
 
 
-def _read(plan: Plan, source: Source, most: int | None) -> _Rows:
+def _read(plan: Plan, source: Source, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
     name = source.info.name
-    rows = _Rows(source.info.path or name, Faults(name), Faults(name))
+    rows = _Rows(source.info.path or name, Faults(name), Faults(name), unjudged)
     try:
         for row in islice(source.read(_unheard), most):
             rows.add(row, plan.targets if plan.kept is None else ())

@@ -110,7 +110,7 @@ class PromptMetric:
             ConfigError: the metric needs a prompt under test, and there is none.
         """
         metric = self.metric
-        if reason := self.skipped or self._not_for(case):
+        if reason := self.skips(case):
             return Score(name=metric.name, status="skipped", direction=metric.direction, reason=reason)
         if output.value is None and not output.tool_calls:
             return unscored(metric.name, NO_ANSWER, metric.direction)
@@ -151,7 +151,10 @@ class PromptMetric:
             TOP if metric.weighted else 0,
         )
 
-    def _not_for(self, case: Case) -> str:
+    def skips(self, case: Case) -> str:
+        """Why no output of a case is judged; empty where outputs are."""
+        if self.skipped:
+            return self.skipped
         if self.needs_expected and case.expected is None:
             return "the metric needs a ground truth, and the test has none"
         return ""

@@ -86,7 +86,7 @@ class BoundScorer:
         """
         if self.needs_embedder and self.embedder is None:
             raise ConfigError(f"{self.name} needs an embedding model; name one with `embeddings`.")
-        if self.needs_judge and self.judge is None:
+        if self.needs_judge and self.judge is None and not self.skips(case):
             raise ConfigError(
                 f"{self.name} needs a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
             )
@@ -97,6 +97,10 @@ class BoundScorer:
         if not self.renames or len(scores) != 1 or scores[0].name == self.name:
             return scores
         return (replace(scores[0], name=self.name),)
+
+    def skips(self, case: Case) -> bool:
+        """Whether the scorer says beforehand that no output of this case is judged, so that nobody has to judge it."""
+        return _is_ours(self.scorer) and bool(getattr(self.scorer, "skips", _never)(case))
 
     async def _called(self, arguments: Mapping[str, Any]) -> Any:
         if _is_ours(self.scorer):
@@ -178,7 +182,7 @@ def as_scorer(
         embedder=embedder if bound_to is None else models.CachedEmbedder(models.as_embedder(bound_to), None),
         needs_embedder="embedder" in binding.names and bound_to is None,
         judge=judging,
-        needs_judge="judge" in binding.names and own_judge is None,
+        needs_judge="judge" in binding.names and own_judge is None and not _is_skipped(scorer),
         renames=name is not None,
         takes_more=not _is_ours(scorer) and _takes_more(scorer),
         threads=None if _is_ours(scorer) or _is_async(scorer) else Threads(),
@@ -213,6 +217,11 @@ def _is_async(scorer: Any) -> bool:
 def _is_ours(scorer: Any) -> bool:
     """Whether it is a built-in, which never blocks and does not change what it is given."""
     return str(getattr(scorer, "__module__", "")).startswith(OURS)
+
+
+def _is_skipped(scorer: Any) -> bool:
+    """Whether a built-in says that it judges no output at all, such as a metric that was only found."""
+    return _is_ours(scorer) and bool(getattr(scorer, "skipped", ""))
 
 
 def _check(scorer: Any, called: str, threshold: Any) -> None:
@@ -266,5 +275,5 @@ def scorer_name(scorer: Any) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(called))
 
 
-def _never(score: Score) -> bool:
+def _never(asked: Score | Case) -> bool:
     return False
