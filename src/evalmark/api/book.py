@@ -7,8 +7,7 @@ from itertools import product
 
 from evalmark.roles import Sink
 from evalmark.store import new_run_id
-from evalmark.values import DatasetInfo, Gate, Metric, Result, Run, RunStatus, Spending, metrics_for
-from evalmark.wording.spending import together
+from evalmark.values import DatasetInfo, Gate, Metric, Result, Run, RunStatus, by_model, metrics_for
 
 from .conduct import timestamp, versions
 from .ledger import Ledger
@@ -86,7 +85,7 @@ def grown_by(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
         metrics=_metrics(run.metrics, part, held),
         repeat=max(run.repeat, part.repeat),
         embedder=run.embedder or part.embedder,
-        spending=_added(run.spending, part.spending),
+        spending=by_model((*run.spending, *part.spending)),
         notes=(*run.notes, *(note for note in part.notes if note not in run.notes)),
     )
 
@@ -107,11 +106,3 @@ def _metrics(known: Sequence[Metric], part: Run, held: Collection[Held]) -> tupl
             if metric not in found:
                 found.append(replace(metric, dataset=info.name))
     return tuple(found)
-
-
-def _added(before: Sequence[Spending], more: Sequence[Spending]) -> tuple[Spending, ...]:
-    models = dict.fromkeys(spent.model for spent in (*before, *more))
-    return tuple(
-        replace(together([spent for spent in (*before, *more) if spent.model == model]), model=model)
-        for model in models
-    )

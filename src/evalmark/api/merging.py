@@ -2,16 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, groupby, pairwise
-from typing import Any
 
-from evalmark.values import DatasetInfo, Metric, Result, Run, Spending, Trial, count, metrics_for
+from evalmark.values import DatasetInfo, Metric, Result, Run, Trial, by_model, count, metrics_for
 
 Key = tuple[str, str, str]
 """A case of a run: its dataset, its id and its fingerprint."""
-_SUMS = [field.name for field in fields(Spending) if field.name not in ("model", "cost")]
 
 
 def merged(runs: Sequence[Run]) -> Run:
@@ -40,7 +38,7 @@ def merged(runs: Sequence[Run]) -> Run:
         plan=_shared(runs, lambda run: run.plan),
         embedder=_shared(runs, lambda run: run.embedder),
         versions=_versions(runs),
-        spending=_spending(runs),
+        spending=by_model(spent for run in runs for spent in run.spending),
         notes=_notes(runs, found, differing),
         results=_Results(runs, found),
     )
@@ -227,19 +225,6 @@ def _metrics(runs: Sequence[Run], found: _Cases) -> tuple[tuple[Metric, ...], li
 def _versions(runs: Sequence[Run]) -> Mapping[str, str]:
     names = dict.fromkeys(name for run in runs for name in run.versions)
     return {name: _joined(run.versions.get(name, "") for run in runs) for name in names}
-
-
-def _spending(runs: Sequence[Run]) -> tuple[Spending, ...]:
-    found: dict[str, Spending] = {}
-    for spent in (spent for run in runs for spent in run.spending):
-        found[spent.model] = _sum(found[spent.model], spent) if spent.model in found else spent
-    return tuple(found.values())
-
-
-def _sum(first: Spending, second: Spending) -> Spending:
-    costs = [spent.cost for spent in (first, second) if spent.cost is not None]
-    sums: dict[str, Any] = {name: getattr(first, name) + getattr(second, name) for name in _SUMS}
-    return Spending(model=first.model, cost=sum(costs) if costs else None, **sums)
 
 
 def _notes(runs: Sequence[Run], found: _Cases, differing: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from evalmark.engine import Answered, Limits, Work, answer, run_trials
 from evalmark.plans import Bound, Door, Lender, Models, Plan, as_it_is, check, load_embedder, refuse
 from evalmark.roles import Embedder, Journal, ToolReplay, TrialTools, Uses, counting
 from evalmark.settings import Settings
-from evalmark.values import DatasetInfo, Metric, Output, Result, Run, Spending, Trial
+from evalmark.values import DatasetInfo, Metric, Output, Result, Run, Spending, Trial, minus
 
 from .ledger import Ledger
 
@@ -140,7 +140,7 @@ class Sitting:
         """What they have come to since `spending` said this."""
         earlier = {spent.model: spent for spent in before}
         return tuple(
-            less(spent, earlier[spent.model]) if spent.model in earlier else spent
+            minus(spent, earlier[spent.model]) if spent.model in earlier else spent
             for spent in self.spending()
             if spent != earlier.get(spent.model)
         )
@@ -162,10 +162,3 @@ class _Handing:
 
     async def write(self, results: Sequence[Result]) -> None:
         await self.hand(results)
-
-
-def less(spent: Spending, before: Spending) -> Spending:
-    """What was spent beyond what was spent before."""
-    numbers = [f.name for f in fields(Spending) if f.name not in ("model", "cost")]
-    cost = None if spent.cost is None else spent.cost - (before.cost or 0.0)
-    return replace(spent, cost=cost, **{name: getattr(spent, name) - getattr(before, name) for name in numbers})

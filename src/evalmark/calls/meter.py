@@ -1,12 +1,12 @@
 """What the calls of a run come to, and the budget they have to stay within."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.roles import ChatModel
-from evalmark.values import Attempt, Reply, Request, Spending, count
+from evalmark.values import Attempt, Reply, Request, Spending, count, in_all, spent_on
 
 from .line import Line
 from .prices import Prices
@@ -42,53 +42,16 @@ class Guess:
 class Tally:
     """What the calls of one model have come to so far."""
 
-    calls: int = 0
-    replayed: int = 0
-    failed: int = 0
-    repeated: int = 0
-    attempts: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    unknown_usage: int = 0
-    cost: float | None = None
-    unknown_cost: int = 0
+    spent: Spending
     most_output: int = 0
     """The longest reply in tokens."""
     names: dict[str, None] = field(default_factory=dict)
     """The models that answered, in order, as the provider named them."""
     fingerprints: dict[str, None] = field(default_factory=dict)
 
-    def add(self, reply: Reply) -> None:
-        """Count one reply that was paid for."""
-        self.calls += 1
-        self.attempts += len(reply.attempts)
-        read, written = reply.usage.input_tokens, reply.usage.output_tokens
-        if read is None or written is None:
-            self.unknown_usage += 1
-        else:
-            self.input_tokens += read
-            self.output_tokens += written
-            self.most_output = max(self.most_output, written)
-        if reply.cost is None:
-            self.unknown_cost += 1
-        else:
-            self.cost = (self.cost or 0.0) + reply.cost
-
-    def spending(self, model: str) -> Spending:
-        """As a value."""
-        return Spending(
-            model=model,
-            calls=self.calls,
-            replayed=self.replayed,
-            failed=self.failed,
-            repeated=self.repeated,
-            attempts=self.attempts,
-            input_tokens=self.input_tokens,
-            output_tokens=self.output_tokens,
-            unknown_usage=self.unknown_usage,
-            cost=self.cost,
-            unknown_cost=self.unknown_cost,
-        )
+    def add(self, more: Spending) -> None:
+        """Count what came to this more."""
+        self.spent = in_all((self.spent, more), self.spent.model)
 
 
 class Meter:
@@ -109,7 +72,8 @@ class Meter:
         """`lost` is how many requests of earlier passes went out of which nobody knows what became."""
         self.budget = budget
         self._prices = prices or Prices()
-        self._tallies = {spent.model: _tally(spent) for spent in earlier}
+        # What earlier passes replayed is not counted again.
+        self._tallies = {spent.model: Tally(spent=replace(spent, replayed=0)) for spent in earlier}
         self._line: Line[Guess] = Line(self._hold, self.release)
         answered = sum(spent.calls for spent in earlier)
         # What was sent a second time after a break was paid twice, most likely; and so will be what is lost now.
@@ -164,9 +128,10 @@ class Meter:
     def answered(self, model: str, guess: Guess, reply: Reply) -> None:
         """A call was answered."""
         tally = self._of(model)
-        tally.add(reply)
+        tally.add(spent_on(model, reply))
         _see(tally, reply)
         used = reply.usage
+        tally.most_output = max(tally.most_output, used.output_tokens or 0)
         known = used.input_tokens is not None and used.output_tokens is not None
         tokens = max(0, (used.input_tokens or 0) + (used.output_tokens or 0))
         unsaid = 0 if known else max(0, guess.tokens - tokens)
@@ -178,8 +143,7 @@ class Meter:
     def failed(self, model: str, guess: Guess, error: ModelCallError) -> None:
         """A call ended in an error after all attempts."""
         tally = self._of(model)
-        tally.failed += 1
-        tally.attempts += max(0, len(error.attempts) - 1)
+        tally.add(Spending(model=model, failed=1, attempts=max(0, len(error.attempts) - 1)))
         self._calls += 1
         self._spend_attempts(guess, error.attempts)
         self.release(guess)
@@ -200,12 +164,12 @@ class Meter:
     def replayed(self, model: str, reply: Reply) -> None:
         """A request was answered from the journal."""
         tally = self._of(model)
-        tally.replayed += 1
+        tally.add(Spending(model=model, replayed=1))
         _see(tally, reply)
 
     def spending(self) -> tuple[Spending, ...]:
         """What the run has come to, all its passes together, one line a model."""
-        return tuple(tally.spending(model) for model, tally in self._tallies.items())
+        return tuple(tally.spent for tally in self._tallies.values())
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know: models that changed while the run went on."""
@@ -213,7 +177,7 @@ class Meter:
 
     def _of(self, model: str) -> Tally:
         if (tally := self._tallies.get(model)) is None:
-            tally = self._tallies[model] = Tally()
+            tally = self._tallies[model] = Tally(spent=Spending(model=model))
         return tally
 
     def _spend(self, guess: Guess, tokens: int, cost: float | None) -> None:
@@ -275,21 +239,6 @@ def dollars(amount: float) -> str:
     ('2.00', '1,234.50', '0.0012')
     """
     return f"{amount:,.2f}" if amount >= 0.1 or amount == 0 else f"{float(f'{amount:.2g}'):.12f}".rstrip("0")
-
-
-def _tally(spent: Spending) -> Tally:
-    """What earlier passes of the run came to; what they replayed is not counted again."""
-    return Tally(
-        calls=spent.calls,
-        failed=spent.failed,
-        repeated=spent.repeated,
-        attempts=spent.attempts,
-        input_tokens=spent.input_tokens,
-        output_tokens=spent.output_tokens,
-        unknown_usage=spent.unknown_usage,
-        cost=spent.cost,
-        unknown_cost=spent.unknown_cost,
-    )
 
 
 def _likely_tokens(spent: Spending) -> int:

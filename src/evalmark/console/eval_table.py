@@ -9,9 +9,9 @@ from rich.text import Text
 
 from evalmark import wording
 from evalmark.stats import Changes, GateVerdict, Group, changes, summarise
-from evalmark.values import Run, Spending, count
+from evalmark.values import Run, Spending, count, in_all
 from evalmark.wording import clean, one_line
-from evalmark.wording.spending import cost, together
+from evalmark.wording.spending import cost
 
 from .drawing import COLORS, DEFAULT, Look, drawn, inner
 
@@ -59,8 +59,8 @@ def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[Rende
     head = Text(one_line(group.dataset, 200), style="bold")
     head.append(wording.apart(group))
     head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")
-    together_spent = together(spent)
-    line.add_row(head, Text(cost(together_spent) if any_spent(together_spent) else ""))
+    all_of_it = in_all(spent)
+    line.add_row(head, Text(cost(all_of_it) if any_spent(all_of_it) else ""))
     yield line
     ending = Text(wording.endings(group.tally) or "nothing could pass or fail", style=color)
     yield Padding(ending, (0, 0, 0, 2))

@@ -1,11 +1,10 @@
 """What a person reads of a job: what became of each stage, what the tests are about, what it would ask."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from evalmark.values import Spending, count
+from evalmark.values import Spending, count, in_all
 from evalmark.wording import GAP, one_line
-from evalmark.wording.spending import calls, cost, together, tokens
+from evalmark.wording.spending import calls, cost, tokens
 
 from .chain import Account, Step
 from .counting import CallCount, total_of
@@ -28,7 +27,7 @@ def notes_text(account: Account) -> str:
 
 def spending_text(spent: Sequence[Spending]) -> str:
     """What the calls came to, one line a model; nothing where none was made."""
-    rows = [*spent, replace(together(spent), model="in all")] if len(spent) > 1 else spent
+    rows = [*spent, in_all(spent, "in all")] if len(spent) > 1 else spent
     told = ((one_line(one.model), filter(None, (calls(one), tokens(one), cost(one)))) for one in rows)
     return "\n".join(f"  {model}: {' · '.join(said)}" for model, said in told)
 

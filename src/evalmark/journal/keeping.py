@@ -11,12 +11,12 @@ from apsw import Connection
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
 from evalmark.database.schema import transaction
-from evalmark.values import Call
+from evalmark.values import Call, Spending
 
 from .log import Log
 from .rows import COLUMNS, CallRow, decode_call, encode_call
 from .sent import Sent
-from .spending import Sums, add_spent, sums_of
+from .spending import add_spent, spent_by
 
 
 class Entry(NamedTuple):
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
     key: str
     row: CallRow
-    sums: Sums
+    spent: Spending
     sent: Sent | None
     """The requests of the run that pays for it; None outside of runs."""
     note: int
@@ -67,16 +67,16 @@ def _answers(entries: Sequence[Entry]) -> Mapping[Sent, Mapping[str, Entry]]:
 
 def _spent(
     entries: Sequence[Entry], answers: Mapping[Sent, Mapping[str, Entry]]
-) -> Mapping[tuple[int, str | bytes], Sequence[Sums]]:
+) -> Mapping[tuple[int, str | bytes], Sequence[Spending]]:
     """What these calls add to the totals of their runs, by run and model."""
-    spent: defaultdict[tuple[int, str | bytes], list[Sums]] = defaultdict(list)
+    spent: defaultdict[tuple[int, str | bytes], list[Spending]] = defaultdict(list)
     for entry in entries:
         if entry.sent is not None:
-            spent[entry.sent.of.run, entry.row.model].append(entry.sums)
+            spent[entry.sent.of.run, entry.row.model].append(entry.spent)
     for sent, calls in answers.items():
         for key, call in calls.items():
             if times := sent.repeats(key):
-                spent[sent.of.run, call.row.model].append(Sums(repeated=times))
+                spent[sent.of.run, call.row.model].append(Spending(model=call.spent.model, repeated=times))
     return spent
 
 
@@ -167,4 +167,4 @@ class CallJournal:
         """
         self._writable()
         note = 0 if self._sent is None else self._sent.last_note(call.key)
-        await self._log.write(Entry(call.key, encode_call(call), sums_of(call), self._sent, note))
+        await self._log.write(Entry(call.key, encode_call(call), spent_by(call), self._sent, note))

@@ -1,31 +1,28 @@
 """What the calls of a run came to, added up as they are kept: no call is forgotten, and none counts twice."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from apsw import Connection
 
 from evalmark.database.fields import from_sql, sql_real
-from evalmark.values import Call, Spending
+from evalmark.values import Call, Spending, Usage, in_all, spent_on
 
 from .rows import token_count
 
-
-class Sums(NamedTuple):
-    """What is added up, of one call or of many."""
-
-    calls: int = 0
-    failed: int = 0
-    repeated: int = 0
-    attempts: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    unknown_usage: int = 0
-    cost: float | None = None
-    unknown_cost: int = 0
-
-
-_NAMES = Sums._fields
+_NAMES = (
+    "calls",
+    "failed",
+    "repeated",
+    "attempts",
+    "input_tokens",
+    "output_tokens",
+    "unknown_usage",
+    "cost",
+    "unknown_cost",
+)
+"""What the table holds; a replayed call is not kept anew, so nothing tells how many there were."""
 _MORE = ", ".join(f"{name} = {name} + excluded.{name}" for name in _NAMES if name != "cost")
 _ADD = f"""
     insert into spent (run, model, {", ".join(_NAMES)}) values ({", ".join("?" * (2 + len(_NAMES)))})
@@ -34,41 +31,28 @@ _ADD = f"""
 """  # noqa: S608  columns, not data
 
 
-def sums_of(call: Call) -> Sums:
-    """What one call adds."""
+def spent_by(call: Call) -> Spending:
+    """What one call adds; a number that no column can hold is unknown."""
     reply = call.reply
     if reply is None:
-        return Sums(failed=1)
-    read, written = token_count(reply.usage.input_tokens), token_count(reply.usage.output_tokens)
-    known = read is not None and written is not None
-    cost = sql_real(reply.cost)
-    return Sums(
-        calls=1,
-        attempts=len(reply.attempts),
-        input_tokens=(read or 0) if known else 0,
-        output_tokens=(written or 0) if known else 0,
-        unknown_usage=int(not known),
-        cost=cost,
-        unknown_cost=int(cost is None),
+        return Spending(model=call.model, failed=1)
+    usage = Usage(
+        input_tokens=token_count(reply.usage.input_tokens), output_tokens=token_count(reply.usage.output_tokens)
     )
+    return spent_on(call.model, replace(reply, usage=usage, cost=sql_real(reply.cost)))
 
 
-def add_spent(db: Connection, spent: Mapping[tuple[int, str | bytes], Sequence[Sums]]) -> None:
+def add_spent(db: Connection, spent: Mapping[tuple[int, str | bytes], Sequence[Spending]]) -> None:
     """Add up what runs have spent on models; part of the transaction that keeps the calls."""
-    db.executemany(_ADD, [(*whose, *_total(each)) for whose, each in spent.items()])
-
-
-def _total(each: Sequence[Sums]) -> Sums:
-    known = [sums.cost for sums in each if sums.cost is not None]
-    counts = {name: sum(getattr(sums, name) for sums in each) for name in _NAMES if name != "cost"}
-    return Sums(cost=sum(known) if known else None, **counts)
+    sums = {whose: in_all(each) for whose, each in spent.items()}
+    db.executemany(_ADD, [(*whose, *(getattr(total, name) for name in _NAMES)) for whose, total in sums.items()])
 
 
 def spending(db: Connection, run: int) -> tuple[Spending, ...]:
     """What a run has spent in all its passes so far, one entry a model; what it replayed is not known here."""
     query = f"select model, {', '.join(_NAMES)} from spent where run = ? order by model"  # noqa: S608  columns
     rows: list[tuple[Any, ...]] = db.execute(query, (run,)).fetchall()
-    return tuple(Spending(model=from_sql(model), **Sums._make(sums)._asdict()) for model, *sums in rows)
+    return tuple(Spending(model=from_sql(model), **dict(zip(_NAMES, sums, strict=True))) for model, *sums in rows)
 
 
 def forget(db: Connection, run: int) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .score import Direction, Mode, Result
+from .spending import Spending
 
 RunStatus = Literal["running", "complete", "interrupted", "stopped"]
 

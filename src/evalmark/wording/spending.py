@@ -1,9 +1,8 @@
 """What a run's model calls came to, in words."""
 
-from collections.abc import Sequence
 from decimal import Decimal
 
-from evalmark.values import Run, Spending, count
+from evalmark.values import Run, Spending, count, in_all
 
 from .cleaning import one_line
 
@@ -53,18 +52,8 @@ def tokens(spent: Spending) -> str:
 def spent_lines(run: Run) -> list[tuple[str, str]]:
     """Each model with what its calls came to; and all of them together, where there are several."""
     found = [(one_line(spent.model), _line(spent)) for spent in run.spending]
-    return [*found, ("in all", _line(together(run.spending)))] if len(found) > 1 else found
+    return [*found, ("in all", _line(in_all(run.spending)))] if len(found) > 1 else found
 
 
 def _line(spent: Spending) -> str:
     return " · ".join(filter(None, (calls(spent), tokens(spent), cost(spent))))
-
-
-def together(all_spent: Sequence[Spending]) -> Spending:
-    """What all models came to; the cost is that of the calls whose price is known."""
-    known = [spent.cost for spent in all_spent if spent.cost is not None]
-    fields = ("calls", "replayed", "failed", "repeated", "attempts", "input_tokens", "output_tokens")
-    sums = {
-        name: sum(getattr(spent, name) for spent in all_spent) for name in (*fields, "unknown_usage", "unknown_cost")
-    }
-    return Spending(model="", cost=sum(known) if known else None, **sums)
