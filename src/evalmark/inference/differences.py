@@ -1,19 +1,25 @@
 """How two targets compare on the cases that both were judged on: the mean difference, how far off it may be, a verdict."""
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .flips import sign_flips
 from .intervals import LEVEL, Interval, no_interval, wilson
 from .means import DIFFERENT, FEW, mean, mean_interval
 from .paired import sign_test
+from .power import POWER, cases_needed, smallest_effect
 
 MARGIN = 0.05
 """Differences within so much, as a share of all cases, count as none."""
 
 SCORE = "paired score"
 """How the names of Newcombe's intervals begin."""
+MCNEMAR = "exact McNemar"
+_NOBODY_HAS = 10**9
+"""So many cases are none that anybody could add."""
 Case = tuple[str, str]
 """Dataset and case."""
 
@@ -37,25 +43,79 @@ class Difference:
     """The mean of the first minus that of the second, -1 to 1; above 0 the first does better. None without a common case."""
     interval: Interval
     p: float | None
-    """Of the exact two-sided sign test over the cases on which they differ; None where there is none."""
+    """That so large a difference, either way, is luck; None where no case differs."""
+    test: str = ""
+    """How `p` was found: `exact McNemar` where all values are 0 or 1, else how signs were flipped; or why there is none."""
+    adjusted: float | None = None
+    """`p` adjusted for all that was tested beside it, see `holm`; where it is given, it decides instead of `p`."""
+    spread: float | None = None
+    """The standard deviation of the difference of one case, with which `needed` and `smallest` plan."""
     margin: float = MARGIN
 
     @property
     def outcome(self) -> Literal["better", "worse", "same", "cannot tell"]:
-        """What the interval says of the first: all above 0, all below, all within the margin, or none of these.
+        """What is said of the first.
 
-        The score interval of few cases can leave out 0 where the exact sign test finds nothing: two of two cases, say.
-        There both have to agree.
+        `same` where the interval lies within the margin; `better` or `worse` where it leaves out 0 and the test agrees; else
+        `cannot tell`. The interval alone does not do: that of few cases can leave out 0 where the exact test finds nothing, for
+        two of two cases, say.
         """
         low, high = self.interval.low, self.interval.high
         if low is None or high is None:
             return "cannot tell"
         if -self.margin <= low and high <= self.margin:
             return "same"
-        may_be_luck = self.interval.method.startswith(SCORE) and (self.p is None or self.p >= 1 - self.interval.level)
-        if may_be_luck or low <= 0 <= high:
+        p = self.p if self.adjusted is None else self.adjusted
+        if p is None or p >= 1 - self.interval.level or low <= 0 <= high:
             return "cannot tell"
         return "better" if low > 0 else "worse"
+
+    @property
+    def needed(self) -> int | None:
+        """How many more cases would decide, at least 1, were they like those seen; None where it is decided or unknowable.
+
+        The fewer of those that find the difference that was seen in four of five attempts, and those that find it within the
+        margin. No exact test finds anything in fewer than six cases that differ, which is counted with. None also from a
+        billion on.
+        """
+        if self.outcome != "cannot tell" or self.value is None or self.spread is None:
+            return None
+        variance, room = self.spread**2, self.margin - abs(self.value)
+        totals = [self._to_tell_apart(variance)]
+        if room > 0:
+            # Both ends have to hold, so that each may fail in half as many attempts.
+            power = (1 + POWER) / 2
+            totals.append(cases_needed(room, variance=variance, level=self.interval.level, power=power))
+        more = min((total for total in totals if total is not None), default=_NOBODY_HAS) - self.n
+        return max(1, more) if more < _NOBODY_HAS - self.n else None
+
+    def _to_tell_apart(self, variance: float) -> int | None:
+        """The cases after which a difference of the value seen would be found, if cases go on to differ as often."""
+        luck = 1 - self.interval.level
+        if self.p and self.adjusted:
+            luck *= min(1.0, self.p / self.adjusted)  # what is left to this test among several
+        total = cases_needed(self.value or 0.0, variance=variance, level=1 - luck)
+        return total and max(total, math.ceil(_fewest(luck) * self.n / (self.up + self.down)))
+
+    @property
+    def smallest(self) -> float | None:
+        """The smallest difference that so many cases show in four of five attempts: to be said wherever none was found.
+
+        For pass and fail, at the share of cases seen to differ; None where not even cases that all differ would show any.
+        """
+        level = self.interval.level
+        if self.spread is None or self.n < _fewest(1 - level):
+            return None
+        if self.interval.method == SCORE:
+            found = smallest_effect(self.n, discordance=(self.up + self.down) / self.n, level=level)
+        else:
+            found = smallest_effect(self.n, variance=self.spread**2, level=level)
+        return found if found is not None and found <= 1 else None
+
+
+def _fewest(luck: float) -> int:
+    """The fewest cases that differ, all the same way, with which an exact two-sided p is below `luck`: six for 0.05."""
+    return math.floor(1 - math.log2(luck)) + 1
 
 
 def difference(
@@ -67,8 +127,11 @@ def difference(
 ) -> Difference:
     """How two `targets` compare, from how well each did on every judged case: 0 to 1, higher is better."""
     both = [case for case in first if case in second]
-    pairs = [(first[case], second[case]) for case in both]
-    up, down = sum(a > b for a, b in pairs), sum(a < b for a, b in pairs)
+    one, other = [first[case] for case in both], [second[case] for case in both]
+    apart = [a - b for a, b in zip(one, other, strict=True)]
+    up, down = sum(d > 0 for d in apart), sum(d < 0 for d in apart)
+    interval = paired_interval(one, other, level)
+    p, test = _tested(apart, up, down, truths=_are_truths(one, other))
     return Difference(
         first=targets[0],
         second=targets[1],
@@ -76,11 +139,35 @@ def difference(
         alone=len(first) + len(second) - 2 * len(both),
         up=up,
         down=down,
-        value=mean([a - b for a, b in pairs]),
-        interval=paired_interval([a for a, _ in pairs], [b for _, b in pairs], level),
-        p=sign_test(down, up),
+        value=mean(apart),
+        interval=interval,
+        p=p,
+        test=test,
+        spread=_spread(apart, bound=interval.method.startswith(SCORE)),
         margin=margin,
     )
+
+
+def _tested(apart: Sequence[float], up: int, down: int, *, truths: bool) -> tuple[float | None, str]:
+    if not up + down:
+        return None, "none: no case differs"
+    if truths:
+        return sign_test(down, up), MCNEMAR
+    flips = sign_flips(apart)
+    return flips.p, flips.method
+
+
+def _spread(apart: Sequence[float], *, bound: bool) -> float | None:
+    """The standard deviation of differences; of few, or few that differ, as if one in two more cases had differed by 1."""
+    centre, n = mean(apart), len(apart)
+    if centre is None:
+        return None
+    squares = math.fsum((d - centre) ** 2 for d in apart)
+    return math.sqrt((squares + 1) / (n + 2) if bound else squares / (n - 1))
+
+
+def _are_truths(first: Sequence[float], second: Sequence[float]) -> bool:
+    return {*first, *second} <= {0.0, 1.0}
 
 
 def paired_interval(first: list[float], second: list[float], level: float = LEVEL) -> Interval:
@@ -97,8 +184,8 @@ def paired_interval(first: list[float], second: list[float], level: float = LEVE
     if not first:
         return no_interval("no case was judged on both", level)
     apart = [a - b for a, b in zip(first, second, strict=True)]
-    truths = {*first, *second} <= {0.0, 1.0}
-    varied = len(apart) - max(map(apart.count, set(apart)))
+    truths = _are_truths(first, second)
+    varied = len(apart) - max(Counter(apart).values())
     if truths or len(apart) < FEW or varied < DIFFERENT:
         return _newcombe(first, second, level, SCORE if truths else f"{SCORE} bound")
     found = mean_interval(apart, level, bounded=False)

@@ -1,0 +1,113 @@
+"""How many cases it takes to show a difference, and how small a difference so many cases can show."""
+
+import math
+from statistics import NormalDist
+
+from .intervals import LEVEL
+
+POWER = 0.8
+"""How often a difference of the size planned for shall be found."""
+
+
+def quantiles(level: float = LEVEL, power: float = POWER) -> float:
+    """The standard errors that a difference must measure to be found as often as `power` says, at two-sided `level`.
+
+    Raises:
+        ValueError: `level` or `power` is not between 0 and 1.
+
+    >>> round(quantiles() ** 2, 10)
+    7.8488797343
+    """
+    for name, share in (("level", level), ("power", power)):
+        if not 0 < share < 1:
+            raise ValueError(f"{name} must be between 0 and 1, got {share!r}")
+    normal = NormalDist()
+    return normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
+
+
+def paired_variance(
+    omega2: float, sigma2: tuple[float, float] = (0.0, 0.0), repeats: tuple[int, int] = (1, 1)
+) -> float:
+    """The variance of a paired difference, of one case: that between cases, and what repeats leave of that within each side.
+
+    `omega2` is the variance over cases of the true difference; `sigma2` the mean variance of repeated scores of one case, on
+    either side; `repeats` how many are averaged. Miller, Adding error bars to evals (2024), section 5.
+
+    >>> round(paired_variance(1 / 9, (1 / 6, 1 / 6), (10, 10)), 6)
+    0.144444
+    """
+    if min(omega2, *sigma2) < 0 or min(repeats) < 1:
+        raise ValueError(f"variances are from 0 and repeats from 1, got {omega2!r}, {sigma2!r} and {repeats!r}")
+    return omega2 + sigma2[0] / repeats[0] + sigma2[1] / repeats[1]
+
+
+def cases_needed(
+    effect: float,
+    *,
+    variance: float | None = None,
+    discordance: float | None = None,
+    level: float = LEVEL,
+    power: float = POWER,
+) -> int | None:
+    """The cases that it takes to find a mean difference of `effect` between two sides, at least 1; None where no number would.
+
+    Either the `variance` of the difference of one case is known, see `paired_variance`, or for pass and fail the
+    `discordance`, the share of cases that pass on one side only: the variance is then the discordance less effect². Miller
+    (2024), equation 9; for pass and fail Connor, Sample size for testing differences in proportions for the paired-sample
+    design (1987), without its second-order term.
+
+    Raises:
+        ValueError: neither or both are given, or they cannot be.
+
+    >>> cases_needed(0.03, variance=1 / 9), cases_needed(0.03, discordance=0.1)
+    (969, 865)
+    """
+    if discordance is not None and not abs(effect) <= discordance <= 1:
+        raise ValueError(f"discordance must be from the size of the effect to 1, got {discordance!r} for {effect!r}")
+    one = _variance(variance, None if discordance is None else discordance - effect * effect)
+    if effect == 0:
+        return None
+    root = quantiles(level, power) * math.sqrt(one) / abs(effect)
+    # Past that it is not a number of cases that anybody has.
+    return max(1, math.ceil(root * root - 1e-9)) if root < 1e9 else None
+
+
+def smallest_effect(
+    n: int,
+    *,
+    variance: float | None = None,
+    discordance: float | None = None,
+    level: float = LEVEL,
+    power: float = POWER,
+) -> float | None:
+    """The smallest mean difference that `n` cases find as often as `power` says; None without cases.
+
+    The inverse of `cases_needed`. A difference in passes is never larger than the discordance: where so many cases could not
+    show a difference of the whole `discordance`, the answer is the one that they show when all changes go one way.
+
+    Raises:
+        ValueError: neither or both are given, or they cannot be.
+
+    >>> round(smallest_effect(198, variance=4 / 9), 6), round(smallest_effect(865, discordance=0.1), 4)
+    (0.132733, 0.03)
+    """
+    if discordance is not None and not 0 <= discordance <= 1:
+        raise ValueError(f"discordance must be from 0 to 1, got {discordance!r}")
+    one, squared = _variance(variance, discordance), quantiles(level, power) ** 2
+    if n < 0:
+        raise ValueError(f"cases are counted from 0, got {n!r}")
+    if n == 0:
+        return None
+    if discordance is None:
+        return math.sqrt(squared * one / n)
+    least = squared / (n + squared)
+    return math.sqrt(least * max(one, least))
+
+
+def _variance(variance: float | None, of_shares: float | None) -> float:
+    if variance is not None and of_shares is not None:
+        raise ValueError("either the variance or the discordance is given, not both")
+    one = of_shares if variance is None else variance
+    if one is None or not 0 <= one < math.inf:
+        raise ValueError(f"the variance, or the discordance, must be a number from 0, got {one!r}")
+    return one

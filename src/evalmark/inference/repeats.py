@@ -1,0 +1,96 @@
+"""Cases that were tried several times: whether any of k tries would pass, and whether all would."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .intervals import LEVEL, Interval
+from .means import mean, mean_interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfTries:
+    """pass@k or pass^k over several cases."""
+
+    k: int
+    value: float | None
+    """The mean over cases; None where no case has k tries."""
+    n: int
+    """Cases with at least k tries."""
+    left_out: int
+    """Cases with fewer."""
+    interval: Interval
+
+
+def pass_at_k(n: int, c: int, k: int) -> float | None:
+    """The chance that at least one of `k` tries passes, drawn from `n` of which `c` passed; None where n < k.
+
+    1 - C(n - c, k) / C(n, k), unbiased, in whole numbers and rounded once. Chen et al., Evaluating large language models
+    trained on code (2021).
+
+    Raises:
+        ValueError: not 0 <= c <= n, or k < 1.
+
+    >>> pass_at_k(5, 2, 2), pass_at_k(1, 1, 2)
+    (0.7, None)
+    """
+    _check(n, c, k)
+    return None if n < k else (math.comb(n, k) - math.comb(n - c, k)) / math.comb(n, k)
+
+
+def pass_hat_k(n: int, c: int, k: int) -> float | None:
+    """The chance that all of `k` tries pass (pass^k), drawn from `n` of which `c` passed; None where n < k.
+
+    C(c, k) / C(n, k), unbiased, in whole numbers and rounded once. Yao et al., tau-bench (2024).
+
+    Raises:
+        ValueError: not 0 <= c <= n, or k < 1.
+
+    >>> pass_hat_k(5, 2, 2), pass_hat_k(4, 3, 2)
+    (0.1, 0.5)
+    """
+    _check(n, c, k)
+    return None if n < k else math.comb(c, k) / math.comb(n, k)
+
+
+def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> OfTries:
+    """The mean of `pass_at_k` over `cases`, each (tries, passed), with an interval over cases.
+
+    Tries of one case tell nothing of another, so that each case is one value from 0 to 1, and the interval is the one that
+    `mean_interval` gives such values: cases are resampled, never tries.
+
+    >>> found = mean_pass_at_k([(5, 2), (5, 5), (5, 0), (1, 1)], 2)
+    >>> round(found.value, 4), found.n, found.left_out, found.interval.method
+    (0.5667, 3, 1, 'Wilson bound')
+    """
+    return _over_cases(pass_at_k, cases, k, level)
+
+
+def mean_pass_hat_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> OfTries:
+    """The mean of `pass_hat_k` over `cases`, each (tries, passed), with an interval over cases, as `mean_pass_at_k`.
+
+    >>> mean_pass_hat_k([(5, 2), (5, 5), (5, 0), (1, 1)], 5).value == 1 / 3
+    True
+    """
+    return _over_cases(pass_hat_k, cases, k, level)
+
+
+def _over_cases(
+    of_case: Callable[[int, int, int], float | None], cases: Sequence[tuple[int, int]], k: int, level: float
+) -> OfTries:
+    known = {(n, c): of_case(n, c, k) for n, c in set(cases)}
+    values = [value for case in cases if (value := known[case]) is not None]
+    return OfTries(
+        k=k,
+        value=mean(values),
+        n=len(values),
+        left_out=len(cases) - len(values),
+        interval=mean_interval(values, level, bounded=True),
+    )
+
+
+def _check(n: int, c: int, k: int) -> None:
+    if not 0 <= c <= n:
+        raise ValueError(f"passed tries must be from 0 to all, got {c!r} of {n!r}")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k!r}")
