@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .doctor import examine, own_version
     from .door import Loop, now
     from .evaluation import evaluate, evaluate_async
-    from .files import save, write_whole
+    from .files import save
     from .forecast import foresee
     from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
     from .keeping import keep
@@ -54,7 +54,6 @@ __all__ = [
     "plan_rescore",
     "save",
     "validate",
-    "write_whole",
 ]
 
 __getattr__ = deferred(
@@ -89,6 +88,5 @@ __getattr__ = deferred(
         "plan_rescore": "rescoring",
         "save": "files",
         "validate": "validation",
-        "write_whole": "files",
     },
 )

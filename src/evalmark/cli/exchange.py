@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark import api, console, exchange, formats, openai_evals
+from evalmark import api, console, documents, exchange, formats, openai_evals
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.values import count
@@ -105,7 +105,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
     if there:
         raise ConfigError(f"{folder / there[0]}: there is such a file already; name another folder with -o.")
     for name, text in files.items():
-        api.write_whole(folder / name, [text])
+        documents.write_whole(folder / name, [text])
 
 
 def _importer(name: str, code: list[Path]) -> "Callable[[Path], exchange.Imported]":

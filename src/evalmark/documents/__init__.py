@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
     from .text import MAX_ROW, first_letter, known_encoding, numbered_lines, read_text, text_chunks
     from .top import top_keys
+    from .whole import write_whole
 
 __all__ = [
     "MAX_ROW",
@@ -38,6 +39,7 @@ __all__ = [
     "text_chunks",
     "top_keys",
     "without_secrets",
+    "write_whole",
     "yaml_items",
 ]
 
@@ -66,6 +68,7 @@ __getattr__ = deferred(
         "without_secrets": "secrets",
         "text_chunks": "text",
         "top_keys": "top",
+        "write_whole": "whole",
         "yaml_items": "strict_yaml",
     },
 )
