@@ -249,6 +249,8 @@ DEEP = [
     pytest.param("{{ x" + " and x" * 5000 + " }}", id="conjunctions"),
     pytest.param("{{ 1" + "0" * 10_000 + " }}", id="a long number"),
     pytest.param("{{ x[1" + "0" * 4_000 + "] }}", id="a far place"),
+    pytest.param("{{ 0x" + "f" * 5_000 + " }}", id="a number in digits that Python reads and does not write"),
+    pytest.param("{{ x|join([0x" + "f" * 5_000 + "]) }}", id="such a number in a list"),
 ]
 
 
@@ -274,6 +276,7 @@ def test_a_deep_template_is_refused(body):
         pytest.param("{{ '" + "\\" * 100_000 + " }}", id="backslashes"),
         pytest.param("---\n" * 50_000, id="heads"),
         pytest.param("user:\n" * 50_000 + "x", id="roles"),
+        pytest.param("\n" * 400_000 + "{{x}}" + "\n" * 400_000, id="blank lines around a message"),
     ],
 )
 def test_a_text_made_to_be_slow_is_read_in_time(text):

@@ -11,12 +11,11 @@ from evalmark.values import MAX_DEPTH, Turn
 
 from .filters import kind_of
 from .prompt import Input, InputType
+from .template import LONGEST_NUMBER
 from .writing import Image, Thread
 
 MOST_ITEMS = 1_000_000
 """Texts, numbers, lists and mappings in all values of one prompt together."""
-LONGEST_NUMBER = 4_000
-"""Binary digits of a whole number; Python writes no number that is much longer."""
 TYPES: Mapping[str, InputType] = {
     **dict.fromkeys(("string", "str", "text"), "string"),
     **dict.fromkeys(("integer", "int"), "integer"),

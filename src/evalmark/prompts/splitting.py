@@ -21,12 +21,10 @@ def messages_of(body: str, line: int, findings: Findings) -> tuple[Message, ...]
     """
     messages = []
     for role, number, lines in _sections(body.split("\n"), line, findings):
-        while lines and not lines[0].strip():
-            lines, number = lines[1:], number + 1
-        while lines and not lines[-1].strip():
-            lines = lines[:-1]
-        if lines:
-            messages.append(Message(role=role or "system", text="\n".join(lines), line=number))
+        said = [place for place, text in enumerate(lines) if text.strip()]
+        if said:
+            text = "\n".join(lines[said[0] : said[-1] + 1])
+            messages.append(Message(role=role or "system", text=text, line=number + said[0]))
         elif role:
             findings.note(number - 1, f"nothing follows `{role}:`; the message is left out.")
     return tuple(messages)

@@ -20,6 +20,8 @@ from .filters import FILTERS, TESTS
 
 LONGEST_TEMPLATE = 1 << 20
 """Characters that one message's template may have."""
+LONGEST_NUMBER = 4_000
+"""Binary digits of a whole number; Python writes no number that is much longer."""
 
 ALLOWED: tuple[type[nodes.Node], ...] = (
     *(nodes.Output, nodes.TemplateData, nodes.If, nodes.For),
@@ -133,7 +135,7 @@ def _check_words(node: nodes.Node) -> None:
     word = node.name if isinstance(node, nodes.Name) else node.attr if isinstance(node, nodes.Getattr) else ""
     if word.startswith("__"):
         raise BrokenTemplateError(node.lineno, f"{word!r} begins with two underscores, which no name may.")
-    if isinstance(node, nodes.Const) and isinstance(node.value, float) and not math.isfinite(node.value):
+    if isinstance(node, nodes.Const) and _is_too_large(node.value):
         raise BrokenTemplateError(node.lineno, "a number is too large.")
     if isinstance(node, nodes.Filter) and node.name not in FILTERS:
         raise BrokenTemplateError(node.lineno, f"there is no filter {node.name!r}; {HAS}.")
@@ -143,6 +145,13 @@ def _check_words(node: nodes.Node) -> None:
         )
     if isinstance(node, (nodes.Filter, nodes.Test)):
         _check_arguments(node)
+
+
+def _is_too_large(value: Any) -> bool:
+    """Whether a constant is a number that cannot be written out; one in hexadecimal digits may have any length."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return isinstance(value, int) and value.bit_length() > LONGEST_NUMBER
 
 
 def _check_arguments(node: nodes.Filter | nodes.Test) -> None:
