@@ -1,5 +1,6 @@
 """The files in a prompt's folder: edited by hand, written by models, missing or empty."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ def folder(prompt, **files):
     for name, text in files.items():
         (home / f"{name}.txt").write_text(text, encoding="utf-8")
     return home
+
+
+def test_a_line_of_nothing_but_marks_is_read_in_time():
+    before = time.process_time()
+    assert lines_of("- " * 500_000 + "a") == ("a",)
+    assert time.process_time() - before < 10
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,10 @@ def numbered(text: str) -> list[tuple[int, str]]:
 
 
 def _statements(line: str) -> list[str]:
-    while mark := _MARK.match(line):
-        line = line[mark.end() :].strip()
+    start = 0
+    while mark := _MARK.match(line, start):
+        start = mark.end()
+    line = line[start:]
     if not line or _HEADING.fullmatch(line) or _FENCE.fullmatch(line):
         return []
     if (listed := _listed(line)) is not None:
