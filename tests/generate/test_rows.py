@@ -54,6 +54,18 @@ def test_a_statement_stands_on_its_line_and_is_read_as_it_was_written(text):
         assert lines_of(f"First.\n{found}\nLast.\n") == ("First.", found, "Last.")
 
 
+def test_what_a_terminal_would_act_on_is_not_in_a_statement():
+    assert statement("\x1b]0;title\x07\x1b[31mBe\x9b1m \u202eshort.\x00", "it") == "Be short."
+    assert isinstance(statement("\x1b[31m\x07", "it"), Wrong)
+
+
+def test_what_a_terminal_would_act_on_is_escaped_in_json(tmp_path):
+    rows = [{"inputs": {"text": "\x1b[1m\x9b2J\u202ea\u2028é"}}]
+    write_json(tmp_path / "tests.json", rows)
+    assert not set("\x1b\x9b\u202e\u2028") & set((tmp_path / "tests.json").read_text(encoding="utf-8"))
+    assert rows_in(tmp_path / "tests.json") == rows
+
+
 @given(st.lists(st.tuples(st.integers(-1, 5), st.sampled_from(["", "No.", "Never.", "- x", "a\nb", "1."])), max_size=6))
 def test_inverses_are_each_of_its_own_rule_or_there_are_none(said):
     found = read_inverses([{"rule": number, "inverse": text} for number, text in said], 3)

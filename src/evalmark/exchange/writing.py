@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
+_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 LONGEST_NAME = 80

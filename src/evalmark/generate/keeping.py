@@ -1,6 +1,5 @@
 """Files of a prompt's folder: written whole or not at all, and read as they are."""
 
-import json
 import os
 import secrets
 from collections.abc import Mapping
@@ -9,6 +8,7 @@ from typing import Any
 
 from evalmark.documents import PlacedError, parse_json, read_text, regular_file
 from evalmark.errors import EvalmarkError
+from evalmark.exchange.writing import json_text
 from evalmark.specs import lines_of
 from evalmark.specs.lines import is_refusal
 
@@ -39,7 +39,7 @@ def write(path: Path, text: str) -> None:
 
 def write_json(path: Path, data: Any) -> None:
     """Put data into a JSON file. Raises as `write` does."""
-    write(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
+    write(path, json_text(data))
 
 
 def has_content(path: Path) -> bool:

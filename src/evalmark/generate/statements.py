@@ -10,6 +10,7 @@ from evalmark.judges.measure import object_schema
 from evalmark.judges.template import one_line
 from evalmark.specs import PromptSpec, lines_of
 from evalmark.specs.lines import is_refusal
+from evalmark.wording import clean
 
 from .asking import Asking, Sheet, Wrong, prompt_shown, shown
 from .stages import INPUT_SPEC, INTENT, INVERSE_RULES, RULES
@@ -86,12 +87,14 @@ def _statements(said: Any, key: str) -> tuple[str, ...] | Wrong:
 def statement(said: Any, what: str) -> str | Wrong:
     r"""A text as it will be read again from its line: a list mark, a second line or a heading would move all numbers.
 
+    What a terminal would act on is taken out, since such files are there to be looked at.
+
     >>> statement("1. Be\n  short.", "statement 1")
     'Be short.'
     """
-    if not (isinstance(said, str) and said.strip()):
+    if not (isinstance(said, str) and clean(said).strip()):
         return Wrong(f"{what} is {worded(said)}, not a text with something in it")
-    lines = lines_of(one_line(said))
+    lines = lines_of(one_line(clean(said)))
     return lines[0] if len(lines) == 1 else Wrong(f"{what} is not one sentence on one line")
 
 
