@@ -31,7 +31,14 @@ def result(**changed) -> str:
     return HEAD + json.dumps(RESULT | changed) + "\n"
 
 
+SCENARIOS = {
+    "prompts": ["a"],
+    "scenarios": [
+        {"config": [{"vars": {"a": n}} for n in range(400)], "tests": [{"vars": {"b": n}} for n in range(400)]}
+    ],
+}
 CASES = [
+    ("promptfoo", "c.json", json.dumps(SCENARIOS), "c.json:1: the tests spread out to more than 100,000"),
     ("jsonl", "a.jsonl", "", "a.jsonl: is empty"),
     ("jsonl", "a.jsonl", "{", "a.jsonl:1:2: not valid JSON"),
     ("jsonl", "a.jsonl", "[]\n", "a.jsonl:1: is no header"),

@@ -301,3 +301,11 @@ def test_what_is_neither_is_refused(tmp_path):
     (tmp_path / "x.yaml").write_text("a: 1\n")
     with pytest.raises(DataError, match="no config of promptfoo"):
         import_promptfoo(tmp_path / "x.yaml")
+
+
+@pytest.mark.parametrize("number", ["1.2.3", ".", "-."])
+def test_a_cell_with_a_threshold_that_is_no_number_is_text(number, tmp_path):
+    (tmp_path / "t.csv").write_text(f"x,__expected\n1,similar({number}): Oslo\n")
+    (tmp_path / "promptfooconfig.yaml").write_text("prompts: ['{{x}}']\ntests: t.csv\n")
+    (case,) = import_promptfoo(tmp_path).files["cases.jsonl"].splitlines()
+    assert json.loads(case)["expected"] == f"similar({number}): Oslo"

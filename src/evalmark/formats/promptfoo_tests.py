@@ -17,7 +17,7 @@ from .sheets import read_rows
 
 Data = dict[str, Any]
 MOST = 100_000
-"""Tests that lists of values may spread out to."""
+"""Tests that lists of values, scenarios and files may spread out to."""
 CODE = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
 _REMOTE = ("http://", "https://", "huggingface://", "az://", "s3://")
 
@@ -38,8 +38,15 @@ def tests_of(document: Document, data: Data, at: DataPath, moving: Moving) -> It
     """Every test of a config that stands at a path.
 
     Raises:
-        DataError: a test or an assertion has another form.
+        DataError: a test or an assertion has another form, or the config spreads out to more than 100,000 tests.
     """
+    for number, test in enumerate(_all_tests(document, data, at, moving), 1):
+        if number > MOST:
+            raise PlacedError(document.place_of(at), f"the tests spread out to more than {MOST:,}; divide the file.")
+        yield test
+
+
+def _all_tests(document: Document, data: Data, at: DataPath, moving: Moving) -> Iterator[Test]:
     reading = _Reading(document, moving)
     defaults = reading.mapping((*at, "defaultTest"), data.get("defaultTest"))
     said = data.get("tests")
@@ -206,7 +213,10 @@ def said_assertion(cell: str) -> Data:
     kind = _SHORT.get(found[2], found[2]) if found else ""
     if found is None or kind not in TYPES:
         return {"type": "equals", "value": cell}
-    least = {} if found[3] is None else {"threshold": float(found[3])}
+    try:
+        least = {} if found[3] is None else {"threshold": float(found[3])}
+    except ValueError:  # 1.2.3, say
+        return {"type": "equals", "value": cell}
     return {"type": f"{found[1] or ''}{kind}", "value": found[4], **least}
 
 
