@@ -5,11 +5,14 @@ import json
 import pytest
 import yaml
 
+from evalmark.api import validate
 from evalmark.cases import read_cases
-from evalmark.formats import import_github_models
+from evalmark.formats import Assertions, import_github_models
 from evalmark.judges import read_metric
 from evalmark.openai_evals import import_openai_evals, import_openai_registry
+from evalmark.settings import Settings
 from evalmark.suites import read_suite
+from evalmark.values import Output
 
 from .carried import laid_out
 
@@ -196,7 +199,9 @@ def test_a_registry_is_read_with_its_logs(tmp_path):
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
-        ({"string": {"contains": "{{string}}"}}, {"contains": {"ignore_case": True}}),
+        ({"string": {"contains": "{{expected}}"}}, {"contains": {"ignore_case": True}}),
+        ({"string": {"contains": "{{input}}"}}, "evalmark.formats:Assertions"),
+        ({"string": {"startsWith": "{{expected}}"}}, "evalmark.formats:Assertions"),
         ({"string": {"contains": "Oslo"}}, {"contains": {"ignore_case": True, "all": ["Oslo"]}}),
         ({"string": {"equals": "{{expected}}"}}, "equals"),
         ({"string": {"equals": "a.b"}}, {"regex": {"pattern": r"a\.b", "full": True}}),
@@ -225,6 +230,31 @@ def test_an_evaluator_of_github_becomes_a_metric(said, wanted, tmp_path):
         read_metric(tmp_path / "in" / "metrics" / "e.yaml")
 
 
+def test_variables_that_evaluators_alone_look_at_belong_to_their_row(tmp_path):
+    prompt = {
+        "name": "x", "model": "openai/small", "messages": [{"role": "user", "content": "Reply: {{input}}"}],
+        "testData": [
+            {"input": "hello", "string": "Hi", "expected": "a greeting"},
+            {"input": "bye", "string": "See you", "no.name": 1},
+        ],
+        "evaluators": [
+            {"name": "e", "string": {"contains": "{{string}}"}},
+            {"name": "f", "string": {"startsWith": "{{string}}, {{input}}"}},
+            {"name": "g", "string": {"equals": "{{completion}}"}},
+        ],
+    }  # fmt: skip
+    imported = import_github_models(laid_out(tmp_path, {"x.prompt.yml": yaml.safe_dump(prompt)}) / "x.prompt.yml")
+    folder = laid_out(tmp_path / "in", imported.files)
+    assert validate(folder / "suite.yaml", Settings()) == []
+    hello, bye = read_cases(folder / "cases.jsonl")
+    assert (hello.input, bye.input) == ({"input": "hello", "string": "Hi"}, {"input": "bye", "string": "See you"})
+    assert (hello.expected, bye.metadata["no.name"]) == ("a greeting", 1)
+    judged = Assertions()(hello, Output(value="hi, Hello to you"))
+    assert [(score.name, score.passed) for score in judged] == [("e", True), ("f", True)]
+    assert [score.passed for score in Assertions()(bye, Output(value="hi"))] == [False, False]
+    assert [part.fate for part in imported.parts if "'g'" in part.name] == ["left out"]
+
+
 def test_every_prompt_of_gh_models_is_read(shared, tmp_path):
     read = 0
     for file in sorted((shared / "data" / "gh-models").glob("*.yml")):
@@ -232,5 +262,6 @@ def test_every_prompt_of_gh_models_is_read(shared, tmp_path):
             imported = import_github_models(file)
             if imported.files:
                 suite_of(imported, tmp_path / file.stem)
+                assert validate(tmp_path / file.stem / "suite.yaml", Settings()) == []
                 read += 1
     assert read >= 5

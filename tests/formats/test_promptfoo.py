@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from evalmark.api import validate
 from evalmark.cases import read_cases
 from evalmark.errors import ConfigError, DataError
 from evalmark.formats import Assertions, JudgedAssertions, PythonAssertion, import_promptfoo
 from evalmark.formats.promptfoo_assertions import RefusedError, literal, read_assertion, spoken
+from evalmark.settings import Settings
 from evalmark.suites import read_suite
 from evalmark.testing.chat import ScriptedModel
 from evalmark.values import Case, Output
@@ -106,6 +108,20 @@ def test_what_all_tests_ask_for_is_a_metric_and_the_rest_stands_with_its_case(tm
         [{"closed_qa": {"criteria": "Is short"}}],
     ]
     assert read_suite(tmp_path / "in" / "suite.yaml").target.models == ("openai/small",)
+
+
+def test_variables_that_no_prompt_shows_do_not_keep_a_suite_from_running(tmp_path):
+    tests = [
+        {
+            "vars": {"city": "Oslo", "land": "Norway", "odd key": 1},
+            "assert": [{"type": "contains", "value": "{{land}}"}],
+        }
+    ]
+    imported, suite, (case,) = moved(tmp_path, config(*tests, prompts=["Say: {{city}}", "{{land}}: {{city}}?"]))
+    assert [validate(tmp_path / "in" / name, Settings()) for name in ("suite.yaml", "suite-2.yaml")] == [[], []]
+    assert (case.input, case.metadata["odd key"]) == ({"city": "Oslo", "land": "Norway"}, 1)
+    assert yaml.safe_load(imported.files[suite["target"]["prompt"]])["inputs"] == {"land": {"required": False}}
+    assert "inputs" not in yaml.safe_load(imported.files["prompt-2.prompt.yml"])
 
 
 def test_lists_of_values_and_scenarios_are_spread_out(tmp_path):

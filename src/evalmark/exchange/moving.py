@@ -167,12 +167,13 @@ def suite_files(moving: Moving) -> dict[str, str]:
     """A suite for each prompt, or one without any, with its cases, prompts and metric files; nothing where nothing is known."""
     if not moving.cases:
         return {}
+    is_answered = not moving.models and all("answer" in case for case in moving.cases)
+    is_asked = bool(moving.prompts) and not is_answered
     ids = told_apart(str(case["id"]) for case in moving.cases)
-    rows = [{**case, "id": name} for case, name in zip(moving.cases, ids, strict=True)]
+    rows = [{**(_named(case) if is_asked else case), "id": name} for case, name in zip(moving.cases, ids, strict=True)]
     files = {**moving.files, "cases.jsonl": "".join(map(json_line, rows))}
     metrics = _metric_entries(moving, files)
-    is_answered = not moving.models and all("answer" in case for case in moving.cases)
-    prompts = [] if is_answered else _prompt_files(moving, files)
+    prompts = _prompt_files(moving, files) if is_asked else []
     for number, prompt in enumerate(prompts or [None]):
         name = "suite.yaml" if number == 0 else f"{file_name(f'suite-{number + 1}')}.yaml"
         files[name] = yaml_text(_suite(moving, metrics, prompt))
@@ -212,8 +213,11 @@ def _prompt_files(moving: Moving, files: dict[str, str]) -> list[str]:
     found: list[str] = []
     for prompt in moving.prompts:
         path = f"{file_name(prompt.name, [other.removesuffix('.prompt.yml') for other in found])}.prompt.yml"
-        text = yaml_text(prompt_data(prompt))
+        data = prompt_data(prompt)
         try:
+            named = {known.name for known in prompt_in(yaml_text(data), Path(path)).inputs}
+            more = {name: {"required": False} for name in _variables(moving) if name not in named}
+            text = yaml_text({**data, "inputs": more} if more else data)
             prompt_in(text, Path(path))
         except ConfigError as error:
             why = str(error).splitlines()[0].partition(": ")[2]
@@ -222,6 +226,24 @@ def _prompt_files(moving: Moving, files: dict[str, str]) -> list[str]:
         files[path] = text
         found.append(path)
     return found
+
+
+def _variables(moving: Moving) -> list[str]:
+    """All names that inputs of the cases have; other tools take variables that a prompt does not show."""
+    given = (_named(case).get("input") for case in moving.cases)
+    return list(dict.fromkeys(name for said in given if isinstance(said, Mapping) for name in said))
+
+
+def _named(case: Data) -> Data:
+    """The case with those values for input that a variable can name; the others stand in its metadata."""
+    given = case.get("input")
+    if not isinstance(given, Mapping):
+        return case
+    kept = {name: value for name, value in given.items() if name.isidentifier() and not name.startswith("__")}
+    if len(kept) == len(given):
+        return case
+    metadata = {name: value for name, value in given.items() if name not in kept} | case.get("metadata", {})
+    return {**case, "input": kept, "metadata": metadata}
 
 
 def prompt_data(prompt: PromptText) -> Data:

@@ -15,7 +15,9 @@ from evalmark.exchange.writing import yaml_text
 from evalmark.prompts import Prompt, prompt_in, read_prompt
 from evalmark.prompts.frontmatter import is_text
 from evalmark.prompts.template import LONGEST_TEMPLATE
+from evalmark.scoring import text_of
 
+from .assertions import KEY
 from .github_models import native_of
 
 Data = dict[str, Any]
@@ -85,13 +87,38 @@ def _prompt(document: Document, data: Data, moving: Moving) -> None:
         moving.models.append(model)
         moving.part(f"{place} model", "mapped", f"the model {model}; its name has to be one that you can reach")
     _messages(data, prompt.name, place, moving)
+    _evaluators(document, data, moving)
     for number, row in enumerate(_list(document, data, "testData")):
         if not isinstance(row, dict):
             raise PlacedError(document.place_of(("testData", number)), f"`$.testData[{number}]` is no mapping.")
-        moving.add(case_data_of(row))
-    _evaluators(document, data, moving)
+        moving.add(_case(row, data))
     for key in data.keys() - {*_KEPT, "testData", "evaluators"}:
         moving.part(f"{document.place_of((key,))} {key}", "left out", "prompts of GitHub Models have no such key")
+
+
+def _case(row: Data, data: Data) -> Data:
+    """A row of the test data as a case, with the texts that evaluators make of its variables."""
+    case = case_data_of(row)
+    strings = [said for said in data.get("evaluators") or () if isinstance(said.get("string"), dict)]
+    own = [check for said in strings if (check := _check_of_row(said, row)) is not None]
+    return {**case, "metadata": {**case.get("metadata", {}), KEY: own}} if own else case
+
+
+def _check_of_row(said: Data, row: Data) -> Data | None:
+    """The check of one row by an evaluator whose text has variables; None where another metric does it, or nothing can."""
+    key, text = _text_of(said["string"])
+    if not _is_of_rows(key, text) or any(name not in row for name in _WHOLE.findall(text)):
+        return None
+    name = str(said.get("name") or "evaluator")
+    wanted, _ = _check(name, key, _WHOLE.sub(lambda slot: text_of(row[slot[1]]), text), expected=False)
+    return None if wanted is None else {wanted.scorer: {**wanted.settings, "name": name}}
+
+
+def _is_of_rows(key: str, text: str) -> bool:
+    """Whether each row has a text of its own to look for, which is not the expected answer in a place of its own."""
+    names, is_whole = set(_WHOLE.findall(text)), "{{" not in _WHOLE.sub("", text)
+    is_expected = key in ("equals", "contains") and text.strip("{} ") == "expected"
+    return bool(names) and is_whole and "completion" not in names and not is_expected
 
 
 def _read(document: Document, data: Data) -> Prompt:
@@ -138,36 +165,37 @@ def _evaluator(said: Data, place: str, moving: Moving) -> None:
     if wanted is None:
         moving.part(what, "left out", why)
         return
-    moving.metrics.append(wanted)
+    if wanted not in moving.metrics:
+        moving.metrics.append(wanted)
     moving.part(what, "mapped", f"{'a metric file' if wanted.file else wanted.scorer}{f'; {why}' if why else ''}")
 
 
+def _text_of(said: Data) -> tuple[str, str]:
+    """What a `string` looks for, and how: the first that says something counts, as there."""
+    found = ((key, said.get(key)) for key in ("equals", "contains", "startsWith", "endsWith"))
+    return next(((key, text) for key, text in found if isinstance(text, str) and text), ("", ""))
+
+
 def _string(name: str, said: Data) -> tuple[Wanted | None, str]:
-    """The first that says something counts, as there."""
-    for key in ("equals", "contains", "startsWith", "endsWith"):
-        text = said.get(key)
-        if not isinstance(text, str) or not text:
-            continue
-        is_variable = _WHOLE.fullmatch(text.strip()) is not None
-        if "{{" in text and not is_variable:
-            return None, "it looks for a text that is put together from variables"
-        return _check(name, key, text, expected=is_variable)
-    return None, "it names no text to look for"
+    key, text = _text_of(said)
+    if not text:
+        return None, "it names no text to look for"
+    if _is_of_rows(key, text):
+        return Wanted(name="assertions", scorer="evalmark.formats:Assertions"), "each case says which text"
+    if "{{" in text and text.strip("{} ") != "expected":
+        return None, "it looks for a text that is put together from more than the variables of a row"
+    return _check(name, key, text, expected="{{" in text)
 
 
 def _check(name: str, key: str, text: str, *, expected: bool) -> tuple[Wanted | None, str]:
-    if expected and key in ("startsWith", "endsWith"):
-        return None, "no metric of ours looks for the expected answer at one end of the output"
-    why = f"the variable {text} is taken for the expected answer" if expected and "expected" not in text else ""
-    settings: Data = {}
     if key == "contains":
-        settings = {"ignore_case": True} | ({} if expected else {"all": [text]})
-        return Wanted(name=name, scorer="contains", settings=settings), why
+        settings: Data = {"ignore_case": True} | ({} if expected else {"all": [text]})
+        return Wanted(name=name, scorer="contains", settings=settings), ""
     if key == "equals" and expected:
-        return Wanted(name=name, scorer="equals"), why
+        return Wanted(name=name, scorer="equals"), ""
     pattern = {"equals": "{}", "startsWith": "^{}", "endsWith": "{}$"}[key].format(re.escape(text))
     settings = {"pattern": pattern} | ({"full": True} if key == "equals" else {"ignore_case": True})
-    return Wanted(name=name, scorer="regex", settings=settings), why
+    return Wanted(name=name, scorer="regex", settings=settings), ""
 
 
 def _asked(name: str, said: Data) -> tuple[Wanted | None, str]:
