@@ -51,6 +51,8 @@ class Difference:
     spread: float | None = None
     """The standard deviation of the difference of one case, with which `needed` and `smallest` plan."""
     margin: float = MARGIN
+    bounded: bool = True
+    """Whether the values can only be from 0 to 1."""
 
     @property
     def outcome(self) -> Literal["better", "worse", "same", "cannot tell"]:
@@ -110,7 +112,7 @@ class Difference:
             found = smallest_effect(self.n, discordance=(self.up + self.down) / self.n, level=level)
         else:
             found = smallest_effect(self.n, variance=self.spread**2, level=level)
-        return found if found is not None and found <= 1 else None
+        return None if found is None or (self.bounded and found > 1) else found
 
 
 def _fewest(luck: float) -> int:
@@ -124,14 +126,19 @@ def difference(
     second: Mapping[Case, float],
     level: float = LEVEL,
     margin: float = MARGIN,
+    *,
+    bounded: bool = True,
 ) -> Difference:
-    """How two `targets` compare, from how well each did on every judged case: 0 to 1, higher is better."""
+    """How two `targets` compare, from how well each did on every judged case: higher is better.
+
+    Values are from 0 to 1 unless `bounded` says otherwise; `margin` is in their unit.
+    """
     both = [case for case in first if case in second]
     one, other = [first[case] for case in both], [second[case] for case in both]
     apart = [a - b for a, b in zip(one, other, strict=True)]
     up, down = sum(d > 0 for d in apart), sum(d < 0 for d in apart)
-    interval = paired_interval(one, other, level)
-    p, test = _tested(apart, up, down, truths=_are_truths(one, other))
+    interval = paired_interval(one, other, level) if bounded else mean_interval(apart, level, bounded=False)
+    p, test = _tested(apart, up, down, truths=bounded and _are_truths(one, other))
     return Difference(
         first=targets[0],
         second=targets[1],
@@ -143,8 +150,9 @@ def difference(
         interval=interval,
         p=p,
         test=test,
-        spread=_spread(apart, bound=interval.method.startswith(SCORE)),
+        spread=_spread(apart, bound=interval.method.startswith(SCORE)) if len(apart) > 1 or bounded else None,
         margin=margin,
+        bounded=bounded,
     )
 
 

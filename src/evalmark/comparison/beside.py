@@ -1,0 +1,109 @@
+"""What else is different about two runs, which a reader has to know before the verdict."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from evalmark.values import Metric, Run, count
+
+from .change import Matching, TargetChange
+
+SHOWN = 3
+"""So many ids are named."""
+
+
+def warnings(
+    run: Run, baseline: Run, changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]]
+) -> tuple[str, ...]:
+    """One sentence for each thing that changed besides the target under test."""
+    return tuple(
+        dict.fromkeys(
+            [
+                *_unfinished(run, baseline),
+                *_targets(changes, targets),
+                *(said for change in changes for said in _cases(change.matching)),
+                *_metrics(run, baseline),
+                *_models(run, baseline),
+            ]
+        )
+    )
+
+
+def _unfinished(run: Run, baseline: Run) -> Iterator[str]:
+    for one, called in ((run, "The run"), (baseline, "The baseline")):
+        if one.status != "complete":
+            yield f"{called} {one.id} is {one.status}, so some of its cases may be missing."
+
+
+def _targets(changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]]) -> Iterator[str]:
+    if not changes:
+        yield "The two runs have no target in common, and one of them has several, so nothing can be compared."
+        return
+    for change in changes:
+        if change.target != change.against:
+            yield f"The target was {_named(change.against)} and is now {_named(change.target)}."
+    for names, others, where in ((targets[0], targets[1], "the run"), (targets[1], targets[0], "the baseline")):
+        alone = [name for name in names if name not in others]
+        if alone and len(changes) != len(names):
+            yield f"Only {where} has {_some(alone)}, which is not compared."
+
+
+def _cases(matching: Matching) -> Iterator[str]:
+    if not matching.common:
+        yield "The two runs have no case in common."
+    if matching.edited:
+        yield f"The dataset has changed: {count(len(matching.edited), 'case')} ({_some(matching.edited)}) with another content, not compared."
+    if matching.new or matching.gone:
+        yield (
+            f"The dataset has changed: {count(len(matching.new), 'case')} only in the run"
+            f"{_such_as(matching.new)}, {len(matching.gone):,} only in the baseline{_such_as(matching.gone)}; not compared."
+        )
+    if matching.renamed:
+        yield f"{count(matching.renamed, 'case')} with another id and the same content: matched by content."
+
+
+def _metrics(run: Run, baseline: Run) -> Iterator[str]:
+    before = {(metric.dataset, metric.name): metric for metric in baseline.metrics}
+    now = {(metric.dataset, metric.name): metric for metric in run.metrics}
+    for key, metric in now.items():
+        if (old := before.get(key)) is not None:
+            yield from _metric(metric, old)
+    alone = [name for _, name in now if name not in {name for _, name in before}]
+    gone = [name for _, name in before if name not in {name for _, name in now}]
+    if alone:
+        yield f"Only the run has the metric {_some(alone)}."
+    if gone:
+        yield f"Only the baseline has the metric {_some(gone)}."
+
+
+def _metric(now: Metric, old: Metric) -> Iterator[str]:
+    if now.judge != old.judge:
+        yield f"{now.name}: the judge was {old.judge or 'none'} and is now {now.judge or 'none'}; the difference may be the judge's."
+    elif now.version and old.version and now.version != old.version:
+        what = "the judge's prompt or settings have" if now.judge else "the scorer's code or settings have"
+        yield f"{now.name}: {what} changed; the difference may be the metric's."
+    if now.threshold != old.threshold:
+        yield f"{now.name}: the threshold was {_said(old.threshold)} and is now {_said(now.threshold)}."
+
+
+def _models(run: Run, baseline: Run) -> Iterator[str]:
+    if run.embedder and baseline.embedder and run.embedder != baseline.embedder:
+        yield "The embedding model has changed; differences of its metrics may be the model's."
+    if run.repeat != baseline.repeat:
+        yield f"Cases were answered {count(baseline.repeat, 'time')} and now {count(run.repeat, 'time')}."
+
+
+def _said(threshold: float | None) -> str:
+    return "none" if threshold is None else f"{threshold:g}"
+
+
+def _named(target: str) -> str:
+    return target or "the answers that rows brought along"
+
+
+def _some(names: Iterable[str]) -> str:
+    known = list(dict.fromkeys(names))
+    rest = len(known) - SHOWN
+    return ", ".join(known[:SHOWN]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def _such_as(names: Sequence[str]) -> str:
+    return f" ({_some(names)})" if names else ""

@@ -1,0 +1,124 @@
+"""What became of a run since an earlier one."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evalmark.inference import MARGIN, Difference
+
+Outcome = Literal["better", "worse", "same", "cannot tell"]
+Key = tuple[str, str]
+"""Dataset and case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A case of which another share of the repeats passes than before."""
+
+    dataset: str
+    case: str
+    target: str
+    before: float
+    """The share of its judged repeats that passed in the baseline, 0 to 1."""
+    now: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricChange:
+    """How one metric changed on the cases that it could judge in both runs."""
+
+    name: str
+    """Empty: whether the case passes as a whole."""
+    difference: Difference
+    """The run minus the baseline, above 0 where the run does better; the level is that of the whole family."""
+    before: float | None
+    """The mean over those cases in the baseline, in the unit of `unit`; None without a common case."""
+    now: float | None
+    unit: str = ""
+    """Of the numbers, where they are not from 0 to 1; then lower may be better, and `difference` has been turned round."""
+    unjudged: tuple[int, int] = (0, 0)
+    """Common cases that it could not judge in the baseline and in the run: unscored, errors, no output."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """The cases that carry one tag."""
+
+    tag: str
+    difference: Difference
+    """Of the share of repeats that pass; `adjusted` is over all slices (Benjamini and Hochberg)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """How the cases of two runs were brought together."""
+
+    common: int
+    renamed: int = 0
+    """Of these, cases with other ids and the same content."""
+    edited: tuple[str, ...] = ()
+    """Ids that both runs have, with another content; not compared."""
+    new: tuple[str, ...] = ()
+    """Ids that only the run has."""
+    gone: tuple[str, ...] = ()
+    """Ids that only the baseline has."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every case of either run was compared."""
+        return not (self.edited or self.new or self.gone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetChange:
+    """How one target compares with what it was, or with the one it is compared to."""
+
+    target: str
+    against: str
+    """The target of the baseline; the same name unless both runs have only one."""
+    matching: Matching
+    overall: MetricChange
+    metrics: tuple[MetricChange, ...]
+    """In the order of the run; without the one that says the same as `overall`."""
+    flips: tuple[Flip, ...]
+    """Those that became worse first, the largest change first."""
+    slices: tuple[Slice, ...] = ()
+
+    @property
+    def changes(self) -> tuple[MetricChange, ...]:
+        """Everything the verdict rests on."""
+        return (self.overall, *self.metrics)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A run beside an earlier one: whether it is better, worse, the same, or cannot be told."""
+
+    run: str
+    """The id of the run."""
+    baseline: str
+    """The id of the earlier one."""
+    names: tuple[str, str] = ("", "")
+    """What the run and the baseline are called."""
+    created: tuple[str, str] = ("", "")
+    """When each was made, ISO 8601."""
+    targets: tuple[TargetChange, ...]
+    warnings: tuple[str, ...] = ()
+    """What else is different about the two runs, to be read before the verdict; one sentence each."""
+    level: float
+    margin: float = MARGIN
+
+    @property
+    def outcome(self) -> Outcome:
+        """`worse` where any metric is worse; else `cannot tell` where one cannot be told, `better`, or `same`.
+
+        One metric that gets worse is not made good by another that gets better. Where nothing got worse and something is
+        proven better, metrics that cannot be told are no reason to doubt it.
+        """
+        found = {change.difference.outcome for target in self.targets for change in target.changes}
+        order: tuple[Outcome, ...] = ("worse", "better", "cannot tell", "same")
+        return next((word for word in order if word in found), "cannot tell")
+
+    @property
+    def exit_code(self) -> int:
+        """Better or the same 0, worse 1, cannot tell 3."""
+        return {"better": 0, "same": 0, "worse": 1, "cannot tell": 3}[self.outcome]

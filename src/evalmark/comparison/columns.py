@@ -1,0 +1,113 @@
+"""The numbers of a run, case by case, with nothing of its texts."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from evalmark.stats import left_out
+from evalmark.values import Direction, Result, Run, Score, Trial, fingerprint
+
+from .change import Key
+
+VERDICT = ""
+"""The name of the column that holds whether a case passes as a whole."""
+
+
+@dataclass(slots=True)
+class Column:
+    """What one metric said: a list a case, an entry a repeat."""
+
+    direction: Direction = "higher"
+    values: dict[Key, list[float]] = field(default_factory=dict)
+    """From 0 to 1."""
+    raws: dict[Key, list[float]] = field(default_factory=dict)
+    """In the scorer's own unit."""
+    not_asked: set[Key] = field(default_factory=set)
+    """Cases that it was not asked about, or cannot pass or fail; where it says nothing, nothing is missing."""
+    valueless: bool = False
+    """Whether there is a raw number without a value from 0 to 1; then raw numbers are compared."""
+
+    def means(self) -> Mapping[Key, float]:
+        """The mean over the judged repeats of each case, from 0 to 1."""
+        return _means(self.values)
+
+    def raw_means(self) -> Mapping[Key, float]:
+        """The same in the scorer's own unit."""
+        return _means(self.raws)
+
+    def add(self, key: Key, score: Score) -> None:
+        """Take in a score; a label that stands for no number is nothing to compare, and nothing that is missing."""
+        self.direction = score.direction
+        raw = _number(score.raw)
+        if score.status == "skipped" or (score.status == "scored" and score.value is None and raw is None):
+            self.not_asked.add(key)
+        if score.status != "scored":
+            return
+        if score.value is not None:
+            self.values.setdefault(key, []).append(score.value)
+        elif raw is not None:
+            self.valueless = True
+        if raw is not None:
+            self.raws.setdefault(key, []).append(raw)
+
+
+@dataclass(slots=True)
+class Columns:
+    """What one target of a run did."""
+
+    cases: dict[Key, str] = field(default_factory=dict)
+    """The content of each case, as a fingerprint of everything but its id."""
+    tags: dict[Key, tuple[str, ...]] = field(default_factory=dict)
+    metrics: dict[str, Column] = field(default_factory=dict)
+
+    def add(self, result: Result) -> None:
+        """Take in a result."""
+        trial, key = result.trial, key_of(result.trial)
+        if key not in self.cases:
+            self.cases[key] = content(trial)
+            if trial.case.tags:
+                self.tags[key] = trial.case.tags
+        overall = self.metrics.setdefault(VERDICT, Column())
+        if result.verdict in ("pass", "fail"):
+            overall.values.setdefault(key, []).append(float(result.verdict == "pass"))
+        elif result.verdict == "ungated":
+            overall.not_asked.add(key)
+        for score in result.scores:
+            self.metrics.setdefault(score.name, Column()).add(key, score)
+
+
+def columns_of(run: Run) -> dict[str, Columns]:
+    """The numbers of each target of a run, in one pass; trials that stand beside the headline are left out."""
+    return _gathered(result for result in run.results if left_out(result.trial.case) is None)
+
+
+def _gathered(results: Iterable[Result]) -> dict[str, Columns]:
+    found: dict[str, Columns] = {}
+    for result in results:
+        if (columns := found.get(result.trial.target)) is None:
+            columns = found[result.trial.target] = Columns()
+        columns.add(result)
+    return found
+
+
+def key_of(trial: Trial) -> Key:
+    """By which a case is known; one that is asked alone and as a turn of a conversation is two."""
+    return (trial.dataset if trial.mode == "single" else f"{trial.dataset} ({trial.mode})", trial.case.id)
+
+
+def content(trial: Trial) -> str:
+    """What is asked and what is expected; tags and metadata may change, and the case is still the same."""
+    case = trial.case
+    given = None if case.given is None or trial.target else case.given.value
+    return fingerprint(case.input, case.expected, case.examples, case.contexts, case.history, given is None)
+
+
+def _means(found: Mapping[Key, list[float]]) -> Mapping[Key, float]:
+    return {key: math.fsum(numbers) / len(numbers) for key, numbers in found.items()}
+
+
+def _number(raw: object) -> float | None:
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+        return None
+    number = float(raw)
+    return number if math.isfinite(number) else None

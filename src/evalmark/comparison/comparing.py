@@ -1,0 +1,186 @@
+"""Compare a run with an earlier one: every target, every metric, and a verdict."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from evalmark.errors import ConfigError
+from evalmark.inference import LEVEL, MARGIN, Difference, benjamini_hochberg, difference, holm, mean
+from evalmark.values import Direction, Run
+
+from .beside import warnings
+from .change import Comparison, Flip, Key, MetricChange, Slice, TargetChange
+from .columns import VERDICT, Column, Columns, columns_of
+from .matching import match
+
+MOST_SLICES = 200
+"""Tags beyond these are not compared, the rarest first."""
+
+
+def compare(run: Run, baseline: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Comparison:
+    """Whether a run is better or worse than an earlier one, case by case and metric by metric.
+
+    Cases are matched by id and content; a case with repeats counts once, by their mean. Pass and fail are tested exactly
+    (McNemar), graded scores by flipping signs; p is adjusted over all metrics and targets (Holm), so that many metrics do not
+    cry wolf. Within `margin`, a share of 1, a difference counts as none.
+
+    Raises:
+        ConfigError: `level` or `margin` is none, or neither run has a result.
+    """
+    if not 0 < level < 1 or not 0 <= margin < 1:
+        raise ConfigError(
+            f"compare: the level is {level!r} and the margin {margin!r}; the level has to lie between 0 and 1, "
+            "the margin from 0 to below 1."
+        )
+    now, before = columns_of(run), columns_of(baseline)
+    changes = [
+        _target((target, other), now[target], before[other], _known(run), (level, margin))
+        for target, other in _pairs(now, before)
+    ]
+    return Comparison(
+        run=run.id,
+        baseline=baseline.id,
+        names=(run.name, baseline.name),
+        created=(run.created, baseline.created),
+        targets=tuple(_adjusted(changes)),
+        warnings=warnings(run, baseline, changes, (tuple(now), tuple(before))),
+        level=level,
+        margin=margin,
+    )
+
+
+def _known(run: Run) -> Mapping[str, str]:
+    """The unit of each metric."""
+    return {metric.name: metric.unit for metric in run.metrics}
+
+
+def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:
+    """Targets of the same name; where each run has only one, these two."""
+    mine, theirs = list(now), list(before)
+    if len(mine) == len(theirs) == 1:
+        return [(mine[0], theirs[0])]
+    return [(target, target) for target in mine if target in theirs]
+
+
+def _target(
+    names: tuple[str, str], now: Columns, before: Columns, units: Mapping[str, str], asked: tuple[float, float]
+) -> TargetChange:
+    matched = match(now.cases, before.cases)
+    sides = _Sides(names, now, before, matched.pairs, asked)
+    overall = sides.change(VERDICT, "")
+    found = [
+        sides.change(name, units.get(name, "")) for name in now.metrics if name != VERDICT and name in before.metrics
+    ]
+    return TargetChange(
+        target=names[0],
+        against=names[1],
+        matching=matched.matching,
+        overall=overall,
+        metrics=tuple(change for change in found if change.difference.n and not sides.tells_the_same(change)),
+        flips=tuple(sides.flips()),
+        slices=tuple(sides.slices()),
+    )
+
+
+class _Sides:
+    """One target in both runs; cases go by their keys in the run."""
+
+    def __init__(
+        self,
+        names: tuple[str, str],
+        now: Columns,
+        before: Columns,
+        pairs: Mapping[Key, Key],
+        asked: tuple[float, float],
+    ) -> None:
+        self.names, self.pairs, self.now, self.before = names, pairs, now, before
+        self.level, self.margin = asked
+
+    def change(self, name: str, unit: str) -> MetricChange:
+        """How a metric changed."""
+        mine, theirs = (side.metrics.get(name) or Column() for side in (self.now, self.before))
+        in_units = mine.valueless or theirs.valueless
+        now, before = self._both(mine, theirs, in_units)
+        both = [key for key in now if key in before]
+        old, new = mean([before[key] for key in both]), mean([now[key] for key in both])
+        return MetricChange(
+            name=name,
+            difference=self._difference(name, now, before, mine.direction, in_units),
+            before=old,
+            now=new,
+            unit=(unit or "in its own unit") if in_units else "",
+            unjudged=(
+                sum(key not in before and old not in theirs.not_asked for key, old in self.pairs.items()),
+                sum(key not in now and key not in mine.not_asked for key in self.pairs),
+            ),
+        )
+
+    def _both(self, mine: Column, theirs: Column, in_units: bool) -> tuple[dict[Key, float], dict[Key, float]]:
+        now = mine.raw_means() if in_units else mine.means()
+        before = theirs.raw_means() if in_units else theirs.means()
+        return (
+            {key: now[key] for key in self.pairs if key in now},
+            {key: before[old] for key, old in self.pairs.items() if old in before},
+        )
+
+    def _difference(
+        self, name: str, now: Mapping[Key, float], before: Mapping[Key, float], direction: Direction, in_units: bool
+    ) -> Difference:
+        """Above 0 the run does better, whichever way is better for the metric."""
+        mine, theirs = (now, before) if direction == "higher" else (before, now)
+        margin = self.margin * _range([*now.values(), *before.values()]) if in_units else self.margin
+        found = difference(self.names, mine, theirs, self.level, margin, bounded=not in_units)
+        return replace(found, metric=name)
+
+    def tells_the_same(self, change: MetricChange) -> bool:
+        """Whether a metric passes and fails on the very cases that the verdict does, so that it would be told twice."""
+        return all(
+            side.metrics[change.name].values == side.metrics[VERDICT].values and not side.metrics[change.name].valueless
+            for side in (self.now, self.before)
+        )
+
+    def flips(self) -> list[Flip]:
+        """The cases of which another share passes, what became worse first."""
+        now, before = self._both(self.now.metrics[VERDICT], self.before.metrics[VERDICT], in_units=False)
+        found = [
+            Flip(dataset=key[0], case=key[1], target=self.names[0], before=before[key], now=now[key])
+            for key in now
+            if key in before and before[key] != now[key]
+        ]
+        return sorted(found, key=lambda flip: (flip.now - flip.before, flip.dataset, flip.case))
+
+    def slices(self) -> list[Slice]:
+        """The cases of each tag by themselves, the most common tags first; none where every case has the same tags."""
+        tagged: defaultdict[str, list[Key]] = defaultdict(list)
+        for key in self.pairs:
+            for tag in dict.fromkeys(self.now.tags.get(key, ())):
+                tagged[tag].append(key)
+        now, before = self._both(self.now.metrics[VERDICT], self.before.metrics[VERDICT], in_units=False)
+        common = sorted(tagged, key=lambda tag: (-len(tagged[tag]), tag))[:MOST_SLICES]
+        found = []
+        for tag in common:
+            mine = {key: now[key] for key in tagged[tag] if key in now}
+            theirs = {key: before[key] for key in tagged[tag] if key in before}
+            one = difference(self.names, mine, theirs, self.level, self.margin)
+            if one.n > 0 and len(tagged[tag]) < len(self.pairs):
+                found.append(Slice(tag=tag, difference=one))
+        adjusted = benjamini_hochberg([one.difference.p for one in found])
+        return [
+            replace(one, difference=replace(one.difference, adjusted=p)) for one, p in zip(found, adjusted, strict=True)
+        ]
+
+
+def _range(numbers: Sequence[float]) -> float:
+    return max(numbers, default=0.0) - min(numbers, default=0.0)
+
+
+def _adjusted(changes: Sequence[TargetChange]) -> Iterable[TargetChange]:
+    """With every p adjusted over all that the verdict rests on."""
+    adjusted = iter(holm([change.difference.p for target in changes for change in target.changes]))
+
+    def with_p(change: MetricChange) -> MetricChange:
+        return replace(change, difference=replace(change.difference, adjusted=next(adjusted)))
+
+    for target in changes:
+        overall = with_p(target.overall)
+        yield replace(target, overall=overall, metrics=tuple(with_p(change) for change in target.metrics))

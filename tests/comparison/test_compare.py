@@ -1,0 +1,233 @@
+"""Two runs, and what is said of them."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalmark.comparison import compare
+from evalmark.errors import ConfigError
+from evalmark.values import Case, Gate, Metric, Output, Result, Run, Score, Trial
+
+
+def trial(number, repeat=0, **fields):
+    known = {"id": f"c{number}", "input": f"question {number}"} | fields.pop("case", {})
+    return Trial(case=Case(**known), dataset="d", position=number, repeat=repeat, **({"target": "app"} | fields))
+
+
+def scored(value, name="sim", **fields):
+    return Score(name=name, raw=value, value=value, passed=value >= 0.5, **fields)
+
+
+def run(name, results, **fields):
+    return Run(
+        id=name,
+        name=name,
+        created="2026-11-22T00:00:00Z",
+        metrics=(Metric(name="sim", threshold=0.5),),
+        results=results,
+        **fields,
+    )
+
+
+def of(values, name="now", **fields):
+    """A run with one score a case, a list of them where it is repeated; None: nobody could judge."""
+    results = []
+    for number, value in enumerate(values):
+        for repeat, one in enumerate(value if isinstance(value, list) else [value]):
+            score = Score(name="sim", status="unscored") if one is None else scored(one)
+            results.append(Result(trial=trial(number, repeat, **fields), output=Output(value="x"), scores=(score,)))
+    return run(name, results)
+
+
+UP, DOWN = 1.0, 0.1
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        pytest.param([DOWN] * 10 + [UP] * 20, [UP] * 30, "worse", id="ten of thirty fail that passed"),
+        pytest.param([UP] * 30, [DOWN] * 10 + [UP] * 20, "better", id="ten of thirty pass that failed"),
+        pytest.param([DOWN] * 5 + [UP] * 25, [UP] * 30, "cannot tell", id="five that fail can be luck"),
+        pytest.param([UP] * 30, [UP] * 30, "cannot tell", id="thirty equal cases prove no equality"),
+        pytest.param([UP] * 200, [UP] * 200, "same", id="two hundred do, within five points"),
+        pytest.param([UP] * 2, [DOWN] * 2, "cannot tell", id="two cases prove nothing"),
+        pytest.param([UP], [DOWN], "cannot tell", id="one case"),
+        pytest.param([], [], "cannot tell", id="no case"),
+        pytest.param([None] * 30, [UP] * 30, "cannot tell", id="all unscored"),
+    ],
+)
+def test_one_of_four_words_is_said(now, before, said):
+    assert compare(of(now), of(before, "then")).outcome == said
+
+
+def test_exit_codes_follow_the_word():
+    words = {
+        compare(of([a] * 200), of([b] * 200, "then")).outcome: compare(of([a] * 200), of([b] * 200, "then")).exit_code
+        for a, b in ((UP, UP), (UP, DOWN), (DOWN, UP))
+    }
+    assert words == {"same": 0, "better": 0, "worse": 1}
+    assert compare(of([]), of([])).exit_code == 3
+
+
+def test_cannot_tell_says_how_many_more_cases_would():
+    found = compare(of([DOWN] * 5 + [UP] * 25), of([UP] * 30, "then")).targets[0].overall.difference
+    assert 1 <= found.needed < 200
+    assert found.smallest > abs(found.value) / 2
+
+
+def test_repeats_of_one_case_count_once():
+    once = compare(of([DOWN] * 4 + [UP] * 4), of([UP] * 8, "then"))
+    often = compare(of([[DOWN] * 50] * 4 + [[UP] * 50] * 4), of([[UP] * 50] * 8, "then"))
+    assert often.targets[0].overall == once.targets[0].overall
+
+
+def test_flips_are_listed_with_the_worst_first():
+    found = compare(of([[UP, DOWN], [DOWN, DOWN], UP, UP]), of([[UP, UP], [UP, UP], DOWN, UP], "then"))
+    assert [(flip.case, flip.before, flip.now) for flip in found.targets[0].flips] == [
+        ("c1", 1.0, 0.0),
+        ("c0", 1.0, 0.5),
+        ("c2", 0.0, 1.0),
+    ]
+
+
+def test_unscored_and_missing_cases_are_counted():
+    found = compare(of([UP, None, UP, UP]), of([UP, UP, None], "then")).targets[0]
+    assert (found.matching.common, found.matching.new, found.overall.unjudged) == (3, ("c3",), (1, 1))
+    assert found.overall.difference.n == 1
+
+
+def test_a_case_with_another_content_is_not_compared():
+    changed = of([UP, UP], case={"input": "another question"})
+    found = compare(changed, of([UP, UP], "then"))
+    assert found.targets[0].matching.edited == ("c0", "c1")
+    assert "The two runs have no case in common." in found.warnings
+    assert "2 cases (c0, c1) with another content" in " ".join(found.warnings)
+    assert (found.outcome, found.exit_code) == ("cannot tell", 3)
+
+
+def test_a_case_with_another_id_and_the_same_content_is():
+    renamed = run(
+        "now",
+        [
+            Result(trial=trial(n, case={"id": f"new{n}"}), output=Output(value=1), scores=(scored(UP),))
+            for n in range(3)
+        ],
+    )
+    found = compare(renamed, of([UP, UP, UP], "then"))
+    assert (found.targets[0].matching.common, found.targets[0].matching.renamed) == (3, 3)
+
+
+def test_tags_and_metadata_may_change():
+    tagged = of([UP, UP], case={"tags": ("new",), "metadata": {"owner": "me"}})
+    assert compare(tagged, of([UP, UP], "then")).targets[0].matching.is_whole
+
+
+def test_another_judge_prompt_or_threshold_is_said_before_the_verdict():
+    def with_metric(name, **fields):
+        return Run(id=name, name=name, created="", results=of([UP]).results, metrics=(Metric(name="sim", **fields),))
+
+    found = compare(
+        with_metric("now", judge="openai/b", threshold=0.8), with_metric("then", judge="openai/a", threshold=0.5)
+    )
+    assert found.warnings == (
+        "sim: the judge was openai/a and is now openai/b; the difference may be the judge's.",
+        "sim: the threshold was 0.5 and is now 0.8.",
+    )
+    found = compare(with_metric("now", judge="a", version="2"), with_metric("then", judge="a", version="1"))
+    assert found.warnings == ("sim: the judge's prompt or settings have changed; the difference may be the metric's.",)
+
+
+def test_runs_of_one_target_each_are_compared_whatever_these_are_called():
+    found = compare(of([UP] * 3), of([UP] * 3, "then", target="old"))
+    assert found.warnings == ("The target was old and is now app.",)
+    assert found.targets[0].matching.common == 3
+
+
+def test_several_targets_are_matched_by_name():
+    def both(name, one, other):
+        return run(name, [*of(one).results, *of(other, target="second").results])
+
+    found = compare(both("now", [DOWN] * 30, [UP] * 30), both("then", [UP] * 30, [UP] * 30))
+    assert [(t.target, t.overall.difference.outcome) for t in found.targets] == [
+        ("app", "worse"),
+        ("second", "cannot tell"),
+    ]
+    assert found.outcome == "worse"
+    alone = compare(both("now", [UP], [UP]), of([UP], "then"))
+    assert alone.warnings == ("Only the run has second, which is not compared.",)
+
+
+def test_numbers_in_a_unit_are_compared_in_it():
+    def edits(name, numbers):
+        metric = Metric(name="edits", unit="edits", direction="lower")
+        results = [
+            Result(trial=trial(n), output=Output(value=""), scores=(Score(name="edits", raw=e, direction="lower"),))
+            for n, e in enumerate(numbers)
+        ]
+        return Run(id=name, name=name, created="", metrics=(metric,), results=results)
+
+    found = compare(edits("now", range(10, 40)), edits("then", range(30)))
+    (change,) = found.targets[0].metrics
+    assert (change.unit, change.before, change.now, change.difference.outcome) == ("edits", 14.5, 24.5, "cannot tell")
+    noisy = compare(edits("now", [n + 10 + n % 3 for n in range(30)]), edits("then", range(30)))
+    assert noisy.targets[0].metrics[0].difference.outcome == "worse"
+
+
+def test_many_metrics_do_not_cry_wolf():
+    """Of 30 metrics that differ by luck alone, at most one in twenty families says so."""
+    draw = random.Random(7)  # noqa: S311  luck, no secret
+
+    def many(name):
+        results = [
+            Result(
+                trial=trial(n), output=Output(value=1), scores=tuple(scored(draw.random(), f"m{m}") for m in range(30))
+            )
+            for n in range(25)
+        ]
+        return run(name, results)
+
+    alarms = sum(compare(many("now"), many("then")).outcome in ("better", "worse") for _ in range(20))
+    assert alarms <= 3  # Binomial(20, .05) is above 3 once in 60
+
+
+def test_slices_are_told_by_tag_and_only_where_they_divide():
+    def tagged(name, values):
+        results = [
+            Result(
+                trial=trial(n, case={"tags": ("all", "long" if n % 2 else "short")}),
+                output=Output(value=1),
+                scores=(scored(v),),
+            )
+            for n, v in enumerate(values)
+        ]
+        return run(name, results)
+
+    found = compare(tagged("now", [DOWN, UP] * 20), tagged("then", [UP, UP] * 20)).targets[0]
+    assert [(s.tag, s.difference.outcome) for s in found.slices] == [("long", "cannot tell"), ("short", "worse")]
+
+
+@pytest.mark.parametrize("asked", [{"level": 1.0}, {"level": 0}, {"margin": -0.1}, {"margin": 1}])
+def test_a_level_or_margin_that_is_none_is_refused(asked):
+    with pytest.raises(ConfigError, match="the level has to lie between 0 and 1"):
+        compare(of([UP]), of([UP]), **asked)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    pairs=st.lists(st.tuples(st.sampled_from([0.0, 0.4, 0.6, 1.0]), st.sampled_from([0.0, 0.4, 0.6, 1.0])), max_size=30)
+)
+def test_swapped_runs_say_the_contrary(pairs):
+    one, other = of([a for a, _ in pairs]), of([b for _, b in pairs], "then")
+    contrary = {"better": "worse", "worse": "better", "same": "same", "cannot tell": "cannot tell"}
+    ahead, back = compare(one, other), compare(other, one)
+    for there, here in zip(ahead.targets, back.targets, strict=True):
+        for a, b in zip(there.changes, here.changes, strict=True):
+            assert a.difference.outcome == contrary[b.difference.outcome]
+            assert a.difference.adjusted == b.difference.adjusted
+
+
+def test_a_gate_does_not_matter():
+    gated = run("now", of([UP] * 3).results, gate=Gate(min_pass_rate=1.0))
+    assert compare(gated, of([UP] * 3, "then")).warnings == ()
