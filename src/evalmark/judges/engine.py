@@ -58,6 +58,19 @@ async def hear(judge: ChatModel, question: Question, read: Callable[[Reply], T |
     )
 
 
+async def hear_often(
+    judge: ChatModel, question: Question, read: Callable[[Reply], T | Fault], times: int
+) -> list[Heard[T]]:
+    """Ask one question so many times; a reply that cannot be used is the last. Raises what `hear` raises.
+
+    One after the other, so that each finds its own reply again in a recording.
+    """
+    heard = [await hear(judge, question, read)]
+    while len(heard) < times and heard[-1].fault is None:
+        heard.append(await hear(judge, question, read))
+    return heard
+
+
 async def _asked(judge: ChatModel, request: Request) -> tuple[Reply, bool]:
     """The reply, and whether logprobs had to be left out: some endpoints reject requests for them."""
     try:

@@ -9,7 +9,7 @@ from evalmark.roles import ChatModel
 from evalmark.scoring import shown, text_of, unscored
 from evalmark.values import Case, Output, Reply, Score, count, fingerprint
 
-from .engine import Heard, hear
+from .engine import hear_often
 from .faults import Fault, worded
 from .judgement import not_judged, spoken
 from .measure import REASON, object_schema
@@ -80,9 +80,8 @@ class Faithfulness:
             return unscored(self.name, "the answer is empty")
         question = self.question(case, output)
         material = [part.text for part in question.material]
-        heard: list[Heard[tuple[Claim, ...]]] = []
-        while len(heard) < self.questions and (not heard or heard[-1].fault is None):
-            heard.append(await hear(judge, question, partial(read_claims, contexts=len(contexts), material=material)))
+        read = partial(read_claims, contexts=len(contexts), material=material)
+        heard = await hear_often(judge, question, read, self.questions)
         detail = spoken(heard, judge.name, question)
         if heard[-1].fault is not None:
             return not_judged(self.name, heard[-1], detail)

@@ -8,9 +8,10 @@ from typing import Any
 from evalmark.roles import ChatModel
 from evalmark.values import Direction, Reply, Score, count
 
-from .engine import Heard, hear
+from .engine import Heard, hear_often
 from .faults import Fault
 from .measure import Measure
+from .metric import MetricFile
 from .question import LONGEST_SAID, Question
 from .replies import said
 from .verdict import Verdict
@@ -32,14 +33,20 @@ class Standard:
     """Whether the numbers of a scale are weighted with their probabilities."""
 
 
-async def judged(judge: ChatModel, question: Question, read: Callable[[Reply], Verdict | Fault], by: Standard) -> Score:
-    """The score of an output; `unscored` where one of the judge's replies could not be used.
+def standard_of(metric: MetricFile, repeat: int) -> Standard:
+    """The standard that a metric file sets, for a judge who is asked so often."""
+    return Standard(
+        name=metric.name,
+        measure=metric.measure,
+        direction=metric.direction,
+        repeat=repeat,
+        weighted=metric.weighted,
+    )
 
-    Questions are asked one after the other, so that each finds its own reply again in a recording.
-    """
-    heard: list[Heard[Verdict]] = []
-    while len(heard) < by.repeat and (not heard or heard[-1].fault is None):
-        heard.append(await hear(judge, question, read))
+
+async def judged(judge: ChatModel, question: Question, read: Callable[[Reply], Verdict | Fault], by: Standard) -> Score:
+    """The score of an output; `unscored` where one of the judge's replies could not be used."""
+    heard = await hear_often(judge, question, read, by.repeat)
     detail = spoken(heard, judge.name, question)
     last = heard[-1]
     if last.fault is not None:

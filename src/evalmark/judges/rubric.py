@@ -11,7 +11,7 @@ from evalmark.scoring import NO_EXPECTED, unscored
 from evalmark.values import Case, Direction, Output, Score, fingerprint
 
 from .fields import MANY
-from .judgement import Standard, judged
+from .judgement import judged, standard_of
 from .measure import Measure
 from .metric import MetricFile
 from .question import Question, Sheet, material_of
@@ -95,13 +95,7 @@ class Rubric:
             judge,
             question,
             partial(read_verdict, measure=metric.measure, material=material, lower=metric.direction == "lower"),
-            Standard(
-                name=metric.name,
-                measure=metric.measure,
-                direction=metric.direction,
-                repeat=self.questions,
-                weighted=metric.weighted,
-            ),
+            standard_of(metric, self.questions),
         )
 
     def question(self, case: Case, output: Output) -> Question:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from evalmark.errors import ConfigError
 from evalmark.judges import Fault
-from evalmark.judges.engine import Heard, hear
+from evalmark.judges.engine import hear_often
 from evalmark.judges.faults import worded
 from evalmark.judges.fence import piece
 from evalmark.judges.judgement import NO_REASON, not_judged, spoken
@@ -98,9 +98,7 @@ class Compliance:
             return unscored(self.name, NO_ANSWER)
         question = self.question(case, output)
         read = partial(read_rule_verdicts, rules=len(self.rules), material=[part.text for part in question.material])
-        heard: list[Heard[RuleVerdict]] = []
-        while len(heard) < self.questions and (not heard or heard[-1].fault is None):
-            heard.append(await hear(judge, question, read))
+        heard = await hear_often(judge, question, read, self.questions)
         detail = spoken(heard, judge.name, question)
         if heard[-1].fault is not None:
             return not_judged(self.name, heard[-1], detail)

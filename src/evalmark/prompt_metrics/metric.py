@@ -8,7 +8,7 @@ from typing import Any
 from evalmark.errors import ConfigError
 from evalmark.judges import Fault, MetricFile, Verdict, read_verdict
 from evalmark.judges.faults import worded
-from evalmark.judges.judgement import Standard, judged
+from evalmark.judges.judgement import judged, standard_of
 from evalmark.judges.measure import REASON, object_schema
 from evalmark.judges.question import Question
 from evalmark.judges.replies import object_of
@@ -119,14 +119,7 @@ class PromptMetric:
         question = self.question(case, output)
         material = [part.text for part in question.material]
         read = partial(read_ok, material=material) if self.says_ok else partial(self._read, material=material)
-        standard = Standard(
-            name=metric.name,
-            measure=metric.measure,
-            direction=metric.direction,
-            repeat=self.questions,
-            weighted=metric.weighted,
-        )
-        return await judged(judge, question, read, standard)
+        return await judged(judge, question, read, standard_of(metric, self.questions))
 
     def question(self, case: Case, output: Output) -> Question:
         """What the judge is asked about an output.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from evalmark.scorers.sentences import split
 from evalmark.values import count
 
+from .bounds import fits, said
 from .finding import Finding
 from .phrases import END, MUST, NUMBER, OUTPUT, number_of
 
@@ -62,20 +63,12 @@ class Limit:
     @property
     def says(self) -> str:
         """The limit in words."""
-        return f"{self._bounds()} {self.unit}{'' if (self.high or self.low) == 1 else 's'}"
-
-    def _bounds(self) -> str:
-        if self.low == self.high:
-            return f"exactly {self.low:,}"
-        if self.low is None:
-            return f"at most {self.high:,}"
-        return f"at least {self.low:,}" if self.high is None else f"{self.low:,} to {self.high:,}"
+        return f"{said(self.low, self.high)} {self.unit}{'' if (self.high or self.low) == 1 else 's'}"
 
     def __call__(self, text: str) -> Finding:
         """Count."""
         number = amount(text, self.unit)
-        fits = (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
-        return Finding(fits, f"{count(number, self.unit)}, {self._bounds()}")
+        return Finding(fits(number, self.low, self.high), f"{count(number, self.unit)}, {said(self.low, self.high)}")
 
 
 def amount(text: str, unit: str) -> int:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from evalmark.values import count
 
+from .bounds import fits, said
 from .finding import Finding
 from .phrases import NUMBER, OUTPUT, number_of
 
@@ -119,12 +120,12 @@ class TagCount:
     @property
     def says(self) -> str:
         """The number and the tag."""
-        return f"{_bounds(self.low, self.high)} <{self.tag}>"
+        return f"{said(self.low, self.high)} <{self.tag}>"
 
     def __call__(self, text: str) -> Finding:
         """Count."""
         number = read_markup(text).tags.count(self.tag)
-        return Finding(_fits(number, self.low, self.high), f"{number} <{self.tag}>, {_bounds(self.low, self.high)}")
+        return Finding(fits(number, self.low, self.high), f"{number} <{self.tag}>, {said(self.low, self.high)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,22 +141,20 @@ class TagsInside:
     @property
     def says(self) -> str:
         """The number and both tags."""
-        return f"{_bounds(self.low, self.high)} <{self.tag}> in each <{self.outer}>"
+        return f"{said(self.low, self.high)} <{self.tag}> in each <{self.outer}>"
 
     def __call__(self, text: str) -> Finding:
         """Count in each."""
         inside = read_markup(text).inside(self.outer, self.tag)
         if not inside:
             return Finding(None, f"there is no <{self.outer}>")
-        wrong = next(
-            ((n, number) for n, number in enumerate(inside, 1) if not _fits(number, self.low, self.high)), None
-        )
+        wrong = next(((n, number) for n, number in enumerate(inside, 1) if not fits(number, self.low, self.high)), None)
         if wrong is None:
             return Finding(
-                True, f"{_bounds(self.low, self.high)} in each of {count(len(inside), f'<{self.outer}> element')}"
+                True, f"{said(self.low, self.high)} in each of {count(len(inside), f'<{self.outer}> element')}"
             )
         return Finding(
-            False, f"{wrong[1]} <{self.tag}> in <{self.outer}> number {wrong[0]}, {_bounds(self.low, self.high)}"
+            False, f"{wrong[1]} <{self.tag}> in <{self.outer}> number {wrong[0]}, {said(self.low, self.high)}"
         )
 
 
@@ -214,13 +213,3 @@ def _range(match: re.Match[str]) -> tuple[int, int | None]:
 
 def _is_end(tail: str) -> bool:
     return _SAYS_NOTHING.fullmatch(tail) is not None
-
-
-def _fits(number: int, low: int, high: int | None) -> bool:
-    return number >= low and (high is None or number <= high)
-
-
-def _bounds(low: int, high: int | None) -> str:
-    if high is None:
-        return f"at least {low}"
-    return "no" if high == 0 else f"exactly {low}" if low == high else f"at most {high}"
