@@ -188,3 +188,21 @@ def test_a_dataset_with_a_metric_of_its_own_is_told_by_that_one():
     assert "0.500 < 0.75" in strict
     assert "0.500 < 0.75" in terminal(run)
     assert "0.25" not in terminal(replace(run, results=run.results[1:]))
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        pytest.param({"mail": "Where is\nmy parcel?"}, "Where is", id="one text is shown as it is"),
+        pytest.param({"mail": "Hi", "plan": "free"}, '{"mail": "Hi", "plan": "free"}', id="several have their names"),
+        pytest.param({"count": 3}, '{"count": 3}', id="a number has its name"),
+        pytest.param({"mail": " "}, '{"mail": " "}', id="nothing to read has its name"),
+    ],
+)
+def test_the_input_of_a_prompt_with_one_variable_is_what_it_says(asked, shown):
+    trial = Trial(case=Case(id="1", input=asked))
+    result = Result(trial=trial, output=Output(value="x"), scores=(Score(name="s", value=0.0, passed=False),))
+    run = replace(EMPTY, results=(result,))
+    for text in (one_case(result), terminal(run)):
+        (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith("asked")]
+        assert line.removeprefix("asked").strip().startswith(shown)

@@ -10,7 +10,7 @@ from rich.text import Text
 from evalmark import wording
 from evalmark.stats import Summary
 from evalmark.values import Metric, Result, Run, Score, metrics_for
-from evalmark.wording import clean, cut, one_line, shown
+from evalmark.wording import bare, clean, cut, one_line, shown
 
 from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
 
@@ -23,7 +23,12 @@ _STEP_LINES = 40
 def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) -> str:
     """One trial in full: what was asked and answered, and what every score says."""
     case, output = result.trial.case, result.output
-    rows = [("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error)]
+    rows = [
+        ("asked", bare(case.input)),
+        ("expected", case.expected),
+        ("answered", output.value),
+        ("error", output.error),
+    ]
     rows += [("context", context) for context in case.contexts_of(output) or ()]
     table = fields()
     for label, value in rows:
@@ -47,7 +52,7 @@ def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
     room = look.width - 27
     for result in shown_results:
         table = fields()
-        table.add_row("asked", Text(one_line(result.trial.case.input, room)))
+        table.add_row("asked", Text(one_line(bare(result.trial.case.input), room)))
         if result.output.error is None:
             table.add_row("answered", Text(one_line(result.output.value, room)))
         else:

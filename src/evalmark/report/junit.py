@@ -96,7 +96,7 @@ def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
 
 def _told(result: Result, options: Options) -> str:
     case, usage = result.trial.case, result.output.usage
-    rows = [("asked", case.input), ("expected", case.expected), ("answered", result.output.value)]
+    rows = [("asked", wording.bare(case.input)), ("expected", case.expected), ("answered", result.output.value)]
     rows += [(step.who, step.said) for step in wording.steps(result, times=options.times)]
     if options.times and usage is not None:
         rows.append(("tokens", wording.tokens_used(usage)))

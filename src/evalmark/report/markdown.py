@@ -91,7 +91,12 @@ def case_part(result: Result, run: Run, scores: Sequence[Score]) -> str:
     case, output = result.trial.case, result.output
     asked = wording.quoted(case.input) if case.has_made_id else ""
     lines = [f"<details><summary>{in_html(wording.name_of(result, run) + asked)} ({result.verdict})</summary>\n"]
-    rows = (("asked", case.input), ("expected", case.expected), ("answered", output.value), ("error", output.error))
+    rows = (
+        ("asked", wording.bare(case.input)),
+        ("expected", case.expected),
+        ("answered", output.value),
+        ("error", output.error),
+    )
     lines += [f"{label}\n{block(value)}\n" for label, value in rows if value is not None]
     metrics = metrics_for(run.metrics, result.trial.dataset)
     for score in scores[:_MOST_SCORES]:

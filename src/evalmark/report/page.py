@@ -164,9 +164,9 @@ def _case(result: Result, run: Run, options: Options, *, unfold: bool = False) -
     metrics = metrics_for(run.metrics, result.trial.dataset)
     trial, output, verdict = result.trial, result.output, result.verdict
     deciding = " · ".join(f"{one_line(s.name, 40)} {wording.standing(s, metrics)}" for s in wording.telling(result))
-    asked = one_line(trial.case.input, 160)
+    asked = one_line(wording.bare(trial.case.input), 160)
     unsupported = [sentence for score in result.scores for sentence in wording.unsupported(score)]
-    rows = [("asked", _text(trial.case.input)), ("expected", _text(trial.case.expected))]
+    rows = [("asked", _text(wording.bare(trial.case.input))), ("expected", _text(trial.case.expected))]
     rows.append(("answered", _marked(output.value, unsupported)))
     rows.append(("error", _text(output.error)))
     rows += [("context", _text(context)) for context in trial.case.contexts_of(output) or ()]

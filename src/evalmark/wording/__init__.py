@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .cleaning import clean, cut, inert, one_line, shown
+    from .cleaning import bare, clean, cut, inert, one_line, shown
     from .figures import (
         ASCII_BLOCKS,
         BLOCKS,
@@ -50,6 +50,7 @@ __all__ = [
     "agreement_lines",
     "all_remarks",
     "apart",
+    "bare",
     "bars",
     "behind",
     "centre",
@@ -113,6 +114,7 @@ __getattr__ = deferred(
         "bars": "figures",
         "behind": "figures",
         "centre": "figures",
+        "bare": "cleaning",
         "clean": "cleaning",
         "cut": "cleaning",
         "difference_lines": "standings",

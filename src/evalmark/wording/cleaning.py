@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from evalmark.values import plain
@@ -49,6 +50,18 @@ def shown(value: Any) -> str:
     if value is None:
         return ""
     return clean(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False))
+
+
+def bare(given: Any) -> Any:
+    """The text of an input that has one named part, a text, as that of most prompts; any other input as it is.
+
+    >>> bare({"mail": "Where is my parcel?"}), bare({"mail": "Hello", "plan": "free"})
+    ('Where is my parcel?', {'mail': 'Hello', 'plan': 'free'})
+    """
+    if isinstance(given, Mapping) and len(given) == 1:
+        (only,) = given.values()
+        return only if isinstance(only, str) and only.strip() else given
+    return given
 
 
 def one_line(value: Any, width: int | None = None) -> str:

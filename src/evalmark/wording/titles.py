@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from evalmark.stats import REASONS, Group, MetricSummary, Summary, told
 from evalmark.values import Result, Run, count
 
-from .cleaning import clean, one_line
+from .cleaning import bare, clean, one_line
 from .figures import duration
 
 _FEW_WORDS = 32
@@ -95,5 +95,5 @@ def quoted(asked: object) -> str:
     >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
      “What is the capital of Peru, pl…”
     """
-    words = one_line(asked, _FEW_WORDS)
+    words = one_line(bare(asked), _FEW_WORDS)
     return f" \u201c{words}\u201d" if words else ""

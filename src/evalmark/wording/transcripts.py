@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from evalmark.values import Result, ToolCall, Turn, Usage, count
 
-from .cleaning import one_line, shown
+from .cleaning import bare, one_line, shown
 from .figures import duration
 
 
@@ -25,7 +25,7 @@ def steps(result: Result, *, times: bool = True) -> list[Step]:
     """
     output = result.output
     events = output.transcript or output.tool_calls
-    known = {shown(result.trial.case.input), shown(output.value)}
+    known = {shown(bare(result.trial.case.input)), shown(result.trial.case.input), shown(output.value)}
     if all(isinstance(event, Turn) and shown(event.content) in known for event in events):
         return []
     return [step for event in events for step in _of_event(event, times)]
