@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.documents import PlacedError
+from evalmark.documents import PlacedError, write_whole
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.generate.asking import Wrong
 from evalmark.generate.drafting import groups_of, read_inputs
 from evalmark.generate.effort import EFFORTS, effort_named
-from evalmark.generate.keeping import has_content, rows_in, statements_in, write, write_json
+from evalmark.generate.keeping import has_content, rows_in, statements_in, write_json
 from evalmark.generate.marks import read_verdicts
 from evalmark.generate.rows import Draft, inputs_in, rows_of, without_twins
 from evalmark.generate.side_data import Mark, SideData, read_side_data, write_side_data
@@ -202,7 +202,7 @@ def test_side_data_that_are_not_ours_are_an_error_with_their_place(tmp_path, tex
 def test_a_file_that_cannot_be_written_leaves_what_was_there_and_nothing_beside_it(tmp_path):
     (tmp_path / "rules.txt").mkdir()
     with pytest.raises(EvalmarkError, match=r"rules\.txt: the file cannot be written: "):
-        write(tmp_path / "rules.txt", "Be short.\n")
+        write_whole(tmp_path / "rules.txt", ["Be short.\n"])
     assert [path.name for path in tmp_path.iterdir()] == ["rules.txt"]
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from evalmark.documents import write_whole
 from evalmark.prompts import read_prompt
 from evalmark.roles import ChatModel
 from evalmark.specs import PromptSpec, file_of_tests, folder_of, read_spec
@@ -15,7 +16,7 @@ from .asking import Asking
 from .checking import check_files
 from .drafting import Drafted, baseline_of, tests_of
 from .effort import Effort
-from .keeping import Row, has_content, rows_in, statements_in, write, write_json
+from .keeping import Row, has_content, rows_in, statements_in, write_json
 from .marks import grounded, unjudged, validated
 from .refining import expanded, grounded_truths, to_expand, undone, without_truth
 from .rows import rows_of
@@ -168,7 +169,7 @@ class Chain:
         is_there = bool(lines)
         if not is_there:
             lines = await make(self.asking, self.spec)
-            write(path, "\n".join(lines) + "\n")
+            write_whole(path, ["\n".join(lines), "\n"])
         self._ended(stage, path, is_there, count(len(lines), "statement" if name == "input_spec" else _noun(name)))
         self.spec = with_statements(self.spec, name, lines)
 

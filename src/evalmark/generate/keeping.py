@@ -1,13 +1,11 @@
 """Files of a prompt's folder: written whole or not at all, and read as they are."""
 
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import PlacedError, parse_json, read_text, regular_file
-from evalmark.errors import EvalmarkError
+from evalmark.documents import PlacedError, parse_json, read_text, regular_file, write_whole
 from evalmark.exchange.writing import json_text
 from evalmark.specs import lines_of
 from evalmark.specs.lines import is_refusal
@@ -15,31 +13,9 @@ from evalmark.specs.lines import is_refusal
 Row = dict[str, Any]
 
 
-def write(path: Path, text: str) -> None:
-    """Put a text into a file by way of a temporary neighbour, synced and then renamed.
-
-    Raises:
-        EvalmarkError: it cannot be written; what was there is untouched.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            with draft.open("x", encoding="utf-8", errors="backslashreplace", newline="") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            draft.replace(path)
-        except BaseException:
-            draft.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise EvalmarkError(f"{path}: the file cannot be written: {error.strerror or error}.") from error
-
-
 def write_json(path: Path, data: Any) -> None:
-    """Put data into a JSON file. Raises as `write` does."""
-    write(path, json_text(data))
+    """Put data into a JSON file. Raises as `write_whole` does."""
+    write_whole(path, [json_text(data)])
 
 
 def has_content(path: Path) -> bool:
