@@ -43,7 +43,7 @@ def _kind(path: Path) -> Literal["suite", "metric", "cases"]:
         return "suite"
     if not keys or can_ask(keys, ReadOptions()):
         return "cases"
-    if "metrics" in keys:
+    if keys & {"metrics", "target"}:
         return "suite"
     if keys & {"data", "cases"}:
         return "cases"

@@ -60,7 +60,9 @@ def _origin(path: Path) -> _Origin:
         return _Origin(spec=read_spec(path), files={_name(file): file for file in find_metrics(path)})
     suite = read_suite(path)
     prompt = None if suite.target is None or isinstance(suite.target, str) else suite.target.prompt
-    files = {_name(spec.path): spec.path for spec in suite.metrics if spec.path is not None}
+    named = [spec.path for spec in suite.metrics if spec.path is not None]
+    beside = find_metrics(prompt) if prompt is not None and not suite.metrics else []
+    files = {_name(file): file for file in named or beside}
     return _Origin(suite=suite, spec=None if prompt is None else read_spec(prompt), files=files)
 
 

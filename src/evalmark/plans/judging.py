@@ -37,6 +37,8 @@ class FromFile:
     judge: str | None = None
     """The model that the file itself names."""
     notes: tuple[str, ...] = ()
+    place: str = ""
+    """Where somebody asked for it."""
 
 
 def from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> FromFile:
@@ -60,7 +62,7 @@ def from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: boo
     name = str(settings.get("name") or metric.name)
     scorer = replace(scorer, metric=replace(metric, name=name), repeat=settings.get("repeat"))
     asked = Asked(scorer=scorer, threshold=settings.get("threshold"), file=path)
-    return FromFile(asked=asked, judge=metric.judge, notes=metric.notes)
+    return FromFile(asked=asked, judge=metric.judge, notes=metric.notes, place=place)
 
 
 def asked_for(name: str, place: str, folders: tuple[Path, ...]) -> FromFile:

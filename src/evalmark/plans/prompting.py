@@ -38,13 +38,13 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     """
     spec = specs.read_spec(path)
     models = Models(settings=settings)
-    found = list(_metrics(path, spec))
+    found = list(metrics_of(path, spec))
     judges = [judge_named(name, "--judge") for name in overrides.judges] or [judge_named(n) for n in settings.judge]
     asked = [one for metric in found for one in _judged(metric, judges, models, spec, path)]
     wanted = overrides.embeddings or settings.embeddings
     return Plan(
         name=spec.prompt.name,
-        sources=(_tests(path, spec), *_baseline(spec)),
+        sources=tests_of(path, spec),
         targets=asked_models(TargetSpec(prompt=path), overrides.models, models),
         asked=tuple(asked),
         embedder=embedder_for(asked, wanted, models, (path.parent,), load),
@@ -56,12 +56,12 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     )
 
 
-def _metrics(path: Path, spec: "specs.PromptSpec") -> Iterator[FromFile]:
+def metrics_of(path: Path, spec: "specs.PromptSpec") -> Iterator[FromFile]:
     """What judges the answers: the rules, by a judge and by a machine, and every metric file beside the prompt."""
     if spec.rules:
-        yield FromFile(asked=Asked(scorer=prompt_metrics.Compliance()))
+        yield FromFile(asked=Asked(scorer=prompt_metrics.Compliance()), place=str(path))
         if prompt_metrics.checkable(spec):
-            yield FromFile(asked=Asked(scorer=prompt_metrics.Rules()))
+            yield FromFile(asked=Asked(scorer=prompt_metrics.Rules()), place=str(path))
     for file in prompt_metrics.find_metrics(path):
         yield from_file(file, {}, str(file), named=False)
 
@@ -87,26 +87,32 @@ def with_prompt(asked: Asked, spec: "specs.PromptSpec | None", place: str) -> As
     return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
 
 
-def _baseline(spec: "specs.PromptSpec") -> Iterator[Source]:
-    """The tests that were made without rules, for comparison: a dataset of their own."""
-    for name, read in (("baseline_tests.json", specs.read_tests), ("baseline_tests.txt", specs.read_baseline)):
-        file = spec.folder / name
-        if file.is_file():
-            info = DatasetInfo(name="baseline", path=str(file))
-            yield Source(info=info, read=lambda note, file=file, read=read: read(file, spec, note))  # type: ignore[misc]
-            return
+def tests_of(path: Path, spec: "specs.PromptSpec") -> tuple[Source, ...]:
+    """The tests beside the prompt, or the samples in it; and those made without rules, as a dataset of their own.
+
+    Raises:
+        ConfigError: there are neither tests nor samples.
+    """
+    files = (spec.folder / name for name in specs.BASELINES)
+    baseline = next((file for file in files if file.is_file()), None)
+    return (_tests(path, spec), *(() if baseline is None else (tests_in(baseline, spec, "baseline"),)))
+
+
+def tests_in(file: Path, spec: "specs.PromptSpec", name: str) -> Source:
+    """The tests in one file as a dataset; it can be read also after a target has changed the working directory."""
+    here = Path.cwd()
+    reader = specs.read_baseline if file.suffix.lower() == ".txt" else specs.read_tests
+
+    def read(note: Note) -> Iterator[Case | BadRow]:
+        return reader(file if Path.cwd() == here else here / file, spec, note)
+
+    return Source(info=DatasetInfo(name=name, path=str(file)), read=read)
 
 
 def _tests(path: Path, spec: "specs.PromptSpec") -> Source:
-    """The tests beside the prompt, or the samples in it.
-
-    Raises:
-        ConfigError: there is neither.
-    """
     file = specs.file_of_tests(spec)
     if file is not None:
-        info = DatasetInfo(name="tests", path=str(file))
-        return Source(info=info, read=lambda note: specs.read_tests(file, spec, note))
+        return tests_in(file, spec, "tests")
     if not spec.prompt.samples:
         raise ConfigError(
             f"{path}: there are no tests in {spec.folder} and no samples in the file; "

@@ -19,7 +19,7 @@ from .judging import FromFile, Judge, from_file, judge_named, judged
 from .models import Models
 from .overrides import NOTHING_SAID, Overrides, asked_models
 from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
-from .prompting import is_prompt, plan_prompt, with_prompt
+from .prompting import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
 
 
 def plan_suite(
@@ -36,11 +36,12 @@ def plan_suite(
     making = _Making(suite, Models(settings=settings), overrides)
     asked = making.asked()
     tested = making.targets()
+    sources = making.sources()
     refuse(making.faults)
     wanted = overrides.embeddings or suite.embeddings or settings.embeddings
     return Plan(
         name=suite.name,
-        sources=_sources(suite.datasets),
+        sources=sources,
         targets=tested,
         asked=asked,
         embedder=embedder_for(asked, wanted, making.models, making.folders, load),
@@ -48,7 +49,7 @@ def plan_suite(
         timeout=overrides.timeout or suite.timeout,
         gate=_gate(suite, asked),
         suite=str(path),
-        notes=(*suite.notes, *making.notes, *_unused(suite)),
+        notes=(*suite.notes, *making.notes, *_unused(suite), *_of_prompt(making.spec)),
         models=making.models,
     )
 
@@ -63,17 +64,42 @@ class _Making:
         self.notes: list[str] = []
 
     def asked(self) -> tuple[Asked, ...]:
-        """The scorers of the suite, each once for each of its judges."""
+        """The scorers of the suite, or those that come with the prompt under test, each once for each of its judges."""
         found: list[Asked] = []
-        for metric in self.suite.metrics:
+        for metric in self.suite.metrics or self._found():
             try:
-                one = self._metric(metric)
+                one = self._metric(metric) if isinstance(metric, MetricSpec) else metric
                 asked = with_prompt(one.asked, self.spec, metric.place)
                 found += judged(asked, self._judges(metric, one) if asked.needs_judge else (), self.models)
                 self.notes += one.notes
             except ConfigError as fault:
                 self.faults.append(str(fault))
         return tuple(found)
+
+    def _found(self) -> tuple[FromFile, ...]:
+        """What lies beside the prompt under test."""
+        try:
+            return () if self.spec is None else tuple(metrics_of(Path(self.spec.prompt.file), self.spec))
+        except ConfigError as fault:
+            self.faults.append(str(fault))
+            return ()
+
+    def sources(self) -> tuple[Source, ...]:
+        """The datasets that the suite names, else the tests of the prompt under test."""
+        try:
+            spec = self.spec
+            if spec is not None and not self.suite.datasets:
+                return tests_of(Path(spec.prompt.file), spec)
+            found = _sources(self.suite.datasets, spec)
+        except ConfigError as fault:
+            self.faults.append(str(fault))
+            return ()
+        if not found:
+            self.faults.append(
+                f"{self.suite.path}: there are no `datasets`, and --target takes the place of the prompt whose tests would "
+                "be asked; name some."
+            )
+        return found
 
     @cached_property
     def spec(self) -> "specs.PromptSpec | None":
@@ -89,11 +115,12 @@ class _Making:
             return from_file(metric.path, settings, metric.place)
         return FromFile(asked=ask({metric.name: settings}, metric.place, self.folders))
 
-    def _judges(self, metric: MetricSpec, one: FromFile) -> Sequence[Judge]:
+    def _judges(self, metric: MetricSpec | FromFile, one: FromFile) -> Sequence[Judge]:
         """Who judges by a metric: a flag wins over the suite, the suite over the metric's file, that over settings."""
         if self.overrides.judges:
             return [judge_named(name, "--judge") for name in self.overrides.judges]
-        if specs := metric.judges or (() if one.judge else self.suite.judges):
+        own = metric.judges if isinstance(metric, MetricSpec) else ()
+        if specs := own or (() if one.judge else self.suite.judges):
             return [Judge(model=spec.model, settings=spec.settings, place=spec.place) for spec in specs]
         names = (one.judge,) if one.judge else self.models.settings.judge
         return [judge_named(name) for name in names]
@@ -116,15 +143,26 @@ class _Making:
         return as_target(wanted, folders=self.folders)
 
 
-def _sources(datasets: Sequence[DatasetSpec]) -> tuple[Source, ...]:
-    """The datasets, each by the name that the suite gives, else by the one it gives itself, else by its file's."""
+def _sources(datasets: Sequence[DatasetSpec], prompt: "specs.PromptSpec | None") -> tuple[Source, ...]:
+    """The datasets, each by the name that the suite gives, else by the one it gives itself, else by its file's.
+
+    Tests of the prompt under test are read with it, unless the suite says how to read them.
+    """
     found = [(spec, ReadOptions(**spec.options)) for spec in datasets]
-    own = [None if spec.named else read_header(spec.path, options).name for spec, options in found]
+    of_prompt = [prompt is not None and not s.options and specs.holds_tests(s.path, prompt) for s in datasets]
+    own = [
+        None if spec.named or is_tests else read_header(spec.path, options).name
+        for (spec, options), is_tests in zip(found, of_prompt, strict=True)
+    ]
     names = [name or spec.name for name, (spec, _) in zip(own, found, strict=True)]
-    return tuple(
-        file_source(spec.path, name if names.count(name) == 1 else spec.name, options)
-        for name, (spec, options) in zip(names, found, strict=True)
-    )
+    sources: list[Source] = []
+    for name, (spec, options), is_tests in zip(names, found, of_prompt, strict=True):
+        called = name if names.count(name) == 1 else spec.name
+        if is_tests and prompt is not None:
+            sources.append(tests_in(spec.path, prompt, called))
+        else:
+            sources.append(file_source(spec.path, called, options))
+    return tuple(sources)
 
 
 def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
@@ -141,3 +179,8 @@ def _unused(suite: Suite) -> tuple[str, ...]:
     if not suite.baseline:
         return ()
     return (f"The suite's `baseline` ({suite.baseline}) is read but not used by this version.",)
+
+
+def _of_prompt(spec: "specs.PromptSpec | None") -> tuple[str, ...]:
+    """What a reader should know of the prompt under test."""
+    return () if spec is None else (*spec.prompt.notes, *spec.notes)

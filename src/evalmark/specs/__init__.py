@@ -7,13 +7,16 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .lines import lines_of
     from .prompt_tests import file_of_tests, read_baseline, read_tests, sample_tests
+    from .recognition import BASELINES, holds_tests
     from .spec import PromptSpec, Rule, folder_of, read_spec
 
 __all__ = [
+    "BASELINES",
     "PromptSpec",
     "Rule",
     "file_of_tests",
     "folder_of",
+    "holds_tests",
     "lines_of",
     "read_baseline",
     "read_spec",
@@ -24,9 +27,11 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "BASELINES": "recognition",
         "PromptSpec": "spec",
         "Rule": "spec",
         "folder_of": "spec",
+        "holds_tests": "recognition",
         "lines_of": "lines",
         "read_baseline": "prompt_tests",
         "read_spec": "spec",

@@ -95,8 +95,8 @@ class _Matching:
         return self.under(part, data, at)
 
     def _conditional(self, schema: Schema, data: Any, at: DataPath) -> Iterator[Mismatch]:
-        if not any(self.under(schema["if"], data, at)):
-            yield from self.under(schema["then"], data, at)
+        fits = not any(self.under(schema["if"], data, at))
+        yield from self.under(schema.get("then" if fits else "else", {}), data, at)
 
     def _items(self, schema: Schema, data: Any, at: DataPath) -> Iterator[Mismatch]:
         for number, item in enumerate(data if isinstance(data, list) else ()):
