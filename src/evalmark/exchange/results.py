@@ -46,6 +46,15 @@ def rest_of(result: Result, native: Mapping[str, Any]) -> Data:
     return {part: said for part, said in rest.items() if said or part == "scores"}
 
 
+def verdicts_of(result: Result) -> list[tuple[Score, float]]:
+    """The scores that say whether the output passes, each with a number: other tools know no score without one."""
+    return [
+        (score, float(score.passed) if score.value is None else score.value)
+        for score in result.scores
+        if score.status == "scored" and score.passed is not None
+    ]
+
+
 def _filled_in(given: Any, native: Any) -> Data:
     """The values that a format's reader finds beside all those of an input: defaults of the prompt."""
     if not (isinstance(given, Mapping) and isinstance(native, Mapping)):

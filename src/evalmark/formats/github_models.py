@@ -8,10 +8,10 @@ from evalmark.exchange.items import case_data_of, inputs_of, listed
 from evalmark.exchange.moving import PromptText, prompt_data
 from evalmark.exchange.names import is_model
 from evalmark.exchange.portable import Check, Exported, Portable
-from evalmark.exchange.results import REST, rest_of
+from evalmark.exchange.results import REST, rest_of, verdicts_of
 from evalmark.exchange.writing import file_name, json_text, yaml_text
 from evalmark.scoring import text_of
-from evalmark.values import Result, Score
+from evalmark.values import Result
 
 Data = dict[str, Any]
 _PARAMETERS = {"max_tokens": "maxTokens", "temperature": "temperature", "top_p": "topP"}
@@ -154,17 +154,13 @@ def _row(given: Portable, result: Result, number: int) -> Data:
     row: Data = {
         "testCase": row_of(result, given),
         "modelResponse": "" if result.output.error is not None else text_of(result.output.value),
-        "evaluationResults": [said for score in result.scores if (said := _score(score)) is not None],
+        "evaluationResults": [
+            {"evaluatorName": score.name, "score": number, "passed": score.passed, "details": score.reason}
+            for score, number in verdicts_of(result)
+        ],
     }
     native = native_of(row, given.run.name, result.trial.target or given.run.target or "given", number)
     return row | {REST: rest_of(result, native)}
-
-
-def _score(score: Score) -> Data | None:
-    if score.status != "scored" or score.passed is None:
-        return None
-    number = score.value if score.value is not None else float(score.passed)
-    return {"evaluatorName": score.name, "score": number, "passed": score.passed, "details": score.reason}
 
 
 def native_of(row: Mapping[str, Any], dataset: str, target: str, number: int) -> Data:

@@ -6,7 +6,7 @@ from typing import Any
 from evalmark.exchange.items import input_from, inputs_of, listed, made_id
 from evalmark.exchange.names import from_promptfoo, to_promptfoo
 from evalmark.exchange.portable import Exported, Portable
-from evalmark.exchange.results import REST, rest_of
+from evalmark.exchange.results import REST, rest_of, verdicts_of
 from evalmark.exchange.writing import json_text, yaml_text
 from evalmark.scoring import text_of
 from evalmark.values import Case, Result, Score, plain
@@ -86,7 +86,7 @@ def _row(given: Portable, prompt: Data, result: Result, number: int) -> Data:
     """A result as promptfoo lists it; what it cannot say of it stands under a key of ours in the metadata."""
     output, case = result.output, result.trial.case
     target = result.trial.target or given.run.target or "given"
-    components = [said for score in result.scores if (said := _component(score)) is not None]
+    components = [_component(score, number) for score, number in verdicts_of(result)]
     verdict = result.verdict
     success = verdict in ("pass", "ungated")
     values = [said["score"] for said in components]
@@ -131,10 +131,7 @@ def _output(given: Portable, config: Data, rows: Sequence[Data]) -> Data:
     return {"evalId": given.run.id or None, "results": results, "config": config, "shareableUrl": None}
 
 
-def _component(score: Score) -> Data | None:
-    if score.status != "scored" or score.passed is None:
-        return None
-    number = score.value if score.value is not None else float(score.passed)
+def _component(score: Score, number: float) -> Data:
     assertion = {"type": "equals" if score.name == "equals" else "llm-rubric", "metric": score.name}
     return {"pass": score.passed, "score": number, "reason": score.reason, "assertion": assertion}
 

@@ -11,11 +11,11 @@ from typing import Any
 from evalmark.exchange.items import case_data_of, inputs_of, item_of, listed
 from evalmark.exchange.names import at_openai, is_model
 from evalmark.exchange.portable import Exported, Portable
-from evalmark.exchange.results import REST, rest_of
+from evalmark.exchange.results import REST, rest_of, verdicts_of
 from evalmark.exchange.writing import file_name, json_line, json_text
 from evalmark.prompts import Prompt
 from evalmark.scoring import text_of
-from evalmark.values import Case, Result, Score, Verdict
+from evalmark.values import Case, Result, Verdict
 
 from .criteria import EXPECTED, OUTPUT, NoCriterionError, criteria_of, reference_of
 
@@ -163,7 +163,10 @@ def _output_item(given: Portable, result: Result, number: int, expected: str | N
         "datasource_item_id": number,
         "datasource_item": item,
         "status": STATUS[result.verdict],
-        "results": [said for score in result.scores if (said := _score(score)) is not None],
+        "results": [
+            {"name": score.name, "score": number, "passed": score.passed, "reason": score.reason}
+            for score, number in verdicts_of(result)
+        ],
         "sample": {
             "model": at_openai(trial.target),
             "input": [],
@@ -173,14 +176,6 @@ def _output_item(given: Portable, result: Result, number: int, expected: str | N
     }
     native = native_of(found, given.run.name, number, expected)
     return found | {REST: rest_of(result, native)}
-
-
-def _score(score: Score) -> Data | None:
-    """A score as the API lists it; None for one that says neither a number nor whether it passes."""
-    if score.status != "scored" or score.passed is None:
-        return None
-    number = score.value if score.value is not None else float(score.passed)
-    return {"name": score.name, "score": number, "passed": score.passed, "reason": score.reason}
 
 
 def native_of(item: Mapping[str, Any], dataset: str, number: int, expected: str | None) -> Data:

@@ -7,7 +7,7 @@ from evalmark.errors import ConfigError
 from evalmark.exchange.grading import UnfilledError, labels_of, messages_of
 from evalmark.exchange.items import made_id
 from evalmark.exchange.portable import Check, Exported, Portable
-from evalmark.exchange.results import REST, rest_of
+from evalmark.exchange.results import REST, rest_of, verdicts_of
 from evalmark.exchange.writing import file_name, json_line, yaml_text
 from evalmark.prompts import Prompt, render
 from evalmark.scoring import text_of
@@ -139,16 +139,14 @@ def _events(given: Portable, result: Result, number: int, target: str) -> list[t
     case, output = result.trial.case, result.output
     sampled = [] if output.error is not None else [text_of(output.value)]
     asked: Data = {"prompt": _asked(case, given.prompt), "sampled": sampled}
-    matches = [said for score in result.scores if (said := _match(score, case, sampled)) is not None]
+    matches = [_match(score, case, sampled) for score, _ in verdicts_of(result)]
     error = [] if output.error is None else [("error", {"type": "error", "message": output.error})]
     native = native_of(sample_of(case, given), asked, [data for _, data in matches], error[0][1] if error else None)
     native["trial"] = {"dataset": given.run.name, "target": target, "position": number, "repeat": 0, "mode": "single"}
     return [("sampling", asked | {REST: rest_of(result, native)}), *error, *matches]
 
 
-def _match(score: Score, case: Case, sampled: list[str]) -> tuple[str, Data] | None:
-    if score.status != "scored" or score.passed is None:
-        return None
+def _match(score: Score, case: Case, sampled: list[str]) -> tuple[str, Data]:
     said = {"name": score.name, "correct": score.passed, "score": score.value, "reason": score.reason}
     return "match", {**said, "expected": plain(case.expected), "sampled": sampled[0] if sampled else None}
 
