@@ -27,6 +27,7 @@ VERBS = {
     "rag": "rag",
     **dict.fromkeys(("list", "show", "validate"), "runs"),
     "report": "report",
+    "note": "note",
     "generate": "generate",
     "export": "export",
     **dict.fromkeys(("import",), "exchange"),

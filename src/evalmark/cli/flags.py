@@ -148,15 +148,15 @@ SETTINGS = {field.name for field in fields(Settings)} | {"mode", "model", "filte
 """Flags whose variable is read by us: those of settings, and conditions."""
 
 
-DESTRUCTIVE = ("clear",)
-"""Verbs that delete."""
+DESTRUCTIVE = ("clear", "note")
+"""Verbs that delete, or that say something in the name of a person."""
 
 
 def with_variables(command: Any) -> Any:
     """A command whose every flag has a variable: `EVALMARK_REPEAT=3` is as good as `--repeat 3`.
 
     Those of settings are read with the settings. A flag that ends the program has none, and neither have those of
-    verbs that delete: a variable that was forgotten must not.
+    verbs that delete or speak for a person: a variable that was forgotten must not.
     """
     for verb in getattr(command, "commands", {}).values():
         with_variables(verb)

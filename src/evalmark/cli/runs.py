@@ -4,19 +4,18 @@ from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from evalmark import api, console, stats
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.values import Run as Kept
 
 from . import flags
+from .sessions import labels_of, sessions_of, shown
 from .terminal import look, say, say_line
-
-if TYPE_CHECKING:
-    from evalmark.values import Run as Kept
 
 NOT_PASSED = ("fail", "error", "unscored")
 
@@ -31,12 +30,20 @@ def add(app: typer.Typer) -> None:
 
 
 def list_runs(
+    what: Annotated[str, typer.Argument(metavar="[sessions]", help="Recorded sessions in the place of runs.")] = "runs",
+    project: Annotated[str | None, typer.Argument(metavar="[PROJECT]", help="Only the sessions of this one.")] = None,
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many, newest first.")] = 20,
     store: flags.Store = None,
 ) -> None:
-    """List the runs in the store, newest first."""
+    """List the runs in the store, or the sessions that were recorded, newest first."""
+    if what not in ("runs", "sessions") or (what == "runs" and project is not None):
+        wrong = what if what != "runs" else str(project)
+        raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
     with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
-        say(console.run_list(ledger.runs(limit), look()))
+        if what == "runs":
+            say(console.run_list(ledger.runs(limit), look()))
+        else:
+            say(console.session_list(sessions_of(ledger, project, limit), look()))
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
@@ -55,10 +62,19 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     worst: flags.Worst = 5,
     store: flags.Store = None,
 ) -> None:
-    """Show a run: its table and its worst cases, with --failed, --case or --calls the cases themselves, or an overview."""
+    """Show a run: its table and its worst cases, with --failed, --case or --calls the cases themselves, or an overview.
+
+    The id may also be that of a recorded session, or of one answer or step in it.
+    """
     settings = flags.settings(store=store)
     with kept.open_store(settings.store, read_only=True) as ledger:
-        found = _with_spending(ledger.run(run), ledger)
+        thing = api.found(ledger, run)
+        if not isinstance(thing, Kept):
+            if overview or failed or calls or case is not None:
+                raise ConfigError(f"{thing.id} is no run; leave out --failed, --case, --calls and --overview.")
+            say(shown(ledger, thing))
+            return
+        found = _with_spending(thing, ledger)
         if overview:
             _show_overview(found, with_cases=failed or calls or case is not None)
             return
@@ -67,29 +83,34 @@ def show(  # noqa: PLR0913  each is a flag of the command line
             verdict = stats.judge(summary, found.gate)
             say(console.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict))
             return
-        chosen = None if case is None else _case_id(found, case)
-        wanted = (
-            r
-            for r in found.results
-            if (chosen is None or r.trial.case.id == chosen) and (not failed or r.verdict in NOT_PASSED)
-        )
-        shown = 0
-        for result in islice(wanted, limit):
-            say(console.one_case(result, look(), run=found))
-            shown += 1
-            for key in result.calls if calls else ():
-                say(_one_call(ledger, key))
-        if shown == 0:
-            if chosen is not None:
-                raise ConfigError(f"{found.id} has no case {chosen!r} that did not pass; {_all_cases(found)}")
-            say_line(f"No case of {found.id} failed.")
-        elif shown == limit:
-            say_line(
-                f"These are the first {limit}; more with -n, or all with: evalmark report {found.id} -o cases.jsonl"
-            )
+        _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
 
 
-def _show_overview(run: "Kept", *, with_cases: bool) -> None:
+def _show_cases(
+    ledger: "kept.Store", run: Kept, case: str | None, limit: int, *, failed: bool, calls: bool
+) -> None:
+    """Cases of a run in full, with what people say of them."""
+    chosen = None if case is None else _case_id(run, case)
+    wanted = (
+        r
+        for r in run.results
+        if (chosen is None or r.trial.case.id == chosen) and (not failed or r.verdict in NOT_PASSED)
+    )
+    count = 0
+    for count, result in enumerate(islice(wanted, limit), start=1):  # noqa: B007  counts to the end
+        say(console.one_case(result, look(), run=run))
+        say(console.labels_said(labels_of(ledger, run, result), look()))
+        for key in result.calls if calls else ():
+            say(_one_call(ledger, key))
+    if count == limit:
+        say_line(f"These are the first {limit}; more with -n, or all with: evalmark report {run.id} -o cases.jsonl")
+    elif count == 0 and chosen is not None:
+        raise ConfigError(f"{run.id} has no case {chosen!r} that did not pass; {_all_cases(run)}")
+    elif count == 0:
+        say_line(f"No case of {run.id} failed.")
+
+
+def _show_overview(run: Kept, *, with_cases: bool) -> None:
     if with_cases:
         raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
     say(console.overview(run, stats.overview(run), look()))
@@ -104,7 +125,7 @@ def _one_call(ledger: "kept.Store", key: str) -> str:
     return f"  The call {key} is no longer recorded.\n"
 
 
-def _case_id(run: "Kept", wanted: str) -> str:
+def _case_id(run: Kept, wanted: str) -> str:
     """The id of a case, or the only one that starts so.
 
     Raises:
@@ -126,11 +147,11 @@ def _case_id(run: "Kept", wanted: str) -> str:
     raise ConfigError(f"{run.id} has no case {wanted!r}; {advice}")
 
 
-def _all_cases(run: "Kept") -> str:
+def _all_cases(run: Kept) -> str:
     return f"all of them: evalmark report {run.id} -o cases.csv"
 
 
-def _with_spending(run: "Kept", ledger: "kept.Store") -> "Kept":
+def _with_spending(run: Kept, ledger: "kept.Store") -> Kept:
     """A run that was killed has no figures of its calls in its header; the journal has."""
     return run if run.spending else replace(run, spending=ledger.spending(run.id))
 

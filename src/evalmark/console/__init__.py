@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .listing import run_list
     from .recorded import recorded_calls, recorded_models
     from .screen import terminal
+    from .sessions import labels_said, one_session, one_span, session_list
     from .side_by_side import overview
 
 __all__ = [
@@ -23,14 +24,18 @@ __all__ = [
     "ModelForecast",
     "account",
     "evals",
+    "labels_said",
     "one_call",
     "one_case",
+    "one_session",
+    "one_span",
     "one_tool_call",
     "overview",
     "plan",
     "recorded_calls",
     "recorded_models",
     "run_list",
+    "session_list",
     "terminal",
 ]
 
@@ -43,6 +48,10 @@ __getattr__ = deferred(
         "ModelForecast": "forecast",
         "account": "accounts",
         "evals": "eval_table",
+        "labels_said": "sessions",
+        "one_session": "sessions",
+        "one_span": "sessions",
+        "session_list": "sessions",
         "one_call": "call",
         "one_case": "cases",
         "one_tool_call": "call",

@@ -6,14 +6,15 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .examples import Labelled, Said, labelled
-    from .kept import Recorded, Traffic
+    from .kept import Named, Recorded, Traffic
 
-__all__ = ["Labelled", "Recorded", "Said", "Traffic", "labelled"]
+__all__ = ["Labelled", "Named", "Recorded", "Said", "Traffic", "labelled"]
 
 __getattr__ = deferred(
     __name__,
     {
         "Labelled": "examples",
+        "Named": "kept",
         "Recorded": "kept",
         "Said": "examples",
         "Traffic": "kept",

@@ -1,9 +1,9 @@
 """Sessions, spans and labels in the store."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from apsw import Connection
 
@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 _SPANS = "select content, checksum from span"
 _LABELS = "select content, checksum from label"
+_HEX = frozenset("0123456789abcdef")
 MOST_TERMS = 500
 """As many values are looked for in one query."""
 
@@ -49,6 +50,13 @@ class Recorded:
     """Of its answers, all that were ever given."""
 
 
+class Named(NamedTuple):
+    """Something that is recorded, by its id."""
+
+    kind: Literal["session", "span"]
+    id: str
+
+
 class Traffic:
     """What apps did for their users, and what people say of outputs. Made by the store."""
 
@@ -60,22 +68,20 @@ class Traffic:
     def keep(self, sessions: Sequence[Session], spans: Sequence[Span]) -> None:
         """Make spans durable, with the headers of the sessions they are part of; all of them, or none.
 
+        A session that is there already goes on: it began when it began, what was dropped is added to what was dropped
+        before, and its metadata is what was last said of each key.
+
         Raises:
             DataError: a span is too long to be kept.
             StoreFullError: the disk is full.
             StoreError: the store cannot be written.
         """
         rows = [(span, sealed_span(span)) for span in spans]
-        headers = [(session, session_header(session)) for session in sessions]
 
         def write(db: Connection) -> None:
             with transaction(db):
-                for session, header in headers:
-                    db.execute(
-                        "insert into session (id, project, dropped, header) values (?, ?, ?, ?) "
-                        "on conflict (id) do update set dropped = excluded.dropped, header = excluded.header",
-                        (session.id, sql_text(session.project), session.dropped, header),
-                    )
+                for session in sessions:
+                    self._keep_header(db, session)
                 for span, row in rows:
                     db.execute(
                         "insert into span (id, session, project, parent, template, content, checksum) "
@@ -135,6 +141,27 @@ class Traffic:
         """
         return self._read(lambda db: self._span(self._one(db, "span", reference, "content, checksum")))
 
+    def spans(self, ids: Iterable[str]) -> list[Span]:
+        """The spans with these ids, whole ones, in the order of recording; those that are not there are left out."""
+        rows = self._read(lambda db: _numbered(db, "select number, content, checksum from span", "id", list(ids)))
+        return [self._span(row) for row in rows]
+
+    def starting(self, reference: str, most: int = 4) -> list[Named]:
+        """What is recorded under ids that start so: sessions, then spans; `most` of each."""
+        if not reference or not set(reference) <= _HEX:
+            return []
+        ends = (reference, reference + "g", most)  # `g` sorts after every digit of an id
+
+        def read(db: Connection) -> list[Named]:
+            kinds: tuple[Literal["session", "span"], ...] = ("session", "span")
+            return [
+                Named(kind, str(row[0]))
+                for kind in kinds
+                for row in db.execute(f"select id from {kind} where id >= ? and id < ? order by number limit ?", ends)  # noqa: S608  names of ours
+            ]
+
+        return self._read(read)
+
     def answers(self, project: str) -> list[Span]:
         """The answers of a project, in the order of recording; none where nothing is recorded of it."""
         where = f"{_SPANS} where project = ? and parent = '' order by number"
@@ -184,19 +211,25 @@ class Traffic:
 
     # Inside.
 
+    def _keep_header(self, db: Connection, session: Session) -> None:
+        found = db.execute("select header from session where id = ?", (session.id,)).fetchone()
+        if found is not None:
+            earlier = self._session(found[0])
+            metadata = {**earlier.metadata, **session.metadata}
+            dropped = earlier.dropped + session.dropped
+            session = replace(session, started=earlier.started, dropped=dropped, metadata=metadata)
+        db.execute(
+            "insert into session (id, project, dropped, header) values (?, ?, ?, ?) "
+            "on conflict (id) do update set dropped = excluded.dropped, header = excluded.header",
+            (session.id, sql_text(session.project), session.dropped, session_header(session)),
+        )
+
     def _labelled(self, spans: Sequence[Span]) -> Labelled:
         return labelled(spans, self.labels(f"span:{span.id}" for span in spans))
 
     def _found(self, column: str, wanted: Sequence[str | bytes]) -> list[Label]:
-        def read(db: Connection) -> Iterator[tuple[int, Any]]:
-            for start in range(0, len(wanted), MOST_TERMS):
-                part = wanted[start : start + MOST_TERMS]
-                places = ", ".join("?" * len(part))
-                query = f"select number, content, checksum from label where {column} in ({places})"  # noqa: S608  a name of ours
-                yield from ((int(str(number)), row) for number, *row in db.execute(query, part))
-
-        rows = self._read(lambda db: dict(read(db)))
-        return [self._label(rows[number]) for number in sorted(rows)]
+        rows = self._read(lambda db: _numbered(db, "select number, content, checksum from label", column, wanted))
+        return [self._label(row) for row in rows]
 
     def _one(self, db: Connection, table: str, reference: str, columns: str) -> Any:
         given: tuple[str, ...] = () if reference == "last" else (reference,)
@@ -227,3 +260,13 @@ class Traffic:
             raise StoreError(
                 f"{self._path}: a recorded {what} is damaged ({error}); evalmark doctor examines the store."
             ) from error
+
+
+def _numbered(db: Connection, query: str, column: str, wanted: Sequence[str | bytes]) -> list[Any]:
+    """The rows in which a column has one of some values, in the order of their numbers, without these."""
+    found: dict[int, Any] = {}
+    for start in range(0, len(wanted), MOST_TERMS):
+        part = wanted[start : start + MOST_TERMS]
+        places = ", ".join("?" * len(part))
+        found |= {int(str(n)): row for n, *row in db.execute(f"{query} where {column} in ({places})", part)}
+    return [found[number] for number in sorted(found)]

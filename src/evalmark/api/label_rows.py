@@ -1,0 +1,165 @@
+"""Labels in a file, a row each: all of them are kept, or none and every fault is named by its line."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalmark.cases.csv_rows import csv_rows, tsv_rows
+from evalmark.cases.faults import Faults
+from evalmark.cases.json_rows import jsonl_rows
+from evalmark.cases.options import ReadOptions
+from evalmark.cases.rows import Reading, Row, RowReader
+from evalmark.documents import PlacedError, regular_file
+from evalmark.errors import ConfigError, DataError, EvalmarkError
+from evalmark.values import Result
+
+from .labelling import Subject, Word, check_words, of_result, of_span, subject
+
+if TYPE_CHECKING:
+    from evalmark.store import Store
+
+READERS: Mapping[str, RowReader] = {
+    ".csv": csv_rows,
+    ".tsv": tsv_rows,
+    ".jsonl": jsonl_rows,
+    ".ndjson": jsonl_rows,
+}
+COLUMNS = ("id", "label", "score", "comment", "by")
+ABOUT = ("id", "about")
+"""Either may name the column of ids."""
+UP = frozenset({"up", "like", "liked", "good", "yes", "true", "1", "+1", "👍"})
+DOWN = frozenset({"down", "dislike", "disliked", "bad", "no", "false", "0", "-1", "👎"})
+_ID = 16
+"""Digits of a whole id of a span."""
+
+
+def thumb(said: str) -> bool | None:
+    """What a word for a thumb means; None where nothing is said.
+
+    >>> thumb("Up"), thumb("👎"), thumb("")
+    (True, False, None)
+
+    Raises:
+        ValueError: it is no such word.
+    """
+    word = said.strip().lower()
+    if word in UP or word in DOWN:
+        return word in UP
+    if word:
+        raise ValueError(f"the label is {said!r}; it takes up or down")
+    return None
+
+
+def read_words(path: Path, ledger: "Store", by: str) -> list[tuple[Subject, Word]]:
+    """What a CSV, TSV or JSONL file says, row by row; `by` says it where a row names nobody.
+
+    Raises:
+        ConfigError: the file cannot be read, or something is wrong in it; every fault is named.
+    """
+    faults = Faults(str(path))
+    rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
+    naming = _Naming(ledger, {_id_of(row) for _, row in rows})
+    found: list[tuple[Subject, Word]] = []
+    for place, row in rows:
+        try:
+            said = (naming.subject(_id_of(row)), _word(row, by))
+        except (EvalmarkError, ValueError) as fault:
+            faults.add(f"{place}: {str(fault).rstrip('.')}.")
+            continue
+        for sentence in check_words(ledger, [said]):
+            faults.add(f"{place}: {sentence}")
+        found.append(said)
+    if told := faults.told():
+        raise ConfigError.of(told)
+    return found
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    regular_file(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(f"{path}: labels are read from {', '.join(READERS)}; found {path.suffix or 'no ending'!r}.")
+    reading = Reading(path=path, options=ReadOptions(), notes=lambda _: None, any_columns=True)
+    rows: Iterator[Row] = reader(reading)
+    while True:
+        try:
+            line, column, value = next(rows)
+        except StopIteration:
+            return
+        except PlacedError as fault:
+            yield fault.place, fault
+            return
+        yield (value.place if isinstance(value, PlacedError) else reading.place(line, column)), value
+
+
+def _is_sound(place: str, row: Any, faults: Faults) -> bool:
+    if isinstance(row, PlacedError):
+        faults.add(str(row))
+    elif not isinstance(row, dict):
+        faults.add(f"{place}: a row is an object with {', '.join(COLUMNS)}.")
+    elif unknown := sorted(set(row) - {*COLUMNS, *ABOUT}):
+        faults.add(f"{place}: there is no column {unknown[0]!r}; a row takes {', '.join(COLUMNS)}.")
+    elif not _id_of(row):
+        faults.add(f"{place}: the row says not what it is about; fill in its `id`.")
+    else:
+        return True
+    return False
+
+
+def _id_of(row: Mapping[str, Any]) -> str:
+    return str(next((row[name] for name in ABOUT if row.get(name) not in (None, "")), "")).strip()
+
+
+def _word(row: Mapping[str, Any], by: str) -> Word:
+    label, score, comment = row.get("label"), row.get("score"), row.get("comment")
+    liked = label if isinstance(label, bool) else thumb("" if label is None else str(label))
+    word = Word(
+        by=str(row.get("by") or by).strip(), liked=liked, score=_number(score), comment=str(comment or "").strip()
+    )
+    if word.withdraws:
+        raise ValueError("the row says nothing; fill in label, score or comment")
+    return word
+
+
+def _number(said: Any) -> float | None:
+    if said is None or (isinstance(said, str) and not said.strip()):
+        return None
+    try:
+        return float("" if isinstance(said, bool) else said)
+    except (TypeError, ValueError):
+        raise ValueError(f"the score is {said!r}; it is a number from 0 to 1") from None
+
+
+@dataclass
+class _Naming:
+    """What ids mean, looked up together where they are whole."""
+
+    ledger: "Store"
+    ids: set[str]
+    _known: dict[str, Subject] = field(default_factory=dict)
+    _runs: dict[str, dict[str, Result]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        whole = [name for name in (i.removeprefix("span:") for i in self.ids) if len(name) == _ID]
+        for span in self.ledger.traffic.spans(whole):
+            self._known[span.id] = of_span(span)
+
+    def subject(self, reference: str) -> Subject:
+        """Raises ConfigError or StoreError where it means nothing, or several things."""
+        kind, _, rest = reference.partition(":")
+        if kind in ("output", "score") and rest:
+            return self._of_run(kind, rest)
+        name = reference.removeprefix("span:")
+        return self._known.get(name) or self._known.setdefault(name, subject(self.ledger, name))
+
+    def _of_run(self, kind: str, rest: str) -> Subject:
+        run, _, rest = rest.partition("/")
+        trial, _, metric = rest.partition("/")
+        if (kind == "score") != bool(metric) or not trial:
+            raise ConfigError("an output is named output:RUN/TRIAL, a score score:RUN/TRIAL/METRIC")
+        if run not in self._runs:
+            self._runs[run] = {result.trial.id: result for result in self.ledger.run(run).results}
+        if trial not in self._runs[run]:
+            raise ConfigError(f"{run} has no trial {trial!r}")
+        return of_result(run, self._runs[run][trial], metric or None)

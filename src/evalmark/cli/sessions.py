@@ -1,0 +1,44 @@
+"""What `evalmark list` and `evalmark show` say of recorded sessions and of labels."""
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from evalmark import api, console
+from evalmark.errors import ConfigError
+from evalmark.values import Label, Result, Run, Session, Span
+
+from .terminal import look
+
+if TYPE_CHECKING:
+    from evalmark.store import Store
+    from evalmark.traffic import Recorded
+
+
+def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recorded]":
+    """The newest sessions, of one project or of all.
+
+    Raises:
+        ConfigError: nothing is recorded of the project.
+    """
+    found = ledger.traffic.sessions(project, limit)
+    if project is not None and not found:
+        known = ledger.traffic.projects()
+        close = get_close_matches(project, known, n=1)
+        several = f"there are sessions of {', '.join(known)}." if known else "there are no sessions in this store yet."
+        raise ConfigError(f"nothing is recorded of {project!r}; {f'did you mean {close[0]}?' if close else several}")
+    return found
+
+
+def shown(ledger: "Store", thing: Session | Span) -> str:
+    """A session or a span in full, with the history of its labels."""
+    spans = thing.spans if isinstance(thing, Session) else (thing,)
+    labels = api.history(ledger, [f"span:{span.id}" for span in spans])
+    if isinstance(thing, Session):
+        return console.one_session(thing, labels, look())
+    return console.one_span(thing, labels, look())
+
+
+def labels_of(ledger: "Store", run: Run, result: Result) -> list[Label]:
+    """What was ever said of an output of a run and of its scores."""
+    of = f"{run.id}/{result.trial.id}"
+    return api.history(ledger, [f"output:{of}", *(f"score:{of}/{score.name}" for score in result.scores)])
