@@ -1,6 +1,7 @@
 """What a run would take, before anything is sent."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -69,3 +70,13 @@ def test_what_is_recorded_counts_as_the_run_would_use_it(world, replay, calls, c
         asked = len(judge.asked)
         asyncio.run(execute(plan, Conduct(ledger=store, settings=settings)))
     assert len(judge.asked) - asked == calls - cached, "as foreseen"
+
+
+def test_a_judge_is_counted_for_each_of_several_targets_whose_answers_nobody_knows():
+    def other(question):
+        return "Bergen"
+
+    plan = replace(
+        planned(ScriptedModel([]), LONG, inputs=["a", "b", "a"]), targets=(as_target(answer), as_target(other))
+    )
+    assert forecast(plan, ledger=Memory()).calls == 4, "two questions, the third being one of them, to two targets"

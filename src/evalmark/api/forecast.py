@@ -26,8 +26,8 @@ USUAL_REPLY = 150
 """Tokens of a reply where no recorded one tells."""
 MOST_RUNS, MOST_ASKED = 100, 5
 """Of so many runs, those of the same suite and target, but no more than so many, may know the answers."""
-UNKNOWN_ANSWER = "x" * 400
-"""Stands for an answer that nobody knows yet."""
+UNKNOWN_ANSWER = 400
+"""Characters of the text that stands for an answer that nobody knows yet."""
 
 Known = Mapping[tuple[str, str, int], Output]
 """The outputs of an earlier run, by id and input of the case and by repeat."""
@@ -241,10 +241,14 @@ class _Foreseen:
                 return await self.model(case)
             except ModelCallError:
                 self.seeing.guessed += 1
-                return Output(value=UNKNOWN_ANSWER)
+                return self._unknown()
         found = self.known.get((case.id, canonical(case.input), current_uses().repeat))
         self.seeing.guessed += found is None
-        return found or Output(value=UNKNOWN_ANSWER)
+        return found or self._unknown()
+
+    def _unknown(self) -> Output:
+        """Not the same for two targets: a judge is asked about each of their answers."""
+        return Output(value=self.name.ljust(UNKNOWN_ANSWER, "x"))
 
 
 def _questions(asked: Asked) -> int:
