@@ -327,6 +327,8 @@ def test_a_dry_run_says_how_many_calls_there_will_be_and_does_nothing(evalmark, 
     said = generate(evalmark, "--dry-run")
     assert (said.code, server.count, Path("classify").exists()) == (0, 0, False)
     assert "About" in said.out
+    numbers = re.findall(r"^  \S+ +~?\d+(?=  )", said.out, re.MULTILINE)
+    assert len({len(found) for found in numbers}) == 1, "exact and estimated numbers end in one column"
     Path("classify").mkdir()
     for name, lines in (("rules.txt", RULES), ("inverse_rules.txt", INVERSES)):
         Path("classify", name).write_text("\n".join(lines), encoding="utf-8")

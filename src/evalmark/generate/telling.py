@@ -113,8 +113,10 @@ def _listed(numbers: Sequence[int]) -> str:
 
 def count_text(counts: tuple[CallCount, ...]) -> str:
     """What each stage would ask, and all together."""
+    numbers = [f"{'' if one.exact else '~'}{one.calls:,}" for one in counts]
+    width = max(map(len, numbers), default=0)
     lines = [
-        f"  {one.stage:<15} {'' if one.exact else '~'}{one.calls}{f'  {one.model}' if one.calls and one.model else ''}"
-        for one in counts
+        f"  {one.stage:<15} {number:>{width}}{f'  {one.model}' if one.calls and one.model else ''}"
+        for one, number in zip(counts, numbers, strict=True)
     ]
     return "\n".join([*lines, "", f"  {total_of(counts)[:1].upper()}{total_of(counts)[1:]}; nothing was sent."])
