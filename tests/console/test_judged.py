@@ -1,31 +1,21 @@
 """Judged runs, calls in full and plans at a terminal."""
 
 import re
-from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
 
 from evalmark.console import Forecast, Look, MetricForecast, ModelForecast, one_call, plan, terminal
-from evalmark.values import Call, Case, Metric, Output, Reply, Request, Result, Score, Trial, Turn
+from evalmark.values import Call, Metric, Reply, Request, Score, Turn
 from tests.console import exchanges
 from tests.wording import judged
 from tests.wording.example import HOSTILE, HOSTILE_TEXT, RUN
-from tests.wording.judged import EMPTY, scored
+from tests.wording.judged import CASE_NAMES, of_one_case, scored
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        pytest.param("53383426a9b2", "53383426a9b2 “What is the capital of Peru, as…”: ", id="an id that was made"),
-        pytest.param("peru", "peru: ", id="an id that somebody gave"),
-    ],
-)
+@pytest.mark.parametrize(("name", "told"), CASE_NAMES)
 def test_a_worst_verdict_names_a_case_that_has_no_name_by_its_words(name, told):
-    case = Case(id=name, input="What is the capital of Peru, asked twice?")
-    score = Score(name="m", raw=0.25, value=0.25)
-    found = Result(trial=Trial(case=case, dataset="d"), output=Output(value=""), scores=(score,))
-    made = replace(EMPTY, results=[found], metrics=(Metric(name="m", judge="j"),))
+    made = of_one_case(name)
     assert told + "0.250" in " ".join(terminal(made, Look(width=120)).split())
 
 

@@ -6,23 +6,14 @@ from dataclasses import replace
 import pytest
 
 from evalmark.report import WRITERS, Options
-from evalmark.values import Case, Metric, Output, Result, Score, Spending, Trial
+from evalmark.values import Score, Spending
 from tests.wording import judged
-from tests.wording.judged import EMPTY, scored
+from tests.wording.judged import CASE_NAMES, of_one_case, scored
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        pytest.param("53383426a9b2", "53383426a9b2 “What is the capital of Peru, as…”: ", id="an id that was made"),
-        pytest.param("peru", "peru: ", id="an id that somebody gave"),
-    ],
-)
+@pytest.mark.parametrize(("name", "told"), CASE_NAMES)
 def test_a_worst_verdict_names_a_case_that_has_no_name_by_its_words(name, told):
-    case = Case(id=name, input="What is the capital of Peru, asked twice?")
-    score = Score(name="m", raw=0.25, value=0.25)
-    found = Result(trial=Trial(case=case, dataset="d"), output=Output(value=""), scores=(score,))
-    made = replace(EMPTY, results=[found], metrics=(Metric(name="m", judge="j"),))
+    made = of_one_case(name)
     texts = {ending: "".join(WRITERS[ending](made)) for ending in (".md", ".html", ".json")}
     assert told.split(":")[0] in texts[".md"].replace("\\", "")
     assert told.split(":")[0] in texts[".html"]

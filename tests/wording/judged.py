@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from evalmark.values import (
     Case,
     DatasetInfo,
@@ -126,6 +128,21 @@ RUN = Run(
 
 EMPTY = Run(id="r", name="n", created="2026-11-21T00:00:00+00:00")
 PLAIN = (Metric(name="m"),)
+
+
+CASE_NAMES = (
+    pytest.param("53383426a9b2", "53383426a9b2 “What is the capital of Peru, as…”: ", id="an id that was made"),
+    pytest.param("peru", "peru: ", id="an id that somebody gave"),
+)
+"""Ids of the one case of `of_one_case`, with how a report names it."""
+
+
+def of_one_case(name):
+    """A run of one verdict, which is then the worst."""
+    case = Case(id=name, input="What is the capital of Peru, asked twice?")
+    score = Score(name="m", raw=0.25, value=0.25)
+    found = Result(trial=Trial(case=case, dataset="d"), output=Output(value=""), scores=(score,))
+    return replace(EMPTY, results=[found], metrics=(Metric(name="m", judge="j"),))
 
 
 def scored(rows, metrics=PLAIN, **fields):
