@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from evalmark.documents import allowed_path, regular_file
+from evalmark.documents import allowed_path, regular_file, what_is
 from evalmark.errors import DataError
 
 
@@ -108,3 +108,28 @@ def test_a_link_that_leads_out_is_said_to(suite):
 
 def test_an_absolute_path_inside_is_allowed(suite):
     assert allowed_path(str(suite / "top.json"), suite / "evals", suite) == suite / "top.json"
+
+
+def test_what_stands_at_a_path(world):
+    (world / "file").touch()
+    (world / "lost").symlink_to(world / "gone")
+    (world / "circle").symlink_to(world / "circle")
+    os.mkfifo(world / "pipe")
+    names = ("file", ".", "lost", "circle", "pipe", "gone", "file/below")
+    assert [what_is(world / name) for name in names] == ["file", "folder", *["other"] * 3, *["nothing"] * 2]
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b"], ids=["too long", "no name"])
+def test_what_nobody_can_tell_is_no_nothing(name, world):
+    with pytest.raises(DataError, match="cannot be looked at"):
+        what_is(world / name)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
+def test_what_may_not_be_entered_is_no_nothing(world):
+    (world / "closed").mkdir(mode=0)
+    try:
+        with pytest.raises(DataError, match="cannot be looked at: Permission denied"):
+            what_is(world / "closed" / "rules.txt")
+    finally:
+        (world / "closed").chmod(0o700)

@@ -166,3 +166,24 @@ def change(tree, data) -> None:
         node[key] = data.draw(
             st.sampled_from([None, 1, -1, True, "x", [], {}, [1], {"x": 1}, 1e300, [[]], [None], [{}]])
         )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_link_out_of_the_folder_is_not_followed(name, tmp_path):
+    write, read = FORMATS[name]
+    folder = laid_out(tmp_path / "in", write(CARRIED).files)
+    for file in [path for path in folder.rglob("*") if path.is_file()]:
+        moved = tmp_path / file.name
+        file.rename(moved)
+        file.symlink_to(moved)
+        with pytest.raises(DataError, match="is a link that leads out of the folder"):
+            read(folder)
+        file.unlink()
+        moved.rename(file)
+    assert read(folder).run is not None
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_path_that_cannot_be_looked_at_is_one_sentence(name, tmp_path):
+    with pytest.raises(DataError, match=r"cannot be looked at: File name too long\.$"):
+        FORMATS[name][1](tmp_path / ("a" * 300))

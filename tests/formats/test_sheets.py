@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import DataError
-from evalmark.formats.sheets import read_rows
+from evalmark.exchange.sheets import read_rows
 
 CELLS = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00\r"), max_size=12)
 

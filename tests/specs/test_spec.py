@@ -1,6 +1,7 @@
 """The files in a prompt's folder: edited by hand, written by models, missing or empty."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import ConfigError
-from evalmark.specs import Rule, folder_of, lines_of, read_spec
+from evalmark.specs import Rule, file_of_tests, folder_of, lines_of, read_spec
 
 PROMPT = "---\nname: Tagger\n---\nsystem:\nReturn one tag.\nuser:\n{{ text }}\n"
 
@@ -186,3 +187,11 @@ def test_the_published_folders_are_read(shared, name, sample, rules, inverse):
     assert spec.intent
     assert spec.input_spec
     assert not any(line.startswith(("[", "-", "1")) for line in (*spec.rules, *spec.inverse_rules, *spec.input_spec))
+
+
+def test_a_folder_that_cannot_be_looked_into_is_not_taken_for_an_empty_one(prompt, tmp_path):
+    closed = tmp_path / ("a" * 300)
+    with pytest.raises(ConfigError, match="cannot be looked at"):
+        read_spec(prompt, closed)
+    with pytest.raises(ConfigError, match="cannot be looked at"):
+        file_of_tests(replace(read_spec(prompt), folder=closed))

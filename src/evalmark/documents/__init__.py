@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .document import DataPath, Document, document_of, load_document
     from .faults import PlacedError
-    from .files import allowed_path, dataset_name, regular_file
+    from .files import allowed_path, dataset_name, regular_file, what_is
     from .json_stream import Item, JsonStream
     from .secrets import secrets_in, without_secrets
     from .strict_json import parse_json
@@ -38,6 +38,7 @@ __all__ = [
     "secrets_in",
     "text_chunks",
     "top_keys",
+    "what_is",
     "without_secrets",
     "write_whole",
     "yaml_items",
@@ -68,6 +69,7 @@ __getattr__ = deferred(
         "without_secrets": "secrets",
         "text_chunks": "text",
         "top_keys": "top",
+        "what_is": "files",
         "write_whole": "whole",
         "yaml_items": "strict_yaml",
     },

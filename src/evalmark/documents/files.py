@@ -1,10 +1,12 @@
 """Which files may be opened at all, and what the data in them is called."""
 
+import errno
 import os
 import re
 import stat
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Literal
 
 from .faults import PlacedError, shown
 
@@ -37,6 +39,23 @@ def regular_file(path: Path) -> Path:
     if path.suffix == ".py":
         raise PlacedError(str(path), f"is code, and data is wanted; evals in Python run with: pytest --evalmark {path}")
     return path
+
+
+def what_is(path: Path) -> Literal["file", "folder", "other", "nothing"]:
+    """What stands at a path, links followed; a link that leads nowhere is something other.
+
+    Raises:
+        DataError: nobody can tell, since a folder on the way may not be entered, or the name is none.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "other" if os.path.lexists(path) else "nothing"
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ELOOP:
+            return "other"
+        raise PlacedError(str(path), f"cannot be looked at: {_reason(error)}.") from None
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
 
 
 def _reason(error: Exception) -> str:

@@ -10,6 +10,7 @@ from evalmark.errors import ConfigError
 from evalmark.prompts import prompt_in
 from evalmark.values import DatasetInfo, Metric, Result, Run, fingerprint
 
+from .folders import file_in
 from .imported import Fate, Imported, Part
 from .items import told_apart
 from .results import SIDE, run_from
@@ -111,8 +112,8 @@ def read_side(folder: Path) -> Run | None:
     Raises:
         DataError: it cannot be read.
     """
-    path = folder / SIDE
-    if not path.is_file():
+    path = file_in(folder, SIDE)
+    if path is None:
         return None
     data = load_document(path).data
     if not isinstance(data, dict) or data.get("format") != "evalmark-export" or data.get("version") != 1:

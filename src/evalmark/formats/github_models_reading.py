@@ -1,12 +1,13 @@
 """Prompt files of GitHub Models read as suites, and what `gh models eval --json` printed as runs."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import Document, PlacedError, load_document, regular_file
+from evalmark.documents import Document, PlacedError, load_document
 from evalmark.documents.json_walk import json_path
+from evalmark.exchange.folders import files_of, home_of
 from evalmark.exchange.imported import Imported
 from evalmark.exchange.items import case_data_of
 from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
@@ -50,7 +51,7 @@ def import_github_models(path: Path) -> Imported:
     Raises:
         ConfigError: a file cannot be read, or none is one of GitHub Models.
     """
-    moving = Moving(side=read_side(path if path.is_dir() else path.parent))
+    moving = Moving(side=read_side(home_of(path)))
     found = False
     for file in _files(path):
         document = load_document(file, is_text)
@@ -69,13 +70,8 @@ def import_github_models(path: Path) -> Imported:
     return moving.imported()
 
 
-def _files(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield regular_file(path)
-        return
-    for file in sorted(path.iterdir()):
-        if file.is_file() and file.name != SIDE and file.name.lower().endswith((*_PROMPTS, ".json")):
-            yield file
+def _files(path: Path) -> list[Path]:
+    return [file for file in files_of(path, (*_PROMPTS, ".json")) if file == path or file.name != SIDE]
 
 
 def _prompt(document: Document, data: Data, moving: Moving) -> None:

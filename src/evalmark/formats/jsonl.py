@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.database.fields import an_object
-from evalmark.documents import PlacedError, numbered_lines, parse_json, regular_file, text_chunks
+from evalmark.documents import PlacedError, numbered_lines, parse_json, text_chunks
+from evalmark.exchange.folders import files_of
 from evalmark.exchange.imported import Imported, Part
 from evalmark.exchange.results import result_from, run_from
 from evalmark.values import Result, Run
@@ -45,9 +46,7 @@ def import_jsonl(path: Path) -> Imported:
 
 
 def _file(path: Path) -> Path:
-    if not path.is_dir():
-        return regular_file(path)
-    files = sorted(file for file in path.iterdir() if file.name.endswith(".jsonl"))
+    files = files_of(path, (".jsonl",))
     if len(files) != 1:
         raise PlacedError(str(path), f"holds {len(files)} .jsonl files; name the one that is meant.")
     return files[0]

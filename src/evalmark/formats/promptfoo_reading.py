@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import Document, PlacedError, allowed_path, load_document, parse_json, read_text
+from evalmark.documents import Document, PlacedError, allowed_path, load_document, parse_json, read_text, what_is
 from evalmark.documents.json_walk import json_path
 from evalmark.errors import DataError
+from evalmark.exchange.folders import file_in, files_of, home_of
 from evalmark.exchange.imported import Fate, Imported
 from evalmark.exchange.items import input_from, listed, made_id
 from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
@@ -36,7 +37,7 @@ def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> Imported:
     Raises:
         DataError: a file cannot be read, or is none of promptfoo's.
     """
-    moving = Moving(name="imported tests", side=read_side(path if path.is_dir() else path.parent))
+    moving = Moving(name="imported tests", side=read_side(home_of(path)))
     files = _files(path)
     found = {file: read_results(file) if file.suffix.lower() == ".json" else None for file in files}
     configs = [document for file in files if found[file] is None and _is_config((document := load_document(file)).data)]
@@ -56,10 +57,10 @@ def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> Imported:
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
+    if what_is(path) != "folder":
         return [path]
-    files = [path / name for name in CONFIGS if (path / name).is_file()][:1]
-    return files + [file for file in sorted(path.glob("*.json")) if file.name not in (*CONFIGS, SIDE)]
+    files = [file for name in CONFIGS if (file := file_in(path, name)) is not None][:1]
+    return files + [file for file in files_of(path, (".json",)) if file.name not in (*CONFIGS, SIDE)]
 
 
 def _is_config(data: Any) -> bool:

@@ -11,9 +11,9 @@ from evalmark.documents import DataPath, Document, PlacedError, allowed_path, lo
 from evalmark.documents.json_walk import json_path
 from evalmark.exchange.items import listed
 from evalmark.exchange.moving import Moving
+from evalmark.exchange.sheets import read_rows
 
 from .promptfoo_assertions import TYPES, spoken
-from .sheets import read_rows
 
 Data = dict[str, Any]
 MOST = 100_000

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from evalmark.documents import PlacedError, read_text
+from evalmark.documents import PlacedError, read_text, what_is
+from evalmark.exchange.folders import file_in
 from evalmark.exchange.imported import Imported, Part
+from evalmark.exchange.sheets import Row, read_rows
 from evalmark.values import DatasetInfo, Run, count
 
 from .promptpex_trials import Known, trials_of
-from .sheets import Row, read_rows
 
 Notes = Callable[[str], None]
 
@@ -73,8 +74,8 @@ def import_promptpex(folder: Path | str) -> Imported:
         tests=found.tables["tests"],
         verdicts=found.tables["test_evals"],
         groundings=found.tables["rule_evals"],
-        rules=_lines(folder / "rules.txt"),
-        inverse_rules=_lines(folder / "inverse_rules.txt"),
+        rules=_lines(folder, "rules.txt"),
+        inverse_rules=_lines(folder, "inverse_rules.txt"),
     )
     trials = trials_of(found.tables[RESULTS], known, found.notes.append)
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -112,7 +113,7 @@ def _read(folder: Path) -> _Found:
     """
     found = _Found()
     for name, needed in TABLES.items():
-        files = [path for ending in (".json", ".csv") if (path := folder / f"{name}{ending}").is_file()]
+        files = [path for ending in (".json", ".csv") if (path := file_in(folder, f"{name}{ending}"))]
         if not files and name == RESULTS:
             raise _nothing(folder)
         found.tables[name] = read_rows(files[0], needed, found.notes.append) if files else ()
@@ -120,12 +121,12 @@ def _read(folder: Path) -> _Found:
         found.parts.extend([Part(name=path.name, fate="left out", to=f"{files[0].name} is read") for path in files[1:]])
     others = [Part(name=name, fate="mapped", to=RULES) for name in ("rules.txt", "inverse_rules.txt")]
     others += [Part(name=name, fate="left out", to=why) for name, why in LEFT_OUT.items()]
-    found.parts.extend(part for part in others if (folder / part.name).is_file())
+    found.parts.extend(part for part in others if file_in(folder, part.name))
     return found
 
 
 def _nothing(folder: Path) -> PlacedError:
-    if not folder.is_dir():
+    if what_is(folder) != "folder":
         return PlacedError(str(folder), "there is no such folder; name one in which PromptPex has written its results.")
     below = sorted(path.parent.name for ending in (".csv", ".json") for path in folder.glob(f"*/{RESULTS}{ending}"))
     advice = f"; name one of the folders in it: {', '.join(below[:5])}" if below else "; name the folder that has them"
@@ -147,6 +148,7 @@ def _fates(found: _Found) -> Iterable[Part]:
             yield Part(name=label + ", ".join(kept), fate=part.fate, to=part.to)
 
 
-def _lines(path: Path) -> tuple[str, ...]:
+def _lines(folder: Path, name: str) -> tuple[str, ...]:
     """The lines of a text file that say something, without blanks around them; none where there is no such file."""
-    return tuple(line.strip() for line in read_text(path).splitlines() if line.strip()) if path.is_file() else ()
+    path = file_in(folder, name)
+    return () if path is None else tuple(line.strip() for line in read_text(path).splitlines() if line.strip())

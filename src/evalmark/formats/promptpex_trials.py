@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from evalmark.documents import parse_json
 from evalmark.errors import DataError
+from evalmark.exchange.sheets import Row
 from evalmark.values import Case, Metric, Output, Result, Score, Trial, count
-
-from .sheets import Row
 
 Notes = Callable[[str], None]
 Key = tuple[str, str, bool]

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
+from evalmark.documents import what_is
 from evalmark.errors import ConfigError
 from evalmark.specs import PromptSpec, file_of_tests
 
@@ -20,7 +21,7 @@ def check_files(spec: PromptSpec, anew: Collection[str]) -> None:
     Raises:
         ConfigError: there are such files; all of them are named.
     """
-    if spec.folder.exists() and not spec.folder.is_dir():
+    if what_is(spec.folder) not in ("folder", "nothing"):
         raise ConfigError(
             f"{spec.folder}: the files of the prompt would lie in a folder of this name; move this file away."
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalmark.cases import BadRow
+from evalmark.documents import what_is
 from evalmark.specs import PromptSpec, Rule, file_of_tests, read_baseline, read_spec, read_tests
 from evalmark.values import Case, Run, Score
 
@@ -148,6 +149,6 @@ def _baseline(spec: PromptSpec) -> int:
     found = 0
     for name, read in ((BASELINE_TESTS.file, read_tests), ("baseline_tests.txt", read_baseline)):
         path = spec.folder / name
-        if path.is_file() and path.stat().st_size:
+        if what_is(path) == "file" and path.stat().st_size:
             found += sum(isinstance(row, Case) for row in read(path, spec))
     return found

@@ -1,11 +1,10 @@
 """Files of a prompt's folder: written whole or not at all, and read as they are."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import PlacedError, parse_json, read_text, regular_file, write_whole
+from evalmark.documents import PlacedError, parse_json, read_text, regular_file, what_is, write_whole
 from evalmark.exchange.writing import json_text
 from evalmark.specs import lines_of
 from evalmark.specs.lines import is_refusal
@@ -24,7 +23,7 @@ def has_content(path: Path) -> bool:
     Raises:
         DataError: there is something else than a regular file, or it cannot be read.
     """
-    if not os.path.lexists(path):
+    if what_is(path) == "nothing":
         return False
     regular_file(path)
     return read_text(path).strip() not in ("", "[]")

@@ -12,10 +12,10 @@ from evalmark.documents import (
     load_document,
     numbered_lines,
     parse_json,
-    regular_file,
     text_chunks,
 )
 from evalmark.documents.json_walk import json_path
+from evalmark.exchange.folders import files_of, home_of
 from evalmark.exchange.imported import Imported
 from evalmark.exchange.items import case_data_of
 from evalmark.exchange.moving import Moving, PromptText, read_side
@@ -51,7 +51,7 @@ def import_openai_evals(path: Path) -> Imported:
         DataError: a file cannot be read, or none of them holds anything that the API knows.
     """
     objects = list(_objects(path))
-    moving = Moving(name="imported evals", side=read_side(path if path.is_dir() else path.parent))
+    moving = Moving(name="imported evals", side=read_side(home_of(path)))
     evals = [found for found in objects if "testing_criteria" in found.data]
     runs = [found for found in objects if "data_source" in found.data]
     items = [found for found in objects if "datasource_item" in found.data]
@@ -72,9 +72,8 @@ def import_openai_evals(path: Path) -> Imported:
 
 
 def _objects(path: Path) -> Iterator[Found]:
-    files = sorted(path.iterdir()) if path.is_dir() else [regular_file(path)]
-    for file in files:
-        if file.name.lower().endswith(_ENDINGS) and file.name != SIDE and (file == path or file.is_file()):
+    for file in files_of(path, _ENDINGS):
+        if file.name != SIDE and file.name.lower().endswith(_ENDINGS):
             yield from _in_file(file)
 
 

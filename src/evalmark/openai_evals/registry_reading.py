@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.documents import PlacedError, load_document, numbered_lines, parse_json, regular_file, text_chunks
+from evalmark.exchange.folders import files_of, home_of
 from evalmark.exchange.imported import Imported
 from evalmark.exchange.moving import Moving, Wanted, read_side
 from evalmark.exchange.results import REST, result_from
@@ -29,8 +30,7 @@ def import_openai_registry(path: Path) -> Imported:
     Raises:
         DataError: a file cannot be read, or there is none of the registry.
     """
-    root = path if path.is_dir() else path.parent
-    moving = Moving(name="imported registry", side=read_side(root))
+    moving = Moving(name="imported registry", side=read_side(home_of(path)))
     specs, logs, rows = _sorted_out(path)
     samples = [row for file in rows for row in _samples(file)]
     for row in samples:
@@ -48,11 +48,9 @@ def import_openai_registry(path: Path) -> Imported:
 def _sorted_out(path: Path) -> tuple["_Specs", list[Path], list[Path]]:
     """What the YAML files say, the logs, and the files of samples."""
     specs, logs, rows = _Specs(), list[Path](), list[Path]()
-    for file in [path] if not path.is_dir() else sorted(path.rglob("*")):
-        if path.is_dir() and not file.is_file():
-            continue
+    for file in files_of(path, (".yaml", ".yml", ".jsonl"), below=True):
         if file.suffix in (".yaml", ".yml"):
-            specs.read(regular_file(file))
+            specs.read(file)
         elif file.suffix == ".jsonl":
             (logs if _is_log(file) else rows).append(file)
         elif file == path:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import Document, read_text
+from evalmark.documents import Document, PlacedError, read_text, what_is
 from evalmark.errors import ConfigError
 from evalmark.judges.reading import metric_in
 from evalmark.prompts import Input, Prompt, prompt_in
@@ -32,10 +32,19 @@ _RANGE = re.compile(
 
 
 def find_metrics(prompt_path: str | os.PathLike[str]) -> list[Path]:
-    """Every `NAME.metric.prompty` in the folder of a prompt, by name."""
+    """Every `NAME.metric.prompty` in the folder of a prompt, by name.
+
+    Raises:
+        DataError: the folder may not be looked into.
+    """
     prompt = Path(prompt_path)
-    there = (path for path in prompt.parent.iterdir() if path.name.lower().endswith(ENDING) and path.is_file())
-    return sorted(path for path in there if path.name != prompt.name)
+    try:
+        found = sorted(prompt.parent.iterdir())
+    except OSError as error:
+        said = error.strerror or str(error)
+        raise PlacedError(str(prompt.parent), f"cannot be looked into for metrics: {said}.") from None
+    named = (path for path in found if path.name.lower().endswith(ENDING) and path.name != prompt.name)
+    return [path for path in named if what_is(path) == "file"]
 
 
 def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> PromptMetric:

@@ -7,7 +7,7 @@ from typing import Any
 from evalmark.cases import READERS, BadRow, ReadOptions
 from evalmark.cases.read import format_of
 from evalmark.cases.rows import Reading
-from evalmark.documents import PlacedError, read_text, regular_file
+from evalmark.documents import PlacedError, read_text, regular_file, what_is
 from evalmark.errors import DataError
 from evalmark.values import Case
 
@@ -30,7 +30,7 @@ def file_of_tests(spec: PromptSpec) -> Path | None:
     Raises:
         ConfigError: there are several, so nobody can tell which one counts.
     """
-    found = [spec.folder / name for name in NAMES if (spec.folder / name).exists()]
+    found = [spec.folder / name for name in NAMES if what_is(spec.folder / name) != "nothing"]
     if len(found) > 1:
         names = " and ".join(path.name for path in found)
         raise DataError(f"{spec.folder}: {names} both hold tests; remove one, or name the one to run.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from evalmark.documents import PlacedError, read_text, regular_file
+from evalmark.documents import PlacedError, read_text, regular_file, what_is
 from evalmark.prompts import Prompt, read_prompt
 from evalmark.values import count, fingerprint
 
@@ -115,7 +115,7 @@ def read_spec(
 
 
 def _statements(file: Path) -> list[tuple[int, str]]:
-    if not os.path.lexists(file):
+    if what_is(file) == "nothing":
         return []
     regular_file(file)
     found = numbered(read_text(file))
