@@ -124,6 +124,19 @@ def test_no_file_is_written_over(kept, world):
     assert "there is such a file already" in said.err
 
 
+def test_a_folder_that_cannot_be_is_one_sentence(kept, world):
+    said = kept("export", "last", "--to", "jsonl", "-o", "a" * 300)
+    assert (said.code, "Traceback" in said.text) == (2, False)
+    assert said.text.rstrip().endswith("the file cannot be written: File name too long.")
+
+
+def test_a_link_that_leads_nowhere_is_not_written_over(kept, world):
+    (world / "out").mkdir()
+    (world / "out" / "run.jsonl").symlink_to(world / "elsewhere")
+    assert kept("export", "last", "--to", "jsonl", "-o", "out").code == 2
+    assert (world / "out" / "run.jsonl").is_symlink()
+
+
 def test_tests_without_results_want_a_folder(kept, world):
     (world / "promptfooconfig.yaml").write_text(
         "prompts: ['{{a}}']\nproviders: [openai:small]\ntests: [{vars: {a: 1}}]\n"

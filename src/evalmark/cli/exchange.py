@@ -1,5 +1,6 @@
 """`evalmark import`: what other tools have written, read as ours."""
 
+import os
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -101,7 +102,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
     Raises:
         ConfigError: one of them is there already.
     """
-    there = [name for name in files if (folder / name).exists()]
+    there = [name for name in files if os.path.lexists(folder / name)]
     if there:
         raise ConfigError(f"{folder / there[0]}: there is such a file already; name another folder with -o.")
     for name, text in files.items():
