@@ -147,3 +147,19 @@ def test_tests_without_results_want_a_folder(kept, world):
     said = kept("import", "promptfoo", "promptfooconfig.yaml", "-o", "moved")
     assert said.code == 0
     assert "Kept as" not in said.out
+
+
+def test_a_prompt_without_tests_is_no_import_with_or_without_a_folder(kept, world):
+    (world / "bare.prompt.yml").write_text("name: x\nmessages: [{role: user, content: 'Say {{a}}'}]\n")
+    for more in ([], ["-o", "moved"]):
+        said = kept("import", "github-models", "bare.prompt.yml", *more)
+        assert (said.code, "holds neither tests nor results" in said.err) == (2, True)
+        assert "evalmark generate" in said.err
+    assert not (world / "moved").exists()
+
+
+def test_places_are_told_within_the_folder_that_was_named(kept, world):
+    assert kept("export", "--to", "openai-evals", "-o", "a-folder-with-a-long-name").code == 0
+    said = kept("import", "openai-evals", "a-folder-with-a-long-name")
+    assert "  eval.json:" in said.out
+    assert said.out.count("a-folder-with-a-long-name") == 1

@@ -76,7 +76,8 @@ def import_files(
 
 
 def _tell(path: Path, imported: "exchange.Imported") -> None:
-    parts = [(part.fate, part.name, part.to) for part in imported.parts]
+    folder = f"{path if path.is_dir() else path.parent}/"  # the title names it; places in it are told without
+    parts = [(part.fate, part.name.removeprefix(folder), part.to) for part in imported.parts]
     say(console.account(_title(path, imported), parts, imported.remarks, look()))
 
 
@@ -86,6 +87,11 @@ def _write_suite(path: Path, imported: "exchange.Imported", output: Path | None)
     Raises:
         ConfigError: there is nothing to write, nowhere to write it, or something there already.
     """
+    if imported.run is None and not imported.files:
+        raise ConfigError(
+            f"{path}: holds neither tests nor results, so there is nothing to import. A prompt by itself needs no import: "
+            "evalmark generate makes tests of a .prompty or .prompt.yml file, and evalmark run asks it."
+        )
     if output is None:
         if imported.run is None:
             raise ConfigError(f"{path}: holds tests and no results; write them as a suite with: -o DIR")
