@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from evalmark.inference import prediction_powered, rogan_gladen
+from evalmark.inference import BettingSequence, corrected_by_betting, prediction_powered, rogan_gladen
 
 from .draws import FEW_SEEDS, SEEDS
 
@@ -202,37 +202,68 @@ def test_counts_that_cannot_be_are_refused():
         rogan_gladen(160, 200, (60, 50), (40, 50))
 
 
-def judged_coverage(rate, labels, others, rounds):
-    """How often each interval holds the true rate, the judge passing 90 % of good and failing 80 % of bad outputs."""
-    draw, held, given = random.Random(f"{rate} {labels} {others}"), [0, 0], [0, 0]
+@pytest.mark.parametrize("seeds", FEW_SEEDS)
+def test_the_bets_are_on_what_is_apart_and_on_the_others(seeds):
+    for seed in seeds:
+        labels, judged, others = drawn(seed)
+        found = corrected_by_betting(labels, judged, others)
+        if not labels:
+            assert found.interval.method == "none: nothing is labelled", seed
+            continue
+        apart, far = BettingSequence(0.975, (-1, 1)), BettingSequence(0.975)
+        alone = BettingSequence()
+        shuffled = random.Random(0).sample(list(zip(labels, judged, strict=True)), len(labels))
+        for y, x in shuffled:
+            apart.take(y - x)
+            alone.take(y)
+        for x in random.Random(0).sample(others, len(others)):
+            far.take(x)
+        low, high = (apart.low + far.low, apart.high + far.high) if others else (alone.low, alone.high)
+        value = min(1.0, max(0.0, by_the_formula(labels, judged, others, 1.0)[0]))
+        ends = min(value, max(0.0, low)), max(value, min(1.0, high))
+        assert (found.value, found.interval.low, found.interval.high) == pytest.approx((value, *ends), abs=1e-9), seed
+
+
+def judged_draw(draw, rate, labels, others):
+    """What people and a judge say, who passes 90 % of good and fails 80 % of bad outputs: labels, verdicts, others."""
+    truth = [float(draw.random() < rate) for _ in range(labels + others)]
+    said = [float(draw.random() < (0.9 if good else 0.2)) for good in truth]
+    return truth[:labels], said[:labels], said[labels:]
+
+
+def from_confusion(truth, said, others):
+    good = [s for t, s in zip(truth, said, strict=True) if t]
+    bad = [s for t, s in zip(truth, said, strict=True) if not t]
+    return rogan_gladen(
+        int(sum(others)), len(others), (int(sum(good)), len(good)), (int(len(bad) - sum(bad)), len(bad))
+    )
+
+
+WAYS = {"PPI++": prediction_powered, "Rogan-Gladen": from_confusion, "betting": corrected_by_betting}
+
+
+def judged_coverage(way, rate, labels, others, rounds):
+    """How often the interval of one way holds the true rate, of the times that there is one; and how often there is."""
+    draw, held, given = random.Random(f"{rate} {labels} {others}"), 0, 0
     for _ in range(rounds):
-        truth = [draw.random() < rate for _ in range(labels + others)]
-        said = [draw.random() < (0.9 if good else 0.2) for good in truth]
-        known = list(zip(truth[:labels], said[:labels], strict=True))
-        good, bad = [s for t, s in known if t], [s for t, s in known if not t]
-        found = (
-            prediction_powered(
-                [float(t) for t, _ in known], [float(s) for _, s in known], [float(s) for s in said[labels:]]
-            ),
-            rogan_gladen(sum(said[labels:]), others, (sum(good), len(good)), (len(bad) - sum(bad), len(bad))),
-        )
-        for place, one in enumerate(found):
-            if one.interval.known:
-                given[place] += 1
-                held[place] += one.interval.low <= rate <= one.interval.high
-    return [h / g if g else None for h, g in zip(held, given, strict=True)]
+        found = WAYS[way](*judged_draw(draw, rate, labels, others)).interval
+        if found.low is not None:
+            given, held = given + 1, held + (found.low <= rate <= found.high)
+    return held / max(given, 1), given / rounds
 
 
-def test_both_intervals_hold_the_true_rate():
-    assert min(judged_coverage(0.7, 150, 500, 300)) > 0.91
+@pytest.mark.parametrize(("way", "rounds"), [("PPI++", 300), ("Rogan-Gladen", 300), ("betting", 30)])
+def test_the_interval_holds_the_true_rate(way, rounds):
+    held, given = judged_coverage(way, 0.7, 150, 300, rounds)
+    assert (held > 0.91, given) == (True, 1.0)
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("labels", [30, 60, 150, 400])
 @pytest.mark.parametrize("rate", [0.5, 0.7, 0.9, 0.97])
-def test_how_often_the_intervals_hold_the_true_rate(rate, labels, capsys):
-    found = judged_coverage(rate, labels, 1_000, 2_000)
+@pytest.mark.parametrize(("way", "rounds"), [("PPI++", 2_000), ("Rogan-Gladen", 2_000), ("betting", 300)])
+def test_how_often_the_interval_holds_the_true_rate(way, rounds, rate, labels, capsys):
+    held, given = judged_coverage(way, rate, labels, 1_000, rounds)
     with capsys.disabled():
-        shown = " ".join("  -  " if share is None else f"{share:.3f}" for share in found)
-        print(f"\njudged  rate={rate} labels={labels:<4} PPI++, Rogan-Gladen: {shown}")  # noqa: T201  for docs/statistics.md
-    assert all(share is None or share > (0.93 if labels >= 100 and rate < 0.95 else 0.8) for share in found)
+        print(f"\njudged  {way:12} rate={rate} labels={labels:<4} {held:.3f} given {given:.3f}")  # noqa: T201
+    assert given < 0.1 or held > {"PPI++": 0.85, "Rogan-Gladen": 0.93, "betting": 0.95}[way]

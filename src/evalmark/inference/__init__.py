@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .differences import MARGIN, Difference, difference, paired_interval
     from .flips import SignFlips, sign_flips
     from .intervals import LEVEL, Interval, Share, clopper_pearson, no_interval, wilson
-    from .judged import Corrected, prediction_powered, rogan_gladen
+    from .judged import Corrected, corrected_by_betting, prediction_powered, rogan_gladen
     from .means import clustered_error, mean, mean_interval, share, share_interval
     from .paired import McNemar, mcnemar, sign_test
     from .power import POWER, cases_needed, paired_variance, quantiles, smallest_effect
@@ -59,6 +59,7 @@ __all__ = [
     "clustered_error",
     "cohen_kappa",
     "conformal_threshold",
+    "corrected_by_betting",
     "decided",
     "difference",
     "failures_allowed",
@@ -128,6 +129,7 @@ __getattr__ = deferred(
         "clustered_error": "means",
         "cohen_kappa": "agreement",
         "conformal_threshold": "risk",
+        "corrected_by_betting": "judged",
         "decided": "sequential",
         "difference": "differences",
         "failures_allowed": "risk",

@@ -1,0 +1,105 @@
+"""Stopping early: false alarms of 20,000 runs that are looked at after every case, and how soon runs are decided.
+
+Run: python benchmarks/sequential.py [--runs 20000] [--cases 1000]
+
+An alarm is false when the interval leaves out the true mean at any of the looks. Beside it the share for the usual 95 %
+interval, mean plus or minus 1.96 errors, looked at as often from the tenth case on. All draws are seeded.
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from evalmark.inference import LEVEL, BettingSequence, Wealth
+
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+ENOUGH = -math.log1p(-LEVEL)
+
+
+def passing(rate: float) -> Draw:
+    return lambda source, runs: (source.random(runs) < rate).astype(float)
+
+
+def graded(mean: float) -> Draw:
+    return lambda source, runs: source.beta(7 * mean, 7 * (1 - mean), runs)
+
+
+def paired(better: float, worse: float) -> Draw:
+    """Differences of two runs, -1, 0 or 1, mapped to 0 to 1 as `BettingSequence(bounds=(-1, 1))` does."""
+    shares = [worse, 1 - better - worse, better]
+    return lambda source, runs: source.choice([0.0, 0.5, 1.0], runs, p=shares)
+
+
+NULLS = {
+    "pass rate 0.5": (0.5, passing(0.5)),
+    "pass rate 0.8": (0.8, passing(0.8)),
+    "pass rate 0.9": (0.9, passing(0.9)),
+    "pass rate 0.99": (0.99, passing(0.99)),
+    "graded, mean 0.7": (0.7, graded(0.7)),
+    "paired, 20 % differ": (0.5, paired(0.1, 0.1)),
+    "paired, 4 % differ": (0.5, paired(0.02, 0.02)),
+}
+DECISIONS = {
+    "pass rate 0.5, bar 0.9": (0.9, passing(0.5)),
+    "pass rate 0.8, bar 0.9": (0.9, passing(0.8)),
+    "pass rate 0.97, bar 0.9": (0.9, passing(0.97)),
+    "pass rate 1, bar 0.9": (0.9, passing(1.1)),
+    "paired, 20 % worse, 5 % better": (0.5, paired(0.05, 0.2)),
+    "paired, 10 % worse, 2 % better": (0.5, paired(0.02, 0.1)),
+}
+
+
+def refuted_at(mean: float, draw: Draw, runs: int, cases: int) -> tuple[np.ndarray, np.ndarray]:
+    """The case after which each run refutes the mean, by betting and by the usual interval; 0 where it never does."""
+    source, wealth = np.random.default_rng(20241122), Wealth(np.full(runs, mean))
+    by_bets, usual = np.zeros(runs, dtype=int), np.zeros(runs, dtype=int)
+    total, squares = np.zeros(runs), np.zeros(runs)
+    for n in range(1, cases + 1):
+        values = draw(source, runs)
+        wealth.take(values)
+        by_bets[(by_bets == 0) & (wealth.logarithm >= ENOUGH)] = n
+        total, squares = total + values, squares + values * values
+        if n >= 10:
+            error = np.sqrt(np.maximum(0, squares / n - (total / n) ** 2) / n)
+            usual[(usual == 0) & (np.abs(total / n - mean) > 1.96 * error)] = n
+    return by_bets, usual
+
+
+def seconds_per_value(values: int = 2_000) -> float:
+    source, seen = np.random.default_rng(0), BettingSequence()
+    passed = (source.random(values) < 0.8).tolist()
+    started = time.perf_counter()
+    for value in passed:
+        seen.take(value)
+    return (time.perf_counter() - started) / values
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=20_000)
+    parser.add_argument("--cases", type=int, default=1_000)
+    options = parser.parse_args()
+    print(f"{options.runs} runs of {options.cases} cases, a look after every case")
+    print(f"{'false alarms when nothing differs':36}{'betting':>10}{'usual interval':>16}")
+    worst = 0.0
+    for name, (mean, draw) in NULLS.items():
+        by_bets, usual = refuted_at(mean, draw, options.runs, options.cases)
+        worst = max(worst, (by_bets > 0).mean())
+        print(f"{name:36}{(by_bets > 0).mean():>10.2%}{(usual > 0).mean():>16.2%}", flush=True)
+    print(f"\n{'cases until decided':36}{'median':>10}{'95 of 100':>16}{'undecided':>12}")
+    for name, (bar, draw) in DECISIONS.items():
+        cases, _ = refuted_at(bar, draw, options.runs, options.cases)
+        done = np.where(cases == 0, options.cases + 1, cases)
+        middle, late = (int(np.quantile(done, share, method="higher")) for share in (0.5, 0.95))
+        shown = [str(n) if n <= options.cases else f"> {options.cases}" for n in (middle, late)]
+        print(f"{name:36}{shown[0]:>10}{shown[1]:>16}{(cases == 0).mean():>12.2%}", flush=True)
+    print(f"\na value taken: {seconds_per_value() * 1e6:.0f} µs")
+    if worst > 1 - LEVEL:
+        raise SystemExit(f"false alarms of {worst:.2%} are more than the promised {1 - LEVEL:.0%}")
+
+
+if __name__ == "__main__":
+    main()
