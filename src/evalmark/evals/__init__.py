@@ -6,7 +6,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .described import REGISTRY, Eval, describe_eval, evals_of
-    from .expectation import Expectation, expect
+    from .expectation import Expectation, asked_once, expect
     from .factuality import check_factuality
     from .failing import EvalFailedError, failure
     from .host import HOST, Host
@@ -25,6 +25,7 @@ __all__ = [
     "Expectation",
     "Host",
     "Threshold",
+    "asked_once",
     "check_eval",
     "check_factuality",
     "describe_eval",
@@ -47,6 +48,7 @@ __getattr__ = deferred(
         "NOT_SAID": "thresholds",
         "REGISTRY": "described",
         "Threshold": "thresholds",
+        "asked_once": "expectation",
         "check_eval": "seating",
         "check_factuality": "factuality",
         "describe_eval": "described",

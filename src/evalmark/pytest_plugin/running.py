@@ -8,7 +8,7 @@ import pytest
 
 from evalmark.api import Seat
 from evalmark.errors import RunStoppedError
-from evalmark.evals import EvalFailedError, failure
+from evalmark.evals import EvalFailedError, asked_once, failure
 from evalmark.values import DatasetInfo, Metric, Result, Run, Trial
 
 from .ahead import Ahead
@@ -50,14 +50,10 @@ class Runner:
         return _told(item, result, seat.metrics)
 
     async def _alone(self, seat: Seat, trial: Trial) -> Result:
-        found: list[Result] = []
-
-        async def hand(results: Sequence[Result]) -> None:
-            found.extend(results)
-
-        if reason := await self._desk.sitting.ask(seat, [trial], hand, jobs=1):
-            raise RunStoppedError(f"Not answered: {reason}")
-        return found[0]
+        try:
+            return await asked_once(self._desk.sitting, seat, trial)
+        except RunStoppedError as why:
+            raise RunStoppedError(f"Not answered: {why}") from None
 
     def _answered_ahead(self, item: EvalItem, trial: Trial) -> Result | None:
         """What was found while earlier cases were reported; starts that for the first test of an eval."""
