@@ -1,13 +1,15 @@
 """What a run's own files say of its metrics goes out with it: a judge's words, and the texts of the prompt under test."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from evalmark.errors import ConfigError
 from evalmark.exchange import portable_run
-from evalmark.formats import to_github_models
+from evalmark.formats import to_github_models, to_promptfoo_files
 from evalmark.openai_evals.criteria import NoCriterionError, criteria_of
 from evalmark.values import Metric
 
@@ -80,6 +82,97 @@ def test_no_variable_stands_in_a_system_prompt_of_github(folder):
     assert "{{completion}}? Answer OK or ERR." in text
     system = text.partition("systemPrompt:")[2].partition("\n- ")[0]
     assert "{{" not in system
+
+
+def promptfoo(folder, *metrics, results=RUN.results, **texts):
+    """The config of an export and its remarks, with these metrics; `texts` replace files."""
+    for name, text in texts.items():
+        (folder / f"{name}.metric.prompty").write_text(text)
+    run = replace(RUN, suite=str(folder / "mood.prompty"), metrics=metrics, results=results)
+    given = to_promptfoo_files(portable_run(run))
+    return yaml.safe_load(given.files["promptfooconfig.yaml"]), given.remarks
+
+
+def test_a_metric_with_words_of_its_own_is_a_rubric_with_a_prompt_for_promptfoo(folder):
+    config, remarks = promptfoo(
+        folder, Metric(name="apt", judge="openai/judge"), Metric(name="near", judge="openai/judge", threshold=0.5)
+    )
+    (apt,) = config["defaultTest"]["assert"]
+    assert (apt["type"], apt["provider"], apt["metric"]) == ("llm-rubric", "openai:chat:judge", "apt")
+    system, user = json.loads(apt["rubricPrompt"])
+    assert system["role"] == "system"
+    assert "The answer is an English noun." in system["content"]
+    assert "{{" not in system["content"]
+    assert user["content"].startswith("text: {{text}}\ntone: {{tone}} is {{output}}? Answer OK or ERR.\n\nReply with ")
+    assert 'For OK, "pass" is true and "score" is 1. For ERR, "pass" is false and "score" is 0.' in user["content"]
+    near = [test["assert"][0] for test in config["tests"] if "assert" in test]
+    expected = [result.trial.case.expected for result in RUN.results if result.trial.case.expected is not None]
+    assert {one["threshold"] for one in near} == {0.5}
+    assert f"to {expected[0]}? Give a score" in json.loads(near[0]["rubricPrompt"])[0]["content"]
+    assert "moved to 0 to 1" in json.loads(near[0]["rubricPrompt"])[0]["content"]
+    assert remarks == ()
+
+
+def test_what_a_test_expects_is_no_template_to_promptfoo(folder):
+    (first, *_) = RUN.results
+    case = replace(first.trial.case, expected="{{ env.SECRET }} {% x %}")
+    config, _ = promptfoo(folder, Metric(name="near"), results=[replace(first, trial=replace(first.trial, case=case))])
+    (said,) = json.loads(config["tests"][0]["assert"][0]["rubricPrompt"])
+    assert "to {% raw %}{{ env.SECRET }} {% x %}{% endraw %}? Give" in said["content"]
+
+
+@pytest.mark.parametrize(
+    ("words", "judge", "said"),
+    [
+        pytest.param(
+            "---\n---\nuser:\n{% if rules %}{{output}}{% endif %} OK or ERR?\n",
+            "openai/judge",
+            "x: it has a template with more than variables; its scores stand in the results alone.",
+            id="a template",
+        ),
+        pytest.param(
+            "---\ntags: [scorer]\ndirection: lower\n---\nuser:\nScore how dull {{output}} is from 0 to 100.\n",
+            "openai/judge",
+            "x: it has better scores the lower they are, and a rubric has them the other way round; "
+            "its scores stand in the results alone.",
+            id="lower is better",
+        ),
+        pytest.param(
+            "---\n---\nuser:\n{{output}} OK or ERR? {# not for {{input}} #}\n",
+            "openai/judge",
+            "x: it has '{#' in its words, which begins a comment there; its scores stand in the results alone.",
+            id="a comment",
+        ),
+        pytest.param(
+            "---\n---\nuser:\n{{output}} OK or ERR?\n",
+            "mine/judge",
+            "x: it is judged by mine/judge here; promptfoo knows no such provider and asks its own grader.",
+            id="a judge that promptfoo does not know",
+        ),
+        pytest.param(
+            "---\nrepeat: 3\n---\nuser:\n{{output}} OK or ERR?\n",
+            "openai/judge",
+            "x: it is asked 3 times here, and once there.",
+            id="asked several times",
+        ),
+        pytest.param(
+            "---\ntags: [scorer]\n---\nuser:\nScore how dull {{output}} is from 0 to 100.\n",
+            "openai/judge",
+            "x: it gives a score that fails no test, there as here.",
+            id="a score without a threshold",
+        ),
+    ],
+)
+def test_what_promptfoo_does_otherwise_is_said(folder, words, judge, said):
+    _, remarks = promptfoo(folder, Metric(name="x", judge=judge), x=words)
+    assert remarks == (said,)
+
+
+def test_settings_of_a_metric_go_to_the_grader_of_promptfoo(folder):
+    words = "---\nmodel: {parameters: {temperature: 0, max_tokens: 99}}\n---\nuser:\n{{output}} OK or ERR?\n"
+    config, _ = promptfoo(folder, Metric(name="x", judge="anthropic/judge"), x=words)
+    (one,) = config["defaultTest"]["assert"]
+    assert one["provider"] == {"id": "anthropic:messages:judge", "config": {"temperature": 0, "max_tokens": 99}}
 
 
 def test_a_suite_says_what_its_metrics_are(folder):

@@ -7,16 +7,20 @@ from evalmark.exchange.items import input_from, inputs_of, listed, made_id
 from evalmark.exchange.names import from_promptfoo, to_promptfoo
 from evalmark.exchange.portable import Exported, Portable
 from evalmark.exchange.results import REST, rest_of, verdicts_of
+from evalmark.exchange.rubrics import differences
 from evalmark.exchange.writing import json_text, yaml_text
 from evalmark.scoring import text_of
 from evalmark.values import Case, Result, Score, plain
 
-from .promptfoo_assertions import assertion_of, literal
+from .github_models import shown_inputs
+from .promptfoo_assertions import assertion_of, literal, literal_assertions, refusal
 
 Data = dict[str, Any]
 CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"
 _PARAMETERS = ("temperature", "max_tokens", "top_p", "seed")
 PLAIN_PROMPT = "{{input}}"
+_LITERAL = {"vars": literal, "assert": literal_assertions}
+"""Parts of a test in which promptfoo would look for templates."""
 
 
 def to_promptfoo_files(given: Portable) -> Exported:
@@ -25,32 +29,35 @@ def to_promptfoo_files(given: Portable) -> Exported:
     groups = given.by_target
     cases = {r.trial.case.fingerprint: r for results in groups.values() for r in results}
     tests = {key: number for number, key in enumerate(cases)}
-    config = _config(given, list(cases.values()), remarks)
+    shown = shown_inputs(given) if cases else PLAIN_PROMPT
+    config = _config(given, list(cases.values()), shown, remarks)
     prompt = {"raw": _prompt(given), "label": _prompt(given)[:100]}
-    rows = [_row(given, prompt, r, tests[r.trial.case.fingerprint]) for rs in groups.values() for r in rs]
+    rows = [_row(given, prompt, r, tests[r.trial.case.fingerprint], shown) for rs in groups.values() for r in rs]
     return Exported(
         files={CONFIG: yaml_text(config), RESULTS: json_text(_output(given, config, rows))} | given.side,
         remarks=tuple(remarks),
     )
 
 
-def _config(given: Portable, results: Sequence[Result], remarks: list[str]) -> Data:
+def _config(given: Portable, results: Sequence[Result], shown: str, remarks: list[str]) -> Data:
     targets = list(given.by_target)
     providers = [_provider(given, target, remarks) for target in targets]
     is_asked = any(to_promptfoo(target) is not None for target in targets)
-    common = {check.name: said for check in given.checks if (said := assertion_of(check, None)) is not None}
+    common = {check.name: said for check in given.checks if (said := assertion_of(check, None, shown)) is not None}
     everywhere = set(common)
     tests = []
     for result in results:
-        test = _test(given, result.trial.case, everywhere)
+        test = _test(given, result.trial.case, everywhere, shown)
         if not is_asked and result.output.error is None:
             test["providerOutput"] = text_of(result.output.value)
-        tests.append({key: literal(said) if key in ("vars", "assert") else said for key, said in test.items()})
+        tests.append({key: _LITERAL[key](said) if key in _LITERAL else said for key, said in test.items()})
     for check in given.checks:
-        if all(assertion_of(check, r.trial.case) is None for r in results):
-            remarks.append(f"{check.name}: it is no assertion of promptfoo; its scores stand in the results alone.")
+        if all(assertion_of(check, r.trial.case, shown) is None for r in results):
+            remarks.append(f"{check.name}: it {refusal(check, shown)}; its scores stand in the results alone.")
+        else:
+            remarks += [f"{check.name}: it {said}." for said in differences(check)]
     head: Data = {"description": given.run.name, "prompts": [_prompt(given)], "providers": providers}
-    head |= {"defaultTest": {"assert": literal(list(common.values()))}} if common else {}
+    head |= {"defaultTest": {"assert": literal_assertions(list(common.values()))}} if common else {}
     return head | {"tests": tests}
 
 
@@ -74,15 +81,15 @@ def _provider(given: Portable, target: str, remarks: list[str]) -> Any:
     return {"id": name, "config": config} if config else name
 
 
-def _test(given: Portable, case: Case, common: set[str]) -> Data:
-    found = (assertion_of(check, case) for check in given.checks if check.name not in common)
+def _test(given: Portable, case: Case, common: set[str], shown: str) -> Data:
+    found = (assertion_of(check, case, shown) for check in given.checks if check.name not in common)
     asserts = [said for said in found if said is not None]
     metadata = {**plain(case.metadata), "id": case.id}
     test: Data = {"vars": inputs_of(case, given.prompt), "metadata": metadata}
     return test | ({"assert": asserts} if asserts else {})
 
 
-def _row(given: Portable, prompt: Data, result: Result, number: int) -> Data:
+def _row(given: Portable, prompt: Data, result: Result, number: int, shown: str) -> Data:
     """A result as promptfoo lists it; what it cannot say of it stands under a key of ours in the metadata."""
     output, case = result.output, result.trial.case
     target = result.trial.target or given.run.target or "given"
@@ -95,7 +102,7 @@ def _row(given: Portable, prompt: Data, result: Result, number: int) -> Data:
     row: Data = {
         "promptIdx": 0,
         "testIdx": number,
-        "testCase": _test(given, case, set()),
+        "testCase": _test(given, case, set(), shown),
         "promptId": made_id(prompt["raw"]),
         "provider": {"id": to_promptfoo(target) or "echo", "label": target},
         "prompt": prompt,

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalmark.exchange.grading import labels_of
+from evalmark.exchange.grading import UnfilledError, labels_of
 from evalmark.exchange.imported import Fate
-from evalmark.exchange.names import from_promptfoo, to_promptfoo
+from evalmark.exchange.names import from_promptfoo
 from evalmark.exchange.portable import Check
+from evalmark.exchange.rubrics import compares, grader_of, in_words
 from evalmark.scoring import text_of
 from evalmark.values import Case, canonical, plain
 
@@ -207,23 +208,41 @@ TYPES = frozenset((*_READERS, *CODE, "levenshtein", "rouge-n", "bleu", "meteor",
 JUDGES = ("closed_qa", "criteria", "factuality", "faithfulness")
 
 
-def assertion_of(check: Check, case: Case | None) -> Data | None:
+def assertion_of(check: Check, case: Case | None, shown: str = "{{input}}") -> Data | None:
     """The assertion that judges as a check does; None where there is none, or the case lacks what it compares with.
 
-    Without a case it is one for all tests.
+    Without a case it is one for all tests. `shown` is how a judge is shown the inputs of a test.
     """
     base = check.scorer.removeprefix("not-")
     is_own = check.metric is not None and base not in ("factuality", "closed_qa", "criteria")
     maker = _rubric_of if is_own else _MAKERS.get(base)
     if maker is None or (check.expects and (case is None or case.expected is None)):
         return None
-    found = maker(check, plain(case.expected) if case is not None else None)
+    if case is None and compares(check):
+        return None
+    expected = plain(case.expected) if case is not None else None
+    try:
+        found = in_words(check, shown, text_of(expected)) if is_own and check.messages else maker(check, expected)
+    except UnfilledError:
+        return None
     if found is None:
         return None
     if check.scorer != base:
         found["type"] = f"not-{found['type']}"
-    judge = to_promptfoo(check.judge)
+    judge = grader_of(check)
     return {**found, **({"provider": judge} if judge and check.metric is not None else {}), "metric": check.name}
+
+
+def refusal(check: Check, shown: str) -> str:
+    """Why a check is no assertion for any test: the rest of a sentence that names it."""
+    if check.metric is not None and check.messages:
+        try:
+            in_words(check, shown, "")
+        except UnfilledError as error:
+            return str(error)
+    if check.expects and assertion_of(check, Case(id="", expected=""), shown) is not None:
+        return "compares with an expected answer, and no case has one"
+    return "is no assertion of promptfoo"
 
 
 def _rubric_of(check: Check, expected: Any) -> Data | None:
@@ -231,13 +250,16 @@ def _rubric_of(check: Check, expected: Any) -> Data | None:
     metric = check.metric
     if metric is None or metric.needs_history or metric.direction == "lower":
         return None
-    if check.messages:
-        return None  # it is asked word by word, and promptfoo's rubric is asked in a frame of its own
     options = [f"{label.word}: {label.meaning}" for label in labels_of(metric) if label.meaning]
     shown = [f"A good answer: {text_of(expected)}"] if metric.needs_example_output else []
     lines = [metric.description, metric.measure.description, *options, *shown]
     least = {} if check.threshold is None else {"threshold": check.threshold}
     return {"type": "llm-rubric", "value": "\n".join(line.strip() for line in lines if line.strip()), **least}
+
+
+def literal_assertions(found: Sequence[Data]) -> list[Data]:
+    """Assertions in which promptfoo finds no template to fill but the prompts of rubrics, which are meant as such."""
+    return [{key: said if key == "rubricPrompt" else literal(said) for key, said in one.items()} for one in found]
 
 
 def literal(value: Any) -> Any:
