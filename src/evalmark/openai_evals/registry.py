@@ -65,8 +65,9 @@ def _evals(given: Portable, name: str, cases: Sequence[Case], remarks: list[str]
     has_ideal = all(case.liked for case in cases)
     for check in given.checks:
         key = file_name(f"{name}-{check.name}", [other.split(".")[0] for other in evals]).replace(".", "-")
-        found, why = _class(check, key, graded)
-        if found is not None and not has_ideal:
+        lacks = not has_ideal and (check.metric is None or check.expects)
+        found, why = _class(check, key, {} if lacks else graded, has_ideal)
+        if found is not None and lacks:
             found, why = None, "needs a sample with an ideal answer each, and some have none"
         if found is None:
             remarks.append(f"{check.name}: it {why}; its scores stand in the logs alone.")
@@ -81,9 +82,9 @@ def _evals(given: Portable, name: str, cases: Sequence[Case], remarks: list[str]
     return evals, graded
 
 
-def _class(check: Check, key: str, graded: Data) -> tuple[tuple[str, Data] | None, str]:
+def _class(check: Check, key: str, graded: Data, has_ideal: bool) -> tuple[tuple[str, Data] | None, str]:
     if check.metric is not None:
-        return _model_graded(check, key, graded)
+        return _model_graded(check, key, graded, has_ideal)
     if check.scorer == "equals" and not check.settings:
         return (f"{BASIC}match:Match", {}), "passes there what only begins with the ideal answer"
     if check.scorer == "contains" and not check.listed:
@@ -92,12 +93,12 @@ def _class(check: Check, key: str, graded: Data) -> tuple[tuple[str, Data] | Non
     return None, "is no class of the registry"
 
 
-def _model_graded(check: Check, key: str, graded: Data) -> tuple[tuple[str, Data] | None, str]:
+def _model_graded(check: Check, key: str, graded: Data, has_ideal: bool) -> tuple[tuple[str, Data] | None, str]:
     metric = check.metric
     labels = labels_of(metric, check.threshold) if metric is not None else []
     if metric is None or not labels:
         return None, "gives a number, and a model-graded eval chooses between words"
-    variables = {"input": "\1input\2", "output": "\1completion\2", "expected": "\1ideal\2"}
+    variables = {"input": "\1input\2", "output": "\1completion\2"} | ({"expected": "\1ideal\2"} if has_ideal else {})
     try:
         asked = "\n\n".join(text for _, text in messages_of(check, variables))
     except UnfilledError as error:
