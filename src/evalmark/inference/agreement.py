@@ -13,6 +13,8 @@ from .means import FEW, mean, mean_interval
 Scale = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = bool | Literal["linear", "quadratic"]
 """How far two numbers are apart: at all, in steps, or squared, which True stands for too."""
+ROUNDING = 1e-12
+"""Where no output pulls an agreement further than that, nothing is known of its spread."""
 Unit = tuple[float, ...]
 """What was said of one output."""
 
@@ -216,6 +218,8 @@ def agreement_interval(
         return no_interval("there is nothing to tell agreement from", level)
     if (len(pulls) if clusters is None else len(set(clusters))) < FEW:
         return no_interval(f"fewer than {FEW} cases", level)
+    if all(abs(pull) < ROUNDING for pull in pulls):
+        return no_interval("all values are equal", level)
     around = mean_interval([found + pull for pull in pulls], level, clusters=clusters, bounded=False)
     if around.low is None or around.high is None:
         return around

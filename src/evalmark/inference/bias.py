@@ -6,6 +6,8 @@ from collections.abc import Hashable, Sequence
 from .intervals import LEVEL, Interval, Share, clopper_pearson, no_interval
 from .means import FEW, mean_interval
 
+ROUNDING = 1e-12
+
 
 def position_share(first: int, second: int, level: float = LEVEL) -> Share:
     """How often a judge took the first place, of the pairs where the order of the two answers decided.
@@ -54,5 +56,10 @@ def length_slope(
     slope = math.fsum(x * (y - centre) for x, y in zip(apart, scores, strict=True)) / spread
     if (n if clusters is None else len(set(clusters))) < FEW:
         return slope, no_interval(f"fewer than {FEW} cases", level)
-    pulls = [slope + n * x * (y - centre - slope * x) / spread for x, y in zip(apart, scores, strict=True)]
-    return slope, mean_interval(pulls, level, clusters=clusters, bounded=False)
+    held = [1 - 1 / n - x * x / spread for x in apart]
+    if min(held) < ROUNDING:
+        return slope, no_interval("a single answer is of another length", level)
+    # What leaving out each answer would move the slope by: more than its error says, as it draws the line to itself.
+    pulls = [n * x * (y - centre - slope * x) / (spread * h) for x, y, h in zip(apart, scores, held, strict=True)]
+    shift = slope - math.fsum(pulls) / n
+    return slope, mean_interval([pull + shift for pull in pulls], level, clusters=clusters, bounded=False)
