@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.rules import check_of
+from evalmark.rules.language import language_of
 from evalmark.rules.limits import amount
 from evalmark.rules.markup import read_markup
 
@@ -142,3 +143,9 @@ def test_hostile_markup_is_read_in_one_pass(text):
     for rule in (TAGS, INSIDE, CLOSED):
         check_of(rule)(text)
     assert time.perf_counter() - start < 5
+
+
+def test_the_language_of_a_long_text_is_told_in_time():
+    before = time.process_time()
+    assert language_of("the cat and the dog " * 100_000) == "English"
+    assert time.process_time() - before < 5

@@ -1,6 +1,7 @@
 """Sentences survive numbers, abbreviations, addresses and lists."""
 
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -67,3 +68,16 @@ def test_a_language_can_be_named():
 def test_an_unknown_splitter_is_refused(splitter):
     with pytest.raises(ConfigError, match=r"splitter .* is unknown; use 'sentencex'"):
         split("a", splitter)
+
+
+def test_a_long_text_is_taken_apart_as_a_short_one_is():
+    once = 'It costs 3.5 euros. Ask Dr. Smith! Is it "so"? Yes.\n\nA line\nand another one.\n'
+    assert split(once * 2_000) == split(once) * 2_000
+    assert split("one word and another " * 2_000) == (("one word and another " * 2_000).strip(),)
+
+
+@pytest.mark.parametrize("unit", ["```", "<!--", "a"])
+def test_a_text_without_sentences_is_taken_apart_in_time(unit):
+    before = time.process_time()
+    assert len(split(unit * (400_000 // len(unit)))) == (100_000 if unit == "<!--" else 1)
+    assert time.process_time() - before < 30  # two or three on a machine of its own; before it was divided, minutes

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 
 from .finding import Finding
@@ -77,8 +78,9 @@ def language_of(text: str) -> str | None:
     words = re.findall(r"[^\W\d_]+", text.lower())
     if len(words) < LEAST_WORDS:
         return None
+    counts = Counter(words)
     shares = {
-        name: sum(word in set(small.split()) for word in words) / len(words) for name, small in SMALL_WORDS.items()
+        name: sum(counts[word] for word in set(small.split())) / len(words) for name, small in SMALL_WORDS.items()
     }
     (first, best), (_, second) = sorted(shares.items(), key=lambda item: -item[1])[:2]
     return first if best >= 0.15 and best >= 1.5 * second else None

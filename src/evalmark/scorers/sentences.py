@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from sentencex import segment
 
@@ -10,6 +10,11 @@ from evalmark.errors import ConfigError
 
 Splitter = str | Callable[[str], Sequence[str]]
 """`sentencex`, `sentencex:LANGUAGE` (`en` unless said otherwise), `simple`, or a function from a text to its sentences."""
+
+LONGEST_PIECE = 10_000
+"""Characters that are looked at together."""
+_ENDS = ("\n\n", ". ", "? ", "! ")
+"""Where a sentence ends, the surest first."""
 
 
 def split(text: str, splitter: Splitter = "sentencex") -> tuple[str, ...]:
@@ -31,7 +36,29 @@ def split(text: str, splitter: Splitter = "sentencex") -> tuple[str, ...]:
     if splitter == "simple":
         return tuple(stripped for part in re.split(r"[.!?]", text) if (stripped := part.strip()))
     language = splitter.partition(":")[2] or "en"
-    return tuple(part.strip() for part in segment(language, _encodable(text)) if _says_something(part))
+    return tuple(part.strip() for part in _segments(_encodable(text), language) if _says_something(part))
+
+
+def _segments(text: str, language: str) -> Iterator[str]:
+    """The sentences of a text of any length: the library can take the square of the time, so it is given pieces."""
+    held = ""
+    for piece, ends in _pieces(text):
+        first, *others = segment(language, piece) or [""]
+        found = [held + first, *others]
+        held = "" if ends else found.pop()
+        yield from found
+
+
+def _pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in pieces, each with whether it ends where a sentence does; most texts are one."""
+    start = 0
+    while len(text) - start > LONGEST_PIECE:
+        window = text[start : start + LONGEST_PIECE]
+        marks = ((place + len(mark), mark in _ENDS) for mark in (*_ENDS, " ") if (place := window.rfind(mark)) > 0)
+        length, ends = next(marks, (LONGEST_PIECE, False))
+        yield window[:length], ends
+        start += length
+    yield text[start:], True
 
 
 def check_splitter(splitter: Splitter) -> None:
