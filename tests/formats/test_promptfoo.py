@@ -325,3 +325,10 @@ def test_a_cell_with_a_threshold_that_is_no_number_is_text(number, tmp_path):
     (tmp_path / "promptfooconfig.yaml").write_text("prompts: ['{{x}}']\ntests: t.csv\n")
     (case,) = import_promptfoo(tmp_path).files["cases.jsonl"].splitlines()
     assert json.loads(case)["expected"] == f"similar({number}): Oslo"
+
+
+@pytest.mark.parametrize("settings", [5, "text", [1], True])
+def test_settings_of_a_row_s_check_are_a_mapping(settings):
+    case = Case(id="1", metadata={"assert": [{"contains": settings}]})
+    with pytest.raises(ValueError, match=r"it takes \{scorer: settings\}"):
+        Assertions()(case, Output(value="x"))

@@ -76,7 +76,8 @@ def _asked(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[C
     taken: set[str] = set()
     for item in said:
         name, settings = next(iter(item.items()), (None, None)) if isinstance(item, Mapping) else (None, None)
-        if not isinstance(name, str) or name not in (*mine, *others) or len(item) != 1:
+        is_known = isinstance(name, str) and name in (*mine, *others) and len(item) == 1
+        if not is_known or not (settings is None or isinstance(settings, Mapping)):
             raise ValueError(f"`{KEY}` in the metadata asks for {plain(item)!r:.80}; it takes {{scorer: settings}}")
         if name in mine:
             own = dict(settings or {})
