@@ -210,8 +210,9 @@ def test_the_bets_are_on_what_is_apart_and_on_the_others(seeds):
         if not labels:
             assert found.interval.method == "none: nothing is labelled", seed
             continue
-        apart, far = BettingSequence(0.975, (-1, 1)), BettingSequence(0.975)
-        alone = BettingSequence()
+        n, m = len(labels), len(others) or 1
+        apart, far = BettingSequence(0.975, (-1, 1), planned=n), BettingSequence(0.975, planned=m)
+        alone = BettingSequence(planned=n)
         shuffled = random.Random(0).sample(list(zip(labels, judged, strict=True)), len(labels))
         for y, x in shuffled:
             apart.take(y - x)

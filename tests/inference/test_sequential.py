@@ -16,14 +16,14 @@ from .draws import FEW_SEEDS, SEEDS
 VECTOR = [1, 1, 0, 1, 1, 1, 0, 1, 1, 1] * 10
 
 
-def wealth_by_the_paper(values, mean, level=0.95):
+def wealth_by_the_paper(values, mean, level=0.95, planned=None):
     """Both capitals against one mean, number by number."""
     more = less = 1.0
     for t in range(1, len(values) + 1):
         before = values[: t - 1]
         centres = [(0.5 + math.fsum(before[: i + 1])) / (i + 2) for i in range(t - 1)]
         spread = (0.25 + math.fsum((x - c) ** 2 for x, c in zip(before, centres, strict=True))) / t
-        bet = math.sqrt(2 * math.log(2 / (1 - level)) / (spread * t * math.log(1 + t)))
+        bet = math.sqrt(2 * math.log(2 / (1 - level)) / (spread * (planned or t * math.log(1 + t))))
         more *= 1 + min(bet, 0.5 / mean if mean else math.inf) * (values[t - 1] - mean)
         less *= 1 - min(bet, 0.5 / (1 - mean) if mean < 1 else math.inf) * (values[t - 1] - mean)
     return more, less
@@ -48,21 +48,41 @@ def test_the_intervals_of_confseq():
     assert seen.interval == Interval(low=seen.low, high=seen.high, method="betting confidence sequence")
 
 
+def test_the_interval_of_confseq_for_a_planned_number_of_values():
+    seen = BettingSequence(planned=100)
+    for value in VECTOR:
+        seen.take(value)
+    assert (seen.low, seen.high) == pytest.approx((0.664, 0.889), abs=0.002 + 1e-9)
+
+
+def test_bets_tell_more_than_hoeffding_and_bernstein():
+    """The predictable mixtures of the same paper after the same hundred values: Hoeffding's counted out, Bernstein's as confseq has it."""
+    bets = [min(1, math.sqrt(8 * math.log(40) / (t * math.log(t + 1)))) for t in range(1, 101)]
+    centre = math.fsum(b * x for b, x in zip(bets, VECTOR, strict=True)) / math.fsum(bets)
+    half = (math.log(40) + math.fsum(b * b / 8 for b in bets)) / math.fsum(bets)
+    assert (centre - half, centre + half) == pytest.approx((0.646947, 0.950490), abs=5e-7)
+    seen = BettingSequence()
+    for value in VECTOR:
+        seen.take(value)
+    assert centre - half < 0.653157 < seen.low < seen.high < 0.939814 < centre + half
+
+
 @pytest.mark.parametrize("seeds", FEW_SEEDS)
 def test_the_wealth_is_that_of_the_paper_and_the_interval_holds_all_that_are_not_refuted(seeds):
     for seed in seeds:
         draw = random.Random(seed)
         kind = draw.choice(["binary", "graded", "all equal"])
         n, level = draw.choice([0, 1, 2, draw.randint(3, 25)]), draw.choice([0.8, 0.95])
+        planned = draw.choice([None, None, 20])
         values = [
             {"binary": float(draw.random() < 0.8), "graded": draw.random(), "all equal": 0.5}[kind] for _ in range(n)
         ]
-        seen, means = BettingSequence(level), [0.0, 1.0, 0.5, draw.random()]
-        wealth, alive = Wealth(means, level), [True] * len(means)
+        seen, means = BettingSequence(level, planned=planned), [0.0, 1.0, 0.5, draw.random()]
+        wealth, alive = Wealth(means, level, planned), [True] * len(means)
         for t, value in enumerate(values, 1):
             seen.take(value)
             wealth.take(value)
-            by_hand = [max(wealth_by_the_paper(values[:t], mean, level)) / 2 for mean in means]
+            by_hand = [max(wealth_by_the_paper(values[:t], mean, level, planned)) / 2 for mean in means]
             assert np.exp(wealth.logarithm).tolist() == pytest.approx(by_hand, rel=1e-9, abs=1e-12), seed
             alive = [a and money < 1 / (1 - level) for a, money in zip(alive, by_hand, strict=True)]
         assert (seen.n, wealth.n) == (n, n)
@@ -118,6 +138,11 @@ def test_a_value_outside_the_bounds_is_refused_and_changes_nothing(value):
     with pytest.raises(ValueError, match="values must be from 0 to 1, got"):
         seen.take(value)
     assert (seen.n, seen.low, seen.high) == (0, 0, 1)
+
+
+def test_a_plan_of_no_values_is_refused():
+    with pytest.raises(ValueError, match="must be at least 1, got 0"):
+        BettingSequence(planned=0)
 
 
 @pytest.mark.parametrize("bounds", [(1, 0), (0, 0), (0, math.inf), (math.nan, 1)])

@@ -83,7 +83,7 @@ def corrected_by_betting(
     >>> labels, judged = [1, 0, 1, 1, 0, 1, 0, 1, 1, 1], [1, 0, 1, 1, 1, 1, 0, 1, 0, 1]
     >>> found = corrected_by_betting(labels * 6, judged * 6, [1] * 220 + [0] * 80)
     >>> round(found.value, 4), round(found.interval.low, 4), round(found.interval.high, 4)
-    (0.7333, 0.43, 1.0)
+    (0.7333, 0.48, 0.991)
     """
     _check_values(labels, judged, others, bounded=True)
     if not labels:
@@ -92,7 +92,7 @@ def corrected_by_betting(
     rest = [y - power * x for y, x in zip(labels, judged, strict=True)]
     value = math.fsum(rest) / len(rest) + (mean(others) or 0.0)
     each = (1 + level) / 2 if others else level
-    apart, far = _bets(rest, BettingSequence(each, (-power, 1.0))), _bets(others, BettingSequence(each))
+    apart, far = _bets(rest, each, (-power, 1.0)), _bets(others, each)
     ends = value, apart.low + power * far.low, apart.high + power * far.high
     value, low, high = (min(1.0, max(0.0, x)) for x in ends)
     interval = Interval(low=min(low, value), high=max(high, value), level=level, method="PPI by betting")
@@ -145,7 +145,8 @@ def rogan_gladen(
     return Corrected(value=value, interval=interval, power=1.0)
 
 
-def _bets(values: Sequence[float], seen: BettingSequence) -> BettingSequence:
+def _bets(values: Sequence[float], level: float, bounds: tuple[float, float] = (0.0, 1.0)) -> BettingSequence:
+    seen = BettingSequence(level, bounds, planned=len(values) or None)
     for value in random.Random(0).sample(values, len(values)):  # noqa: S311  no secret
         seen.take(value)
     return seen

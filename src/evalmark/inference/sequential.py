@@ -21,13 +21,16 @@ class Wealth:
     variables by betting, JRSS B 86 (2024), arXiv 2010.09686.
     """
 
-    def __init__(self, means: Any, level: float = LEVEL) -> None:
+    def __init__(self, means: Any, level: float = LEVEL, planned: int | None = None) -> None:
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level!r}")
+        if planned is not None and planned < 1:
+            raise ValueError(f"the number of values that is planned must be at least 1, got {planned!r}")
         self._numpy = numpy = need("numpy")
         self._means = numpy.asarray(means, dtype=numpy.float64)
         with numpy.errstate(divide="ignore"):
             self._most = 0.5 / self._means, 0.5 / (1 - self._means)  # never more than half of the money
+        self._planned = planned
         self._stake = 2 * math.log(2 / (1 - level))
         self._more: Any = numpy.zeros_like(self._means)
         self._less: Any = numpy.zeros_like(self._means)
@@ -43,7 +46,9 @@ class Wealth:
     def take(self, value: Any) -> None:
         """Bets on a value that is not yet seen, and sees it; it must be from 0 to 1."""
         numpy, self.n = self._numpy, self.n + 1
-        bet = numpy.sqrt(self._stake / (self._squares * math.log1p(self.n)))
+        # The spread of the values before is squares / n; bets that shrink as the root of n log n suit all times alike.
+        times = math.log1p(self.n) if self._planned is None else self._planned / self.n
+        bet = numpy.sqrt(self._stake / (self._squares * times))
         self._more = self._more + numpy.log1p(numpy.minimum(bet, self._most[0]) * (value - self._means))
         self._less = self._less + numpy.log1p(numpy.minimum(bet, self._most[1]) * (self._means - value))
         self._total = self._total + value
@@ -66,13 +71,15 @@ class BettingSequence:
     (50, 0.614, 0.935)
     """
 
-    def __init__(self, level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0)) -> None:
+    def __init__(
+        self, level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0), planned: int | None = None
+    ) -> None:
         start, end = bounds
         if not (math.isfinite(start) and math.isfinite(end) and start < end):
             raise ValueError(f"bounds must be two finite numbers, the lower one first, got {bounds!r}")
         self.level = level
         self._bounds = bounds
-        self._wealth = Wealth(need("numpy").arange(STEPS + 1) / STEPS, level)
+        self._wealth = Wealth(need("numpy").arange(STEPS + 1) / STEPS, level, planned)
         self._enough = -math.log1p(-level)
         self._low, self._high = 0, STEPS
 
