@@ -131,7 +131,11 @@ def _difference(found: Difference) -> str:
     said = f"{verdicts[found.outcome]}, {100 * (found.value or 0.0):+.1f}{_points(found.interval)}"
     turned = f"ahead on {found.up:,}, behind on {found.down:,} of {count(found.n, 'test')}"
     alone = f", {count(found.alone, 'test')} judged on one of them only" if found.alone else ""
-    return f"{said}; {turned}{alone}"
+    low, high = found.interval.low, found.interval.high
+    is_apart = low is not None and high is not None and (low > 0 or high < 0)
+    p = found.p if found.adjusted is None else found.adjusted
+    luck = f", which may be luck (p = {p:.2g})" if found.outcome == "cannot tell" and is_apart and p is not None else ""
+    return f"{said}{luck}; {turned}{alone}"
 
 
 def _points(found: Interval) -> str:
