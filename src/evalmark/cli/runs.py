@@ -86,9 +86,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
 
 
-def _show_cases(
-    ledger: "kept.Store", run: Kept, case: str | None, limit: int, *, failed: bool, calls: bool
-) -> None:
+def _show_cases(ledger: "kept.Store", run: Kept, case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
     """Cases of a run in full, with what people say of them."""
     chosen = None if case is None else _case_id(run, case)
     wanted = (
