@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .forecast import foresee
     from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
     from .keeping import keep
-    from .label_rows import read_words, thumb
-    from .labelling import Subject, Which, Word, found, history, note, own_name, subject
     from .ledger import Ledger, Memory
     from .merging import merged
     from .rag import RagJob, plan_rag
@@ -37,9 +35,6 @@ __all__ = [
     "Rescore",
     "Seat",
     "Sitting",
-    "Subject",
-    "Which",
-    "Word",
     "begin",
     "broken_rules",
     "check_usable",
@@ -49,22 +44,15 @@ __all__ = [
     "execute",
     "foresee",
     "foresee_tests",
-    "found",
     "generate_tests",
     "grown_by",
-    "history",
     "keep",
     "merged",
-    "note",
     "now",
-    "own_name",
     "own_version",
     "plan_rag",
     "plan_rescore",
-    "read_words",
     "save",
-    "subject",
-    "thumb",
     "validate",
 ]
 
@@ -79,16 +67,6 @@ __getattr__ = deferred(
         "grown_by": "book",
         "Conduct": "conduct",
         "Ledger": "ledger",
-        "Subject": "labelling",
-        "Which": "labelling",
-        "Word": "labelling",
-        "found": "labelling",
-        "history": "labelling",
-        "note": "labelling",
-        "own_name": "labelling",
-        "read_words": "label_rows",
-        "subject": "labelling",
-        "thumb": "label_rows",
         "Memory": "ledger",
         "RagJob": "rag",
         "Rescore": "rescoring",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark import api
+from evalmark import labelling
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.values import Label, count
@@ -60,29 +60,31 @@ def note(  # noqa: PLR0913  each is a flag of the command line
 
     What was said before stays in the history; what holds is the last word of each person.
     """
-    which = api.Which(case=case, target=target, repeat=repeat, dataset=dataset, metric=metric)
-    name = by or api.own_name(os.environ)
-    word = api.Word(by=name, liked=_thumb(label), score=score, comment=comment.strip())
+    which = labelling.Which(case=case, target=target, repeat=repeat, dataset=dataset, metric=metric)
+    name = by or labelling.own_name(os.environ)
+    word = labelling.Word(by=name, liked=_thumb(label), score=score, comment=comment.strip())
     _check_flags(id, file, word, which, withdraw=withdraw)
     with kept.open_store(flags.settings(store=store).store) as ledger:
         if file is not None:
-            said = api.read_words(file, ledger, name)
-            api.note(ledger, said)
+            said = labelling.read_words(file, ledger, name)
+            labelling.note(ledger, said)
             people = sorted({one.by for _, one in said})
             say_line(f"{file}: {count(len(said), 'label')} kept, by {', '.join(people) or 'nobody'}.")
             return
-        subject = api.subject(ledger, id or "", which)
-        (written,) = api.note(ledger, [(subject, word)])
+        subject = labelling.subject(ledger, id or "", which)
+        (written,) = labelling.note(ledger, [(subject, word)])
         say_line(f"{_told(written)} {subject.title}, by {written.by}.")
-        before = [one for one in api.history(ledger, [subject.about]) if one.by == written.by]
+        before = [one for one in labelling.history(ledger, [subject.about]) if one.by == written.by]
         if len(before) > 1:
             say_line(f"  {written.by} has said {count(len(before), 'thing')} of it; all of them: evalmark show {id}")
 
 
-def _check_flags(given: str | None, file: Path | None, word: "api.Word", which: "api.Which", *, withdraw: bool) -> None:
+def _check_flags(
+    given: str | None, file: Path | None, word: "labelling.Word", which: "labelling.Which", *, withdraw: bool
+) -> None:
     """Raises ConfigError where the flags say nothing, or contradict each other."""
     if file is not None:
-        if given or withdraw or not word.withdraws or which != api.Which():
+        if given or withdraw or not word.withdraws or which != labelling.Which():
             raise ConfigError("--file brings ids and labels of its own; beside it stands --by alone.")
         return
     if not given:
@@ -97,7 +99,7 @@ def _check_flags(given: str | None, file: Path | None, word: "api.Word", which: 
 
 def _thumb(label: str | None) -> bool | None:
     try:
-        return None if label is None else api.thumb(label)
+        return None if label is None else labelling.thumb(label)
     except ValueError as fault:
         raise ConfigError(f"--label: {fault}.") from None
 

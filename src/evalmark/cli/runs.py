@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark import api, console, stats
+from evalmark import api, console, labelling, stats
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.values import Run as Kept
@@ -68,7 +68,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     """
     settings = flags.settings(store=store)
     with kept.open_store(settings.store, read_only=True) as ledger:
-        thing = api.found(ledger, run)
+        thing = labelling.found(ledger, run)
         if not isinstance(thing, Kept):
             if overview or failed or calls or case is not None:
                 raise ConfigError(f"{thing.id} is no run; leave out --failed, --case, --calls and --overview.")

@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from evalmark import api, console
+from evalmark import console, labelling
 from evalmark.errors import ConfigError
 from evalmark.values import Label, Result, Run, Session, Span
 
@@ -32,7 +32,7 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recor
 def shown(ledger: "Store", thing: Session | Span) -> str:
     """A session or a span in full, with the history of its labels."""
     spans = thing.spans if isinstance(thing, Session) else (thing,)
-    labels = api.history(ledger, [f"span:{span.id}" for span in spans])
+    labels = labelling.history(ledger, [f"span:{span.id}" for span in spans])
     if isinstance(thing, Session):
         return console.one_session(thing, labels, look())
     return console.one_span(thing, labels, look())
@@ -41,4 +41,4 @@ def shown(ledger: "Store", thing: Session | Span) -> str:
 def labels_of(ledger: "Store", run: Run, result: Result) -> list[Label]:
     """What was ever said of an output of a run and of its scores."""
     of = f"{run.id}/{result.trial.id}"
-    return api.history(ledger, [f"output:{of}", *(f"score:{of}/{score.name}" for score in result.scores)])
+    return labelling.history(ledger, [f"output:{of}", *(f"score:{of}/{score.name}" for score in result.scores)])

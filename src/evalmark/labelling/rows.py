@@ -14,7 +14,7 @@ from evalmark.documents import PlacedError, regular_file
 from evalmark.errors import ConfigError, DataError, EvalmarkError
 from evalmark.values import Result
 
-from .labelling import Subject, Word, check_words, of_result, of_span, subject
+from .subjects import Subject, Word, check_words, of_result, of_span, subject
 
 if TYPE_CHECKING:
     from evalmark.store import Store

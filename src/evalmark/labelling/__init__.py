@@ -1,0 +1,27 @@
+"""What people say of outputs, and which output an id means."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.errors import deferred
+
+if TYPE_CHECKING:
+    from .rows import read_words, thumb
+    from .subjects import Subject, Which, Word, found, history, note, own_name, subject
+
+__all__ = ["Subject", "Which", "Word", "found", "history", "note", "own_name", "read_words", "subject", "thumb"]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "Subject": "subjects",
+        "Which": "subjects",
+        "Word": "subjects",
+        "found": "subjects",
+        "history": "subjects",
+        "note": "subjects",
+        "own_name": "subjects",
+        "read_words": "rows",
+        "subject": "subjects",
+        "thumb": "rows",
+    },
+)
