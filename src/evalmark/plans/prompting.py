@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evalmark import prompt_metrics, specs
 from evalmark.cases import BadRow
+from evalmark.documents import what_is
 from evalmark.errors import ConfigError
 from evalmark.settings import Settings
 from evalmark.suites import TargetSpec
@@ -94,7 +95,7 @@ def tests_of(path: Path, spec: "specs.PromptSpec") -> tuple[Source, ...]:
         ConfigError: there are neither tests nor samples.
     """
     files = (spec.folder / name for name in specs.BASELINES)
-    baseline = next((file for file in files if file.is_file()), None)
+    baseline = next((file for file in files if what_is(file) == "file"), None)
     return (_tests(path, spec), *(() if baseline is None else (tests_in(baseline, spec, "baseline"),)))
 
 
