@@ -38,7 +38,7 @@ def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
     ranked = _ranked(ps)
     adjusted, lowest = list(ps), 1.0
     for rank, (p, place) in reversed([*enumerate(ranked, 1)]):
-        lowest = min(lowest, p * len(ranked) / rank)
+        lowest = min(lowest, p * (len(ranked) / rank))
         adjusted[place] = lowest
     return adjusted
 
