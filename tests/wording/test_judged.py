@@ -98,12 +98,13 @@ def two_judges(pairs, unit="1..5", judges=("a/x", "b/y")):
     [
         pytest.param(
             [(4, 4), (2, 3), (5, 5)], "1..5",
-            ["a/x and b/y: the same on 2 of 3 outputs, 66.7 % (20.8 – 93.9 %) · kappa 0.86, quadratic weights · b/y minus a/x on average +0.33 (-1.10 – 1.77)"],
+            ["mean of 2 judges over 3 outputs: 0.71 (0.23 – 0.95)", "a/x and b/y: the same on 2 of 3 outputs, 66.7 % (20.8 – 93.9 %) · kappa 0.86, quadratic weights · b/y minus a/x on average +0.33 (-1.10 – 1.77)"],
             id="few outputs, and no interval for kappa",
         ),
         pytest.param(
             [(True, True)] * 17 + [(True, False), (False, True)], "",
             [
+                "mean of 2 judges over 19 outputs: 0.95 (0.75 – 0.99)",
                 "a/x and b/y: the same on 17 of 19 outputs, 89.5 % (68.6 – 97.1 %) · kappa -0.06 (-0.14 – 0.03) · b/y minus a/x on average +0.00 (-0.16 – 0.16)",
                 "94.7 % of all verdicts are true: where one verdict is so common, kappa is low however often judges agree",
             ],
@@ -111,7 +112,7 @@ def two_judges(pairs, unit="1..5", judges=("a/x", "b/y")):
         ),
         pytest.param(
             [(True, True), (True, True)], "",
-            ["a/x and b/y: the same on 2 of 2 outputs, 100 % (34.2 – 100.0 %) · kappa says nothing, as all verdicts are the same · b/y minus a/x on average +0.00"],
+            ["mean of 2 judges over 2 outputs: 1.00 (0.34 – 1.00)", "a/x and b/y: the same on 2 of 2 outputs, 100 % (34.2 – 100.0 %) · kappa says nothing, as all verdicts are the same · b/y minus a/x on average +0.00"],
             id="one and the same verdict",
         ),
         pytest.param([(1, None), (None, 2)], "1..5", ["a/x and b/y scored no output in common"], id="no output in common"),
@@ -124,9 +125,10 @@ def test_two_judges_compared(pairs, unit, lines):
 def test_three_judges_compared():
     rows = [(4, 4, 5), (2, 3, 2), (5, 5, 5), (1, 1, None)]
     lines = two_judges(rows, judges=("a/x", "b/y", "c/z"))
+    assert lines.pop(0).startswith("mean of 3 judges over 4 outputs: 0.54")
     assert lines[0] == "3 judges on 4 outputs: Krippendorff's alpha 0.90, ordinal"
     assert [line.split(":")[0] for line in lines[1:]] == ["a/x and b/y", "a/x and c/z", "b/y and c/z"]
-    assert two_judges([(5, 5, 5)] * 3, judges=("a", "b", "c"))[0] == "3 judges on 3 outputs: Krippendorff's alpha says nothing, as all verdicts are the same"  # fmt: skip
+    assert two_judges([(5, 5, 5)] * 3, judges=("a", "b", "c"))[1] == "3 judges on 3 outputs: Krippendorff's alpha says nothing, as all verdicts are the same"  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,17 @@ def overview(run: Run, found: Overview, look: Look = DEFAULT) -> str:
     for table in _tables(wording.overview_columns(found), look):
         parts += [table, Text("")]
     parts += [Text(remark, style="dim") for remark in wording.overview_remarks(found)]
-    return drawn([*parts, *_differences(found), *_disagreements(run)], look)
+    return drawn([*parts, *_differences(found), *_agreements(found), *_disagreements(run)], look)
+
+
+def _agreements(found: Overview) -> Iterable[RenderableType]:
+    """How far several judges of one metric agree."""
+    lines = [(one_line(one.base, 60), said) for one in found.agreements for said in wording.agreement_lines(one)]
+    if lines:
+        yield Text("")
+        yield Text("judges compared", style="bold")
+        names = wording.once(about for about, _ in lines)
+        yield Padding(_listed([(name, said) for name, (_, said) in zip(names, lines, strict=True)]), (0, 0, 0, 2))
 
 
 def _disagreements(run: Run) -> Iterable[RenderableType]:

@@ -229,6 +229,8 @@ def _agreement(found: Agreement) -> dict[str, Any]:
         "interval": _interval(found.interval),
         "most_common": found.most_common,
         "prevalence": found.prevalence,
+        "mean": found.mean,
+        "mean_interval": _interval(found.mean_interval),
         "pairs": [
             {
                 "judges": list(pair.judges),

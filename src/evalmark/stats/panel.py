@@ -11,6 +11,7 @@ from evalmark.inference import LEVEL, Interval, alpha_with_interval, kappa_with_
 from evalmark.values import Metric, Score
 
 from .scores import number
+from .shared import shared
 from .summary import Agreement, Pair
 
 _NAMED = 2.0**40
@@ -77,7 +78,16 @@ class Panel:
             interval=interval,
             most_common=common,
             prevalence=prevalence,
+            mean=mean(means := self._means()),
+            mean_interval=mean_interval(
+                means, level, clusters=_clusters(self._cases), bounded=all(0 <= value <= 1 for value in means)
+            ),
         )
+
+    def _means(self) -> list[float]:
+        """The mean value over the judges of each output; none at all where one has no value."""
+        rows = [[x for x in row if not math.isnan(x)] for row in zip(*self._values, strict=True)]
+        return [math.fsum(row) / len(row) for row in rows] if all(rows) else []
 
     def _alpha(self, level: float) -> tuple[float | None, Interval]:
         units = [[x for x in row if not math.isnan(x)] for row in zip(*self._said, strict=True)]
@@ -113,11 +123,7 @@ class Panel:
 
 def panels(metrics: Iterable[Metric]) -> tuple[Panel, ...]:
     """A panel for each metric that several judges share."""
-    found: dict[str, list[Metric]] = {}
-    for metric in {metric.name: metric for metric in metrics}.values():  # datasets may have metrics of one name
-        if metric.base:
-            found.setdefault(metric.base, []).append(metric)
-    return tuple(Panel(several) for several in found.values() if len(several) > 1)
+    return tuple(Panel(several) for several in shared(metrics).values())
 
 
 def _labels(metrics: Sequence[Metric]) -> tuple[str, ...]:

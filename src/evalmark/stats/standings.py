@@ -12,8 +12,10 @@ from evalmark.inference import LEVEL, MARGIN, Difference, Share, difference, sha
 from evalmark.values import Case, Metric, Result, Run, Score
 
 from .headline import left_out
+from .panel import panels
 from .scores import Scores, figures
-from .summary import MetricSummary
+from .shared import mean_metric, mean_scores, shared
+from .summary import Agreement, MetricSummary
 
 COMPLIANCE = "compliance"
 """The metric that says whether an output keeps to the rules; without it, the verdict of the trial does."""
@@ -66,6 +68,8 @@ class Overview:
     level: float
     split: bool
     """Whether tests are told apart as positive and negative."""
+    agreements: tuple[Agreement, ...]
+    """One for each metric that several judges share, over all tests."""
     has_compliance: bool
     """Whether a metric `compliance` decides; without one, every score that can pass has to."""
 
@@ -77,18 +81,34 @@ def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overv
     `margin`, a share of the cases, two targets count as the same.
     """
     names = {metric.name for metric in run.metrics if COMPLIANCE in (metric.name, metric.base)}
+    judges = {base: several for base, several in shared(run.metrics).items() if base != COMPLIANCE}
+    known = list(_with_means(run.metrics, judges))
     held: dict[str, _Tests] = {}
+    cases: dict[tuple[str, int], int] = {}
+    judged = panels(run.metrics)
     for result in run.results:
-        if (tests := held.get(result.trial.target)) is None:
-            tests = held[result.trial.target] = _Tests(names)
-        tests.add(result)
+        trial = result.trial
+        if (tests := held.get(trial.target)) is None:
+            tests = held[trial.target] = _Tests(names)
+        tests.add(replace(result, scores=(*result.scores, *mean_scores(result.scores, judges))) if judges else result)
+        for panel in judged:
+            panel.add(result.scores, cases.setdefault((trial.dataset, trial.position), len(cases)))
     return Overview(
-        standings=tuple(tests.standing(target, run.metrics, level) for target, tests in held.items()),
+        standings=tuple(tests.standing(target, known, level) for target, tests in held.items()),
+        agreements=tuple(panel.agreement(level) for panel in judged),
         differences=tuple(_differences(held, level, margin)),
         level=level,
         split=any(tests.verdicts[kind] for tests in held.values() for kind in ("positive", "negative")),
         has_compliance=bool(names),
     )
+
+
+def _with_means(metrics: Sequence[Metric], judges: Mapping[str, Sequence[Metric]]) -> Iterable[Metric]:
+    """The metrics, the mean of several judges behind the last of them."""
+    for metric in metrics:
+        yield metric
+        if metric.base in judges and metric.name == judges[metric.base][-1].name:
+            yield mean_metric(judges[metric.base])
 
 
 def _differences(held: Mapping[str, "_Tests"], level: float, margin: float) -> Iterable[Difference]:

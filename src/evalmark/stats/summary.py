@@ -146,6 +146,9 @@ class Agreement:
     """What was said most often; empty at level `interval`."""
     prevalence: float | None
     """Its share of everything said. Where it is near 1, kappa is low however often judges agree."""
+    mean: float | None = None
+    """Of the values over all judges and the outputs that at least two of them scored; None where an output has none."""
+    mean_interval: Interval | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,8 @@ def agreement_lines(found: Agreement) -> Iterator[str]:
     if not found.n:
         yield f"{' and '.join(map(one_line, found.judges))} scored no output in common"
         return
+    if found.mean is not None:
+        yield f"mean of {len(found.judges)} judges over {count(found.n, 'output')}: {found.mean:.2f}{_around(found.mean_interval)}"
     if found.alpha is not None or len(found.judges) > 2:
         yield f"{len(found.judges)} judges on {count(found.n, 'output')}: {_alpha(found)}"
     for pair in found.pairs:
