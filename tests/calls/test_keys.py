@@ -4,7 +4,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from evalmark.calls.keyed import keyed, plain
 from evalmark.roles import Uses, counting
-from evalmark.values import Request, Turn
+from evalmark.values import Request, Turn, canonical, fingerprint
+from evalmark.values.call import KEY_VERSION
 
 BASE = Request(
     messages=(Turn(role="system", content="Answer in one word."), Turn(role="user", content="The capital of Norway?")),
@@ -86,7 +87,8 @@ def test_the_order_in_which_settings_are_written_is_not():
 
 def test_a_key_is_the_same_in_every_process():
     program = f"""
-from evalmark.values import Request, Turn
+from evalmark.values import Request, Turn, canonical, fingerprint
+from evalmark.values.call import KEY_VERSION
 print({BASE!r}.key("openai/gpt-4o-mini@https://api.openai.com/v1", 2, 1))
 """
     keys = {
@@ -168,3 +170,64 @@ def test_a_request_is_counted_once_on_its_way_and_comes_out_as_it_went_in():
 )
 def test_what_reaches_the_provider_as_the_same_has_the_same_key(settings):
     assert replace(BASE, settings=settings).key("m") == BASE.key("m")
+
+
+class Word(str):
+    __slots__ = ()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Data that a schema may hold without being JSON."""
+
+    kind: str
+
+
+CONTENT = st.text() | st.sampled_from(["\ud800", "\ud83d\ude00", Word("a"), None, 1, True, ["a"], {"b": "a"}])
+
+
+@given(st.lists(st.builds(Turn, role=st.text() | st.just(Word("user")), content=CONTENT), max_size=4))
+def test_texts_of_messages_are_the_canonical_ones(turns):
+    assert Request(messages=tuple(turns)).texts[0] == canonical(tuple(turns))
+
+
+def test_keys_are_made_as_they_have_always_been():
+    one = fingerprint(KEY_VERSION, tuple(BASE.messages), BASE.schema, BASE.settings, BASE.logprobs)
+    assert BASE.hash == one
+    assert BASE.key("openai/m@http://h", 2, 1) == f"{fingerprint(KEY_VERSION, 'openai/m@http://h', one)}-2-1"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pytest.param({}, id="nothing"),
+        pytest.param({"a": {"b": [1, 2.0, True, None, "c"]}}, id="plain data"),
+        pytest.param({"a": Shape("circle")}, id="an object in it"),
+        pytest.param({1: "a"}, id="a key that is no text"),
+        pytest.param({"a": ("b", {"c": Word("d")})}, id="a text of another type"),
+    ],
+)
+def test_a_schema_that_comes_again_has_the_same_text(schema):
+    assert {replace(BASE, schema=schema).texts[1] for _ in range(3)} == {canonical(schema)}
+
+
+def test_a_schema_in_a_circle_has_a_text():
+    schema = {"type": "object"}
+    schema["self"] = schema
+    assert replace(BASE, schema=schema).texts[1] == canonical(schema)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(1, 2, id="another number"),
+        pytest.param(1, True, id="an equal truth value"),
+        pytest.param(1, 1.0, id="an equal number of another type"),
+        pytest.param("a", Shape("circle"), id="an object"),
+    ],
+)
+def test_a_schema_that_was_changed_in_place_has_another_text(before, after):
+    schema = {"a": {"b": before}}
+    assert replace(BASE, schema=schema).texts[1] == canonical(schema)
+    schema["a"]["b"] = after
+    assert replace(BASE, schema=schema).texts[1] == canonical(schema)

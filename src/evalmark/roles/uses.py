@@ -1,7 +1,6 @@
 """What a trial knows of its calls: which one a request is, how long they had to wait, what its tools may do, who is asked."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,15 +22,15 @@ class Uses:
         """What the tools of the agent under test may do; None where they are just called."""
         self.lend = lend
         """Where the agent under test gets its models; None outside of runs."""
-        self._made: Counter[str] = Counter()
+        self._made: dict[str, int] = {}
         self._waited = 0.0
         self._waiting = 0
         self._since = 0.0
 
     def next(self, request: str) -> int:
         """How often the same request was made to the same model before, from 0."""
-        before = self._made[request]
-        self._made[request] += 1
+        before = self._made.get(request, 0)
+        self._made[request] = before + 1
         return before
 
     @contextmanager

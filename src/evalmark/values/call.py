@@ -1,13 +1,17 @@
 """One request to a model and what came back: the line of the journal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .case import ToolCall, Turn
-from .plain_data import canonical, fingerprint, fingerprint_of_texts
+from .coming_again import text_again
+from .plain_data import canonical, digest_of, fingerprint_of_texts, shortened
 from .usage import Usage
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 ReplyStatus = Literal["ok", "truncated", "refused", "filtered", "empty"]
 ReplyForm = Literal["", "schema", "tool", "text"]
@@ -42,15 +46,31 @@ class Request:
     def texts(self) -> tuple[str, str, str, str]:
         """The canonical JSON of messages, schema, settings and logprobs: made once, for the key and for the journal."""
         return (
-            canonical(self.messages),
-            canonical(self.schema),
-            canonical(_meant(self.settings)),
+            _told(self.messages),
+            text_again(self.schema),
+            canonical(_meant(self.settings)) if self.settings else "{}",
             canonical(self.logprobs),
         )
 
     def key(self, identity: str, repeat: int = 0, use: int = 0) -> str:
         """The key of this request in the journal: who is asked, what, for the which repeat, for the which time in a trial."""
-        return f"{fingerprint(KEY_VERSION, identity, self.hash)}-{repeat}-{use}"
+        digest = _asked_of(identity).copy()
+        digest_of((canonical(self.hash),), digest)
+        return f"{shortened(digest)}-{repeat}-{use}"
+
+
+@lru_cache(maxsize=256)
+def _asked_of(identity: str) -> "_Hash":
+    """How the digest of every key of a model begins: there are a few models and thousands of requests."""
+    return digest_of((canonical(KEY_VERSION), canonical(identity)))
+
+
+def _told(messages: Sequence[Turn]) -> str:
+    """The canonical JSON of messages, put together where they are texts, as nearly all are."""
+    if not all(type(turn) is Turn and type(turn.content) is str and type(turn.role) is str for turn in messages):
+        return canonical(messages)
+    said = (f'{{"content":{canonical(turn.content)},"role":{canonical(turn.role)}}}' for turn in messages)
+    return f"[{','.join(said)}]"
 
 
 def _meant(settings: Mapping[str, Any]) -> Mapping[str, Any]:

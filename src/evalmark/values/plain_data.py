@@ -6,7 +6,10 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 MAX_DEPTH = 100
 """Data nested deeper than this is cut off by `plain` and refused by the readers."""
@@ -138,8 +141,13 @@ def canonical(value: Any) -> str:
     """
     if value is None:
         return "null"
-    if type(value) in _CONTAINERS and not value:  # most of what a case may hold it does not
-        return "{}" if type(value) is dict else "[]"
+    kind = type(value)
+    if kind is str:
+        return _encode(value)
+    if kind is int:
+        return int.__repr__(value)
+    if kind in _CONTAINERS and not value:  # most of what a case may hold it does not
+        return "{}" if kind is dict else "[]"
     return _encode(plain(value))
 
 
@@ -157,7 +165,19 @@ def fingerprint(*parts: Any) -> str:
 
 def fingerprint_of_texts(texts: Iterable[str]) -> str:
     """The fingerprint of parts whose canonical texts are known already."""
-    parts = [b"evalmark-1"]
+    return shortened(digest_of(texts))
+
+
+def digest_of(texts: Iterable[str], begun: "_Hash | None" = None) -> "_Hash":
+    """The digest behind a fingerprint, of canonical texts; one that is `begun` goes on."""
+    parts = [] if begun else [b"evalmark-1"]
     for text in texts:
         parts += (len(text).to_bytes(8, "big"), text.encode("ascii"))
-    return hashlib.sha256(b"".join(parts)).hexdigest()[:32]
+    digest = begun or hashlib.sha256()
+    digest.update(b"".join(parts))
+    return digest
+
+
+def shortened(digest: "_Hash") -> str:
+    """The fingerprint that a digest is the start of."""
+    return digest.hexdigest()[:32]
