@@ -43,8 +43,10 @@ class Limited:
     async def _depart(self, request: Request) -> Place:
         """The place of a request that may go out now."""
         size = expected_size(request)
-        with current_uses().waiting():
-            place = await self._throttle.enter(size)
+        place = self._throttle.at_once(size)
+        if place is None:
+            with current_uses().waiting():
+                place = await self._throttle.enter(size)
         if self._before is not None:
             try:
                 await self._before(request)

@@ -24,9 +24,13 @@ class Line(Generic[T]):
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def at_once(self, wanted: T, *, first: bool = False) -> bool:
+        """Whether the caller may go on without waiting; then it has what it asked for. Raises what `serve` raises."""
+        return (first or not self._waiting) and self._serve(wanted)
+
     async def wait(self, wanted: T, *, first: bool = False) -> None:
         """Return when it is this caller's turn; `first` goes before all others. Raises what `serve` raises."""
-        if (first or not self._waiting) and self._serve(wanted):
+        if self.at_once(wanted, first=first):
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.insert(0 if first else len(self._waiting), (turn, wanted))

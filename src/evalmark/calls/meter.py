@@ -117,6 +117,14 @@ class Meter:
             raise RunStoppedError(self.refuse_unknown(model) or "")
         return Guess(read + written, cost)
 
+    def admitted(self, guess: Guess) -> bool:
+        """Whether a call may be made at once; then it counts as if `admit` had returned.
+
+        Raises:
+            RunStoppedError: the budget is reached.
+        """
+        return self._line.at_once(guess)
+
     async def admit(self, guess: Guess) -> None:
         """Wait until a call may be made; exactly one of `answered`, `failed`, `broken_off` and `release` ends it.
 

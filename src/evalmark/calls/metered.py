@@ -21,8 +21,9 @@ class Metered:
             RunStoppedError: the budget is reached; nothing was sent.
         """
         guess = self._meter.guess(self, request)
-        with current_uses().waiting():
-            await self._meter.admit(guess)
+        if not self._meter.admitted(guess):
+            with current_uses().waiting():
+                await self._meter.admit(guess)
         try:
             reply = await self._model(request)
         except ModelCallError as error:

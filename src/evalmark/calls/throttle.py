@@ -73,6 +73,15 @@ class Throttle:
         """Seconds for which nobody is let go, because the endpoint asked for it."""
         return max(0.0, self._resume - asyncio.get_running_loop().time())
 
+    def at_once(self, tokens: int) -> Place | None:
+        """A place that is free now; None where the caller has to wait for one.
+
+        Raises:
+            RunStoppedError: the endpoint takes no more requests.
+        """
+        place = Place(tokens)
+        return place if self._line.at_once(place) else None
+
     async def enter(self, tokens: int = 0, *, first: bool = False) -> Place:
         """Wait for a place among the calls under way; `leave` gives it back. `first` goes before all who wait.
 
