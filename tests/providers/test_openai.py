@@ -7,6 +7,7 @@ import pytest
 
 from evalmark.errors import ConfigError, ModelCallError
 from evalmark.providers import Http, open_chat
+from evalmark.providers.wire import messages_text
 from evalmark.testing.scripted import Finish, NoUsage, OddUsage, Refusal, Says, ScriptedServer, Status
 from evalmark.values import Reply, Request, ToolCall, Turn, Usage
 
@@ -89,6 +90,28 @@ def test_the_length_limit_has_the_name_that_the_server_knows(name, environ, fiel
     _, body = sent(request(settings={"max_tokens": 7}), name, **environ)
     assert body[field] == 7
     assert len(body) == 3
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param('a "b"\n', id="a text of ASCII letters"),
+        pytest.param("Straße 東京", id="letters of other scripts"),
+        pytest.param("\\u0041\x00", id="what looks like an escape, and a zero byte"),
+        pytest.param([{"type": "text", "text": "a"}], id="parts"),
+    ],
+)
+def test_messages_reach_the_server_as_they_are(content):
+    turns = (Turn(role="system", content="s"), Turn(role="user", content=content))
+    _, body = sent(Request(messages=turns, settings={"temperature": 0}), "openai/m", OPENAI_BASE_URL="URL")
+    assert body["messages"] == [{"role": "system", "content": "s"}, {"role": "user", "content": content}]
+    assert body["temperature"] == 0
+    assert list(body).count("messages") == 1
+
+
+def test_letters_of_other_scripts_go_out_as_they_are():
+    assert messages_text(Request(messages=(Turn(role="user", content="東京"),))) is None
+    assert messages_text(Request(messages=(Turn(role="user", content="Oslo"),))) is not None
 
 
 def test_openai_itself_is_sent_the_new_name_of_the_length_limit():

@@ -11,7 +11,7 @@ from .http import Http, Response, failed, one_line, require_key, said
 from .names import Endpoint
 from .replies import counted, finite, kept_headers, tool_call, whole_object
 from .structured import TOOL, Ladder, Wanted
-from .wire import content_of, encoded, refuse_replaced, scalar, text_of
+from .wire import content_of, encoded, messages_text, refuse_replaced, scalar, text_of
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))
 _FILTERED = re.compile(rb'"code"\s*:\s*"(?:content_filter|content_policy_violation)"|"flagged_input"\s*:')
@@ -48,13 +48,15 @@ class OpenAIChat:
         return await self._ladder.climb(request, self._ask)
 
     async def _ask(self, request: Request, form: ReplyForm) -> Reply:
-        body = encoded(self._body(request, form), self._endpoint)
+        known = messages_text(request)
+        body = encoded(self._body(request, form, with_messages=known is None), self._endpoint, known)
         response = await self._http.post(self._url, body, self._headers, within=self._within)
         return read_reply(response, self._endpoint, form)
 
-    def _body(self, request: Request, form: ReplyForm) -> dict[str, Any]:
-        messages = [{"role": turn.role, "content": content_of(turn.content)} for turn in request.messages]
-        body: dict[str, Any] = {"model": self._endpoint.model, "messages": messages}
+    def _body(self, request: Request, form: ReplyForm, with_messages: bool = True) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self._endpoint.model}
+        if with_messages:
+            body["messages"] = [{"role": t.role, "content": content_of(t.content)} for t in request.messages]
         for name, value in request.settings.items():
             if value is not None:
                 body[self._limit if name == "max_tokens" else name] = scalar(value)

@@ -12,14 +12,18 @@ from .names import Endpoint
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def encoded(body: Mapping[str, Any], endpoint: Endpoint) -> bytes:
+def encoded(body: Mapping[str, Any], endpoint: Endpoint, messages: str | None = None) -> bytes:
     """The JSON text of a request; half a surrogate pair, which no server takes, becomes U+FFFD.
+
+    `messages` is their JSON text where it is known already; then they do not stand in `body`, which is not empty.
 
     Raises:
         ModelCallError: rejected; something in it cannot be written as JSON.
     """
     try:
         text = _encode(body)
+        if messages is not None:
+            text = f'{text[:-1]},"messages":{messages}}}'
     except (TypeError, ValueError, RecursionError) as error:
         message = f"{endpoint.name}: the request cannot be written as JSON: {error}."
         raise ModelCallError(message, fault="rejected") from None
@@ -29,13 +33,24 @@ def encoded(body: Mapping[str, Any], endpoint: Endpoint) -> bytes:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
+def messages_text(request: Request) -> str | None:
+    r"""The JSON text of the messages that the key of the request was made of, where it is what would be sent.
+
+    None where a message is no text, and where letters would go out as \uXXXX, which takes twice the room.
+    """
+    if not all(type(turn.content) is str for turn in request.messages):
+        return None
+    text = request.texts[0]
+    return None if "\\u" in text else text
+
+
 def refuse_replaced(request: Request, endpoint: Endpoint) -> None:
     """See to it that what is asked is what the request says, since that is what is recorded.
 
     Raises:
         ModelCallError: rejected; a setting would take the place of a part of it.
     """
-    if taken := sorted(NO_SETTINGS & set(request.settings)):
+    if request.settings and (taken := sorted(NO_SETTINGS & set(request.settings))):
         message = f"{endpoint.name}: the setting {taken[0]!r} would take the place of what is asked. Leave it out."
         raise ModelCallError(message, fault="rejected")
 
