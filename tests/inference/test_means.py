@@ -2,6 +2,7 @@
 
 # ruff: noqa: S311  seeded draws, not secrets
 
+import math
 import random
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from evalmark.inference import clustered_error, mean, mean_interval, share_interval, wilson
+
+from .rounds import rounds
 
 Y = [1.0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1]
 G = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
@@ -76,9 +79,19 @@ def test_the_clustered_error_is_the_published_one():
     assert clustered_error([1.0, 2.0], [0, 0]) is None
 
 
-def test_the_clustered_error_is_that_of_statsmodels():
+def test_the_three_conventions_of_a_clustered_error():
+    """Ours is CR1; without its correction it is CR0, and Miller (2024) adds the products within clusters to the usual one."""
+    centre, ours, usual = mean(Y), clustered_error(Y, G), clustered_error(Y, range(12))
+    assert ours * math.sqrt(3 / 4) == pytest.approx(0.2041241452, abs=5e-11)
+    pairs = ((i, j) for i in range(12) for j in range(12) if i != j and G[i] == G[j])
+    within = math.fsum((Y[i] - centre) * (Y[j] - centre) for i, j in pairs) / 12**2
+    assert math.sqrt(usual**2 + within) == pytest.approx(0.2082070324, abs=5e-11)
+
+
+@rounds(60)
+def test_the_clustered_error_is_that_of_statsmodels(rounds):
     draw = random.Random(11)
-    for _ in range(60):
+    for _ in range(rounds):
         groups = draw.randrange(2, 30)
         clusters = [*range(groups), *(draw.randrange(groups) for _ in range(draw.randrange(1, 80)))]
         values = [draw.gauss(draw.choice([0, 3]), 2) for _ in clusters]
