@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.rules import check_of, labels_in
+from evalmark.rules import check_of, labels_in, parts_in
 from evalmark.rules.phrases import MUST, NUMBERS
 from evalmark.specs import read_spec
 
@@ -219,3 +219,21 @@ WORDS = st.sampled_from(
 def test_any_jumble_of_the_words_of_rules_is_read_at_once(words, output):
     check = check_of("The output must " + " ".join(words))
     assert check is None or isinstance(check(output).reason, str)
+
+
+JSON_RULE = "The output must be a JSON object with the keys 'reply' and 'labels'."
+
+
+@pytest.mark.parametrize(
+    ("rule", "parts", "says"),
+    [
+        ("The reply must not exceed 30 words.", parts_in([JSON_RULE]), None),
+        ("The output must not exceed 30 words.", parts_in([JSON_RULE]), "at most 30 words"),
+        ("The reply must not exceed 30 words.", parts_in(["The reply is short."]), "at most 30 words"),
+        ("The summary must not exceed 30 words.", parts_in([], 'Answer with {"summary": "…"}.'), None),
+        ("The answer must be in English.", parts_in([], schema={"properties": {"Answer": {}}}), None),
+    ],
+)
+def test_a_rule_about_a_field_of_the_output_is_not_checked_on_the_whole(rule, parts, says):
+    found = check_of(rule, parts=parts)
+    assert (found.says if found else None) == says

@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import ClassVar
 
 from evalmark.errors import ConfigError
-from evalmark.rules import Check, check_of
+from evalmark.rules import Check, check_of, parts_in
 from evalmark.scoring import text_of, unscored
 from evalmark.specs import PromptSpec
 from evalmark.values import Case, Output, Score, fingerprint
 
 NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
-VERSION = "rules-1"
+VERSION = "rules-2"
 """Of what rules are taken for; scores of another version are not those of the same scorer."""
 
 
@@ -45,7 +45,8 @@ class Rules:
         spec = self.spec
         if spec is None:
             raise ConfigError(f"{self.name} needs a prompt under test; name one as the target.")
-        found = {n: check_of(rule, spec.body, spec.prompt.schema) for n, rule in enumerate(spec.rules, 1)}
+        parts = parts_in(spec.rules, spec.body, spec.prompt.schema)
+        found = {n: check_of(rule, spec.body, spec.prompt.schema, parts) for n, rule in enumerate(spec.rules, 1)}
         return {number: check for number, check in found.items() if check is not None}
 
     @property

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .language import Language
     from .limits import Limit
     from .markup import Balanced, Markup, TagCount, TagsInside
-    from .reading import check_of
+    from .reading import check_of, parts_in
     from .structure import JsonText, SchemaText
     from .words import Ends, Forbidden, Ordered, Required
 
@@ -32,6 +32,7 @@ __all__ = [
     "TagsInside",
     "check_of",
     "labels_in",
+    "parts_in",
 ]
 
 __getattr__ = deferred(
@@ -54,5 +55,6 @@ __getattr__ = deferred(
         "TagsInside": "markup",
         "check_of": "reading",
         "labels_in": "labels",
+        "parts_in": "reading",
     },
 )
