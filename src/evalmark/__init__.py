@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .evals import EvalFailedError, check_factuality, describe_eval, expect
     from .judges import Factuality
     from .plans import chat_model
+    from .recording import record
     from .scorers import Similarity, StructuredOutput, ToolCalls
     from .values import Case, Example, Gate, Output, Result, Run, Score, ToolCall, Turn
 
@@ -42,6 +43,7 @@ __all__ = [
     "evaluate",
     "evaluate_async",
     "expect",
+    "record",
 ]
 
 
@@ -78,5 +80,6 @@ __getattr__ = deferred(
         "evaluate": "api",
         "evaluate_async": "api",
         "expect": "evals",
+        "record": "recording",
     },
 )
