@@ -118,7 +118,7 @@ def test_the_promise_of_the_same_share_in_the_sample_would_not():
 @pytest.mark.parametrize("draw", [draw_singles, draw_steps, draw_repeats])
 @pytest.mark.parametrize(("n", "rate"), [(59, 0.05), (93, 0.05), (200, 0.05), (299, 0.01), (50, 0.2)])
 def test_how_often_the_promise_is_broken(draw, n, rate, capsys):
-    rounds = 10_000
+    rounds = 4_000
     broken, kept = broken_promises(draw, n, rate, rounds, many=400_000)
     with capsys.disabled():
         print(f"\npromise  {draw.__name__:13} bad={n:<4} at most {rate:<5} broken {broken:.4f} given {kept:.3f}")  # noqa: T201
