@@ -249,6 +249,23 @@ def test_the_smallest_difference_that_could_have_been_shown(first, second, small
     assert found == (None if smallest is None else pytest.approx(smallest, rel=1e-3))
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "outcome", "knows"),
+    [
+        pytest.param([120.0, 90.0, 310.0] * 20, [130.0, 95.0, 300.0] * 20, "cannot tell", True, id="a raw unit"),
+        pytest.param([5.0, 7.0], [4.0, 6.0], "cannot tell", False, id="two that differ by as much"),
+        pytest.param([5.0] * 30, [4.0] * 30, "cannot tell", False, id="all by as much: no spread to plan with"),
+        pytest.param([5.0], [4.0], "cannot tell", False, id="one case"),
+        pytest.param([], [], "cannot tell", False, id="none"),
+        pytest.param([1e200, 3e200] * 20, [2e200, 1e200] * 20, "cannot tell", False, id="beyond what can be squared"),
+    ],
+)
+def test_values_in_another_unit_are_planned_for_where_they_spread(first, second, outcome, knows):
+    found = compared(first, second, bounded=False, margin=0.0)
+    assert found.outcome == outcome
+    assert (found.needed is not None, found.smallest is not None) == (knows, knows)
+
+
 def test_the_smallest_difference_is_found_in_four_of_five_attempts():
     """Passes that change as often as in 300 cases seen, and by the difference that those are said to show."""
     seen = compared(*table(200, 15, 15, 70))

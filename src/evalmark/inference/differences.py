@@ -20,6 +20,8 @@ SCORE = "paired score"
 MCNEMAR = "exact McNemar"
 _NOBODY_HAS = 10**9
 """So many cases are none that anybody could add."""
+_TOO_LARGE = 1e150
+"""A spread with a square beyond double precision."""
 Case = tuple[str, str]
 """Dataset and case."""
 
@@ -80,7 +82,7 @@ class Difference:
         margin. No exact test finds anything in fewer than six cases that differ, which is counted with. None also from a
         billion on.
         """
-        if self.outcome != "cannot tell" or self.value is None or self.spread is None:
+        if self.outcome != "cannot tell" or self.value is None or not self.spread:
             return None
         variance, room = self.spread**2, self.margin - abs(self.value)
         totals = [self._to_tell_apart(variance)]
@@ -106,7 +108,7 @@ class Difference:
         For pass and fail, at the share of cases seen to differ; None where not even cases that all differ would show any.
         """
         level = self.interval.level
-        if self.spread is None or self.n < _fewest(1 - level):
+        if not self.spread or self.n < _fewest(1 - level):
             return None
         if self.interval.method == SCORE:
             found = smallest_effect(self.n, discordance=(self.up + self.down) / self.n, level=level)
@@ -170,8 +172,9 @@ def _spread(apart: Sequence[float], *, bound: bool) -> float | None:
     centre, n = mean(apart), len(apart)
     if centre is None:
         return None
-    squares = math.fsum((d - centre) ** 2 for d in apart)
-    return math.sqrt((squares + 1) / (n + 2) if bound else squares / (n - 1))
+    away = [d - centre for d in apart]
+    found = math.hypot(*away, 1.0) / math.sqrt(n + 2) if bound else math.hypot(*away) / math.sqrt(n - 1)
+    return found if found < _TOO_LARGE else None
 
 
 def _are_truths(first: Sequence[float], second: Sequence[float]) -> bool:
