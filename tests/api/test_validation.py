@@ -91,3 +91,30 @@ def test_a_metric_that_needs_examples_says_how_to_bring_them(world, data, said):
     (told,) = faults({"datasets": ["own.json"], "metrics": ["m.json"]})
     assert "own.json: the metric 'right' needs example outputs" in told
     assert said in told
+
+
+PROMPT = "---\nname: reply\ninputs: {mail: {type: string}}\n---\nsystem:\nAnswer.\nuser:\n{{ mail }}\n"
+
+
+def beside(name, text, tests):
+    """What is wrong with a prompt or one of its metrics, its tests beside it."""
+    Path("reply").mkdir()
+    Path("reply/rules.txt").write_text("The reply is short.\n", encoding="utf-8")
+    Path("reply/tests.json").write_text(json.dumps(tests), encoding="utf-8")
+    Path(name).write_text(text, encoding="utf-8")
+    return validate(Path(name), Settings())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "tests", "said"),
+    [
+        pytest.param("reply.prompty", PROMPT, [{"testinput": "Hello"}], None, id="a sound prompt, though no model is named"),
+        pytest.param("reply.prompty", PROMPT, [{"testinput": ""}], "tests.json", id="a test without input"),
+        pytest.param("reply.prompty", PROMPT.replace("}}", ""), [{"testinput": "Hello"}], "reply.prompty", id="an unclosed template"),
+        pytest.param("kind.metric.prompty", "---\nname: kind\n---\nsystem:\nIs {{ output }} kind?\n", [], None, id="a sound metric"),
+        pytest.param("kind.metric.prompty", "---\nname: kind\n---\nsystem:\nIs {{ outptu }} kind?\n", [], "outptu", id="a metric with an unknown variable"),
+    ],
+)  # fmt: skip
+def test_prompts_and_their_metrics_are_validated(world, name, text, tests, said):
+    told = "\n".join(beside(name, text, tests))
+    assert (said in told) if said else told == "", told

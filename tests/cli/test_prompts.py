@@ -219,3 +219,14 @@ def test_what_cannot_be_run_is_said_before_any_call(evalmark, server, change, wo
 def _without_sample():
     path = Path("reply.prompty")
     path.write_text(path.read_text().replace("sample:\n  question: Where is my order?\n", ""))
+
+
+def test_the_judge_of_the_flag_wins_over_the_one_that_a_metric_file_names(evalmark, server, monkeypatch):
+    without_the_broken_row()
+    kind = Path("kind.metric.prompty")
+    kind.write_text(kind.read_text().replace("name: Kind", "name: Kind\njudge: openai/own"), encoding="utf-8")
+    evalmark("run", "reply.prompty", *MODELS[2:])
+    assert {said.model for said in server.requests} == {"short", "judge"}
+    monkeypatch.setenv("EVALMARK_JUDGE", "openai/judge")
+    evalmark("run", "reply.prompty", *MODELS[2:4])
+    assert "own" in {said.model for said in server.requests}

@@ -8,25 +8,29 @@ from typing import Literal
 from evalmark.cases import ReadOptions, can_ask, check_cases
 from evalmark.documents import top_keys
 from evalmark.errors import ConfigError
-from evalmark.judges import read_metric
 from evalmark.models import known_model, load_embedder
-from evalmark.plans import check, plan_suite
+from evalmark.plans import Overrides, asked_for, check, is_metric, is_prompt, plan_suite
 from evalmark.roles import Embedder
 from evalmark.settings import Settings
 
+ANY_MODEL = "openai/any"
+"""What is wrong with a prompt is wrong whichever model is asked; none is."""
 SUITE_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def validate(path: Path, settings: Settings) -> list[str]:
-    """Every fault of a suite with its datasets, of a metric file or of a dataset; an empty list when there is none.
+    """Every fault of a suite or a prompt with its datasets, of a metric file or a dataset; empty when there is none.
 
-    A suite may still get its target and its judge from the command line of a run.
+    A suite may still get its target and its judge from the command line of a run, a prompt its models and its judge.
     """
     try:
         kind = _kind(path)
         if kind == "metric":
-            read_metric(path)
+            asked_for(str(path), str(path), ())
             return []
+        if kind == "prompt":
+            plan = plan_suite(path, settings, Overrides(models=(ANY_MODEL,)), _unfetched)
+            return list(check(plan, most=None, final=False).faults)
         if kind == "cases":
             return check_cases(path)
         return list(check(plan_suite(path, settings, load=_unfetched), most=None, final=False).faults)
@@ -34,8 +38,15 @@ def validate(path: Path, settings: Settings) -> list[str]:
         return str(fault).splitlines()
 
 
-def _kind(path: Path) -> Literal["suite", "metric", "cases"]:
-    """What a file is by the keys at its top, so that one misspelled key is named by the reader of that kind."""
+def _kind(path: Path) -> Literal["suite", "prompt", "metric", "cases"]:
+    """What a file is, by its name or by the keys at its top."""
+    if is_metric(path):
+        return "metric"
+    return "prompt" if is_prompt(path) else _kind_by_keys(path)
+
+
+def _kind_by_keys(path: Path) -> Literal["suite", "metric", "cases"]:
+    """Taken from all keys together, so that one misspelled key is named by the reader of that kind."""
     keys = set(top_keys(path)) if path.suffix in SUITE_ENDINGS else set()
     if "metric_description" in keys:
         return "metric"

@@ -155,7 +155,7 @@ def _with_spending(run: Kept, ledger: "kept.Store") -> Kept:
 
 
 def validate(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suites and datasets.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suites, prompts, metrics and datasets.")],
 ) -> None:
     """Read suites and datasets to their end and name every fault; exit code 2 if there is one."""
     settings = flags.settings()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         load_embedder,
         model_of,
     )
+    from .prompting import is_metric, is_prompt
     from .suite import plan_suite
 
 __all__ = [
@@ -55,6 +56,8 @@ __all__ = [
     "check",
     "embedder_for",
     "file_source",
+    "is_metric",
+    "is_prompt",
     "judge_named",
     "judged",
     "load_embedder",
@@ -90,6 +93,8 @@ __getattr__ = deferred(
         "check": "checking",
         "embedder_for": "plan",
         "file_source": "plan",
+        "is_metric": "prompting",
+        "is_prompt": "prompting",
         "judge_named": "judging",
         "judged": "judging",
         "load_embedder": "plan",

@@ -1,6 +1,6 @@
 """A prompt file as a plan: its tests, its rules and the metrics beside it, on every model that is named."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from evalmark.settings import Settings
 from evalmark.suites import TargetSpec
 from evalmark.values import Case, DatasetInfo
 
-from .judging import FromFile, Judge, from_file, judge_named, judged
+from .judging import FromFile, from_file, judge_named, judged
 from .models import Models
 from .overrides import Overrides, asked_models
 from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
@@ -27,8 +27,12 @@ def is_prompt(path: Path) -> bool:
     >>> is_prompt(Path("classify.prompty")), is_prompt(Path("kind.metric.prompty")), is_prompt(Path("suite.yaml"))
     (True, False, False)
     """
-    name = path.name.lower()
-    return name.endswith(ENDINGS) and not name.endswith(METRIC)
+    return path.name.lower().endswith(ENDINGS) and not is_metric(path)
+
+
+def is_metric(path: Path) -> bool:
+    """Whether a file is a metric in the form of a prompt, by its name."""
+    return path.name.lower().endswith(METRIC)
 
 
 def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Loader = load_embedder) -> Plan:
@@ -40,8 +44,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     spec = specs.read_spec(path)
     models = Models(settings=settings)
     found = list(metrics_of(path, spec))
-    judges = [judge_named(name, "--judge") for name in overrides.judges] or [judge_named(n) for n in settings.judge]
-    asked = [one for metric in found for one in _judged(metric, judges, models, spec, path)]
+    asked = [one for metric in found for one in _judged(metric, overrides, models, spec)]
     wanted = overrides.embeddings or settings.embeddings
     return Plan(
         name=spec.prompt.name,
@@ -67,13 +70,15 @@ def metrics_of(path: Path, spec: "specs.PromptSpec") -> Iterator[FromFile]:
         yield from_file(file, {}, str(file), named=False)
 
 
-def _judged(
-    metric: FromFile, judges: Sequence[Judge], models: Models, spec: "specs.PromptSpec", path: Path
-) -> tuple[Asked, ...]:
-    """The metric with the prompt it is about, once for each judge."""
-    asked = with_prompt(metric.asked, spec, str(path))
-    own = [judge_named(metric.judge)] if metric.judge else []
-    return judged(asked, (own or judges) if asked.needs_judge else (), models)
+def _judged(metric: FromFile, overrides: Overrides, models: Models, spec: "specs.PromptSpec") -> tuple[Asked, ...]:
+    """The metric with the prompt it is about, once for each judge: those of the flag, else its file's, else the settings'."""
+    asked = with_prompt(metric.asked, spec, metric.place)
+    if not asked.needs_judge:
+        return judged(asked, (), models)
+    if overrides.judges:
+        return judged(asked, [judge_named(name, "--judge") for name in overrides.judges], models)
+    names = (metric.judge,) if metric.judge else models.settings.judge
+    return judged(asked, [judge_named(name) for name in names], models)
 
 
 def with_prompt(asked: Asked, spec: "specs.PromptSpec | None", place: str) -> Asked:
