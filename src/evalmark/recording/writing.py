@@ -31,6 +31,8 @@ _GROUP = 500
 """Spans of one transaction."""
 _PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds between attempts to write what could not be written."""
+_QUIET = 600.0
+"""Seconds between two lines in the log on a store that fails."""
 _BREATH = 0.0002
 """Seconds that the thread sleeps after each span: one that computes on end would hold up the app's threads."""
 
@@ -47,6 +49,8 @@ class Writer:
         self._lost: dict[OpenSession, int] = {}
         self._failures = 0
         """Attempts to write that have failed since the last one that has not."""
+        self._quiet_until = 0.0
+        """When the log may next be told that the store fails; a disk that is nearly full fails again and again."""
         self._told = False
         """Whether the log knows that some span cannot be recorded."""
 
@@ -131,7 +135,8 @@ class Writer:
     def _failed(self, fault: Exception) -> None:
         """Say it once; as long as it lasts, spans wait, and those that come when too many wait are dropped and counted."""
         self._failures += 1
-        if self._failures == 1:
+        if time.monotonic() >= self._quiet_until:
+            self._quiet_until = time.monotonic() + _QUIET
             logging.getLogger(LOG).warning("What is recorded cannot be kept and waits: %s", fault)
         self._close()
 
