@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from evalmark.engine import Answered, Conversation, Limits, Outcome, Said, Work, run_trials
+from evalmark.engine.line import _Window
 from evalmark.errors import RunStoppedError, StoreFullError
 from evalmark.roles import current_uses
 from evalmark.testing.leaping import run_leaping
@@ -180,6 +181,26 @@ def test_trials_in_judging_stay_within_the_window_and_are_read_as_needed():
     run(source(), scorers=(Slow(),), limits=Limits(jobs=3, window=20))
     assert judged == 400
     assert furthest <= 20 + 3
+
+
+def test_places_in_the_window_go_to_those_who_wait_in_turn_and_none_is_lost_with_who_gives_up():
+    async def story():
+        window, entered = _Window(1), []
+
+        async def enter(name):
+            await window.enter()
+            entered.append(name)
+
+        waiting = {name: asyncio.create_task(enter(name)) for name in "abcd"}
+        await asyncio.sleep(0)
+        waiting["b"].cancel()  # while it waits
+        await asyncio.sleep(0)
+        window.leave()
+        waiting["c"].cancel()  # when it has been let in, and does not know it yet
+        await asyncio.gather(*waiting.values(), return_exceptions=True)
+        return entered
+
+    assert asyncio.run(story()) == ["a", "d"]
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_was_acknowledged():

@@ -61,9 +61,9 @@ def read(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
     """
     fields = {}
     for name, item in an_object(data).items():
-        if name not in spec:
+        if (known := spec.get(name)) is None:
             raise ValueError(f"an unknown field {name!r}")
-        fields[name] = spec[name].read(item)
+        fields[name] = known.read(item)
     try:
         return kind(**fields)
     except TypeError as missing:
@@ -161,10 +161,13 @@ def kept_token(token: Token) -> list[Any]:
 
 def checked(kind: type | tuple[type, ...], what: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
+        if type(value) in exact:  # nearly always
+            return value
         if not isinstance(value, kind) or (numbers and isinstance(value, bool)):
             raise ValueError(f"{type(value).__name__} in the place of {what}")
         return value
 
+    exact = kind if isinstance(kind, tuple) else (kind,)
     numbers = kind not in (bool, str, dict, list)  # Python takes a truth value for a number
     return check
 

@@ -1,6 +1,7 @@
 """The line from trials to durable results: answer, judge, record, each stage at its own pace."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -112,7 +113,7 @@ class _Line:
     def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: Watch | None) -> None:
         self.work, self.limits, self.stop, self.watch = work, limits, stop, watch
         self.source: Iterator[Trial | Result | Answered | Conversation] = iter(work.trials)
-        self.window = asyncio.Semaphore(limits.window)
+        self.window = _Window(limits.window)
         self.judging: set[asyncio.Task[None]] = set()
         self.done: asyncio.Queue[Result | None] = asyncio.Queue(limits.window)
         self.recorded = 0
@@ -214,7 +215,7 @@ class _Line:
     async def _ask(self, item: Trial | Answered, case: Case, target: Target) -> Output | None:
         """The target's answer, on its way to the scorers; None when the line is to stop."""
         trial = item.trial if isinstance(item, Answered) else item
-        await self.window.acquire()
+        await self.window.enter()
         if self.stop.is_set():
             self.left_out = True
             return None
@@ -247,7 +248,7 @@ class _Line:
         except RunStoppedError as reason:
             self._end(reason)
         finally:
-            self.window.release()
+            self.window.leave()
 
     def _end(self, reason: RunStoppedError) -> None:
         """No further call can be made: start nothing more, and leave out the trial that needed it."""
@@ -270,6 +271,41 @@ class _Line:
                 self.watch(batch)
             if not more:
                 return
+
+
+class _Window:
+    """So many trials may be judged at a time; those that wait go on in the order in which they came.
+
+    A semaphore of asyncio looks at all who wait whenever one of them may go on, and as many as there are jobs wait here
+    when answers come out of the journal.
+    """
+
+    def __init__(self, free: int) -> None:
+        self._free = free
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self) -> None:
+        """Return when there is room."""
+        if self._free and not self._waiting:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Make room for one."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():  # else it was cancelled
+                turn.set_result(None)
+                return
+        self._free += 1
 
 
 @dataclass(frozen=True, slots=True)
