@@ -80,7 +80,9 @@ def busy() -> float:
 
 
 def environment(server: Server) -> dict[str, str]:
-    plain = {name: value for name, value in os.environ.items() if not name.startswith("EVALMARK_")}
+    """That of a user: without settings of ours, and with byte code kept, as Python does unless it is told otherwise."""
+    ours = ("EVALMARK_", "PYTHONDONTWRITEBYTECODE")
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return plain | {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
 
 
@@ -129,15 +131,20 @@ def floor(folder: Path, server: Server, calls: int) -> list[str]:
     return [sys.executable, str(HERE / "floor.py"), str(folder / "cases.jsonl"), server.url, str(calls), str(JOBS)]
 
 
+def print_head(each: str) -> None:
+    """Processor time is told for each case or trial, and for each of its calls."""
+    columns = ("x limit", each, "ms/call")
+    named = "".join(f"{column:>9}" for column in columns)
+    print(f"{LATENCY * 1_000:.0f} ms, {JOBS} in flight{'seconds':>15}{named}{'MB':>8}{'others':>9}")
+
+
 def row(name: str, cases: int, calls: int, runs: list[Taken], note: str = "") -> None:
     limit = cases * calls * LATENCY / JOBS
     wall, cpu, memory, others = (
         median(getattr(run, key) for run in runs) for key in ("wall", "cpu", "memory", "others")
     )
-    print(
-        f"{name:<26}{wall:>8.2f}{wall / limit:>9.3f}{cpu * 1_000 / cases:>9.3f}{memory:>8.0f}{others:>9.2f}  {note}",
-        flush=True,
-    )
+    each = f"{cpu * 1_000 / cases:>9.3f}{cpu * 1_000 / (cases * calls):>9.3f}"
+    print(f"{name:<26}{wall:>8.2f}{wall / limit:>9.3f}{each}{memory:>8.0f}{others:>9.2f}  {note}", flush=True)
 
 
 def ended_well(taken: Taken, folder: Path, server: Server, calls: int) -> None:
@@ -203,9 +210,7 @@ def main() -> None:
     wanted = lambda name: said.only is None or name.startswith(said.only)  # noqa: E731
     with tempfile.TemporaryDirectory() as name, server_at(said.server) as server:
         folder = Path(name)
-        print(
-            f"{LATENCY * 1_000:.0f} ms, {JOBS} in flight{'seconds':>11}{'x limit':>9}{'ms/case':>9}{'MB':>8}{'others':>9}"
-        )
+        print_head("ms/case")
         for cases, calls in SIZES:
             if wanted(str(cases)):
                 against_the_floor(folder, server, cases, calls, said.runs if cases == SIZES[0][0] else 1)

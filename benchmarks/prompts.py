@@ -1,9 +1,10 @@
 """A prompt on four models: 300 tests, two metrics that ask a judge, against a server that answers after 50 ms.
 
-Each row is one process of `evalmark run x.prompty` from its start to its exit, store and journal on, with 64 requests in
-flight: 1,200 answers and two questions to the judge about each. Every test is asked once of each model, whatever judges
-it; with --repeat as often as it says. The floor beside it is a bare aiohttp loop with as many requests. The last row is the
-same once more out of the journal.
+Each row is one process of `evalmark run x.prompty` from its start to its exit, store and journal on, with 64 requests
+in flight: 1,200 answers and two questions to the judge about each. Every test is asked once of each model, whatever
+judges it; with --repeat as often as it says. A server that is named with --server has to answer models whose names
+begin with `own-` each in words of its own: equal answers would be judged once for all. The floor beside it is a bare
+aiohttp loop with as many requests. The last row is the same once more out of the journal.
 
 Run: python benchmarks/prompts.py [--runs 3] [--repeat 2] [--server http://127.0.0.1:8099]
 """
@@ -15,7 +16,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from orchestration import FILLER, JOBS, LATENCY, Server, Taken, floor, measured, row, server_at
+from orchestration import FILLER, JOBS, Server, Taken, floor, measured, print_head, row, server_at
 
 from evalmark.store import open_store
 
@@ -95,9 +96,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, server_at(said.server) as server:
         folder = Path(name)
         write_prompt(folder)
-        print(
-            f"{LATENCY * 1_000:.0f} ms, {JOBS} in flight{'seconds':>11}{'x limit':>9}{'ms/trial':>9}{'MB':>8}{'others':>9}"
-        )
+        print_head("ms/trial")
         ours: list[Taken] = []
         least: list[Taken] = []
         for number in range(said.runs):  # in turn, so that a noisy moment hits both
