@@ -4,7 +4,6 @@
 
 import math
 import random
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -361,15 +360,13 @@ def test_nothing_is_found_where_nothing_is_more_often_than_said():
     assert called / 400 < 0.05 + 2.6 * math.sqrt(0.05 * 0.95 / 400)
 
 
-def test_five_metrics_of_ten_thousand_cases_take_no_time():
+def test_the_p_of_ten_thousand_continuous_differences_is_close_to_that_of_the_normal_approximation():
     source = np.random.default_rng(0)
     base = source.uniform(0, 0.9, 10_000)
-    sides = [(base + source.uniform(0, 0.1, 10_000)).round(d).tolist() for d in (16, 16, 16, 2, 0) for _ in range(2)]
+    sides = [(base + source.uniform(0, 0.1, 10_000)).round(d).tolist() for d in (16, 16, 2) for _ in range(2)]
     keys = [("d", str(n)) for n in range(10_000)]
     maps = [dict(zip(keys, side, strict=True)) for side in sides]
-    start = time.perf_counter()
-    found = [difference(("a", "b"), maps[i], maps[i + 1]) for i in range(0, 10, 2)]
-    assert time.perf_counter() - start < 5  # some 0.5 s when nothing else runs
-    for d in found[:3]:
+    found = [difference(("a", "b"), maps[i], maps[i + 1]) for i in range(0, 6, 2)]
+    for d in found:
         z = d.value / d.spread * math.sqrt(d.n)
         assert d.p == pytest.approx(2 * norm.sf(abs(z)), rel=0.02)
