@@ -1,7 +1,7 @@
 """A run that grows as its parts come in: from tests, one by one, or from other processes."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -11,6 +11,7 @@ from evalmark.values import DatasetInfo, Gate, Metric, Result, Run, RunStatus, b
 
 from .conduct import timestamp, versions
 from .ledger import Ledger
+from .revision import asked as asked_revision
 
 Held = tuple[str, str]
 """A dataset, and the name of a metric that it is held to."""
@@ -19,8 +20,9 @@ Held = tuple[str, str]
 class Book:
     """One run in a ledger; written by whoever holds the book, and by nobody else."""
 
-    def __init__(self, ledger: Ledger, run: Run) -> None:
+    def __init__(self, ledger: Ledger, run: Run, revision: Callable[[], str] | None = None) -> None:
         self.ledger, self.run = ledger, run
+        self._revision = revision
         self._sink: Sink = ledger.sink(run.id)
         self._rows: defaultdict[str, set[int]] = defaultdict(set)
         self._held: set[Held] = set()
@@ -52,7 +54,9 @@ class Book:
         whole = status == "complete"
         datasets = tuple(replace(i, rows=len(self._rows[i.name]) if whole else None) for i in self.run.datasets)
         told = tuple(dict.fromkeys((*self.run.notes, *notes)))
-        self.ledger.finish(replace(self.run, status=status, finished=timestamp(), datasets=datasets, notes=told))
+        commit = self.run.revision if self._revision is None else self._revision()
+        ended = replace(self.run, status=status, finished=timestamp(), datasets=datasets, notes=told, revision=commit)
+        self.ledger.finish(ended)
         return self.ledger.run(self.run.id)
 
 
@@ -65,8 +69,9 @@ def begin(ledger: Ledger, name: str, gate: Gate | None = None, resume: str | Non
     if resume is not None:
         return Book(ledger, replace(ledger.resume(ledger.run(resume).id), results=(), gate=gate, finished=None))
     run = Run(id=new_run_id(), name=name, created=timestamp(), status="running", gate=gate, versions=versions())
+    commit = asked_revision()
     ledger.start(run)
-    return Book(ledger, run)
+    return Book(ledger, run, commit)
 
 
 def grown_by(run: Run, part: Run, held: Collection[Held] = ()) -> Run:

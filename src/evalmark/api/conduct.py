@@ -17,10 +17,11 @@ from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse
 from evalmark.roles import Recorded, ToolReplay
 from evalmark.settings import Settings
 from evalmark.store import new_run_id
-from evalmark.values import Case, DatasetInfo, Metric, Run, Spending, count
+from evalmark.values import Case, DatasetInfo, Run, Spending, count
 
 from .ledger import Ledger
 from .reading import Reading, trials
+from .revision import asked as asked_revision
 
 DEFAULTS = Settings()
 OWN_FILES = 32
@@ -64,10 +65,11 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         StoreError: the store cannot be used, or is full; what was acknowledged is kept.
     """
     models = plan.models or Models(settings=conduct.settings)
+    commit = asked_revision()
     checked = await asyncio.to_thread(check_usable, plan, conduct.settings)
     refuse(_limit_faults(conduct.limit))
     ledger = conduct.ledger
-    run = _begin(plan, conduct, tuple(scorer.metric for scorer in plan.bound().scorers))
+    run = _begin(plan, conduct, await asyncio.to_thread(commit))
     lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
     said = dict.fromkeys(_sent_again(lost))  # in order, each once
     door = Door(models, ledger.journal(run.id), ledger.spending(run.id), lost)
@@ -170,7 +172,7 @@ def _limit_faults(limit: int | None) -> list[str]:
     return [] if fine else [f"limit has to be a whole number of at least 1, or be left out; found {limit!r}."]
 
 
-def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
+def _begin(plan: Plan, conduct: Conduct, revision: str) -> Run:
     """A new run's header in the ledger, or the header of the run that is taken up again."""
     if conduct.resume is not None:
         kept = conduct.ledger.run(conduct.resume)
@@ -190,12 +192,13 @@ def _begin(plan: Plan, conduct: Conduct, metrics: tuple[Metric, ...]) -> Run:
         status="running",
         target=plan.target_name,
         datasets=tuple(source.info for source in plan.sources),
-        metrics=metrics,
+        metrics=tuple(scorer.versioned for scorer in plan.bound().scorers),
         repeat=plan.repeat,
         gate=plan.gate,
         suite=plan.suite,
         plan=plan.fingerprint,
         embedder=plan.embedder.fingerprint if plan.embedder is not None else "",
+        revision=revision,
         versions=versions(),
         notes=plan.notes,
     )

@@ -28,16 +28,13 @@ class Seat:
     """Seconds for one answer, and for one scorer's word on it; None: no limit."""
     info: DatasetInfo
     """What a run says of its cases."""
+    metrics: tuple[Metric, ...]
+    """What judges its cases, as reports describe it."""
 
     @property
     def dataset(self) -> str:
         """What its cases go by in the run."""
         return self.info.name
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """What judges its cases, as reports describe it."""
-        return tuple(scorer.metric for scorer in self.bound.scorers)
 
     def part(self, results: Sequence[Result] = (), spending: Sequence[Spending] = ()) -> Run:
         """A piece of a run: what was found for some trials, with all a report has to know of them."""
@@ -112,7 +109,9 @@ class Sitting:
         cache = None if plan.embedder is None else self._ledger()
         bound = plan.bound(cache, self.door if plan.chat_models else as_it_is)
         info = plan.sources[0].info
-        return Seat(plan=plan, bound=bound, timeout=plan.timeout or self.settings.timeout, info=info)
+        timeout = plan.timeout or self.settings.timeout
+        metrics = tuple(scorer.versioned for scorer in bound.scorers)
+        return Seat(plan=plan, bound=bound, timeout=timeout, info=info, metrics=metrics)
 
     async def answer(self, seat: Seat, trial: Trial) -> Output:
         """What the target gives for a trial, on the caller's loop; what it raises is part of the output."""

@@ -4,18 +4,20 @@ from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, console, labelling, stats
+from evalmark import api, console, labelling, stats, values
 from evalmark import store as kept
 from evalmark.errors import ConfigError
-from evalmark.values import Run as Kept
 
 from . import flags
 from .sessions import labels_of, sessions_of, shown
 from .terminal import look, say, say_line
+
+if TYPE_CHECKING:
+    from evalmark.values import Run as Kept
 
 NOT_PASSED = ("fail", "error", "unscored")
 
@@ -69,7 +71,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     settings = flags.settings(store=store)
     with kept.open_store(settings.store, read_only=True) as ledger:
         thing = labelling.found(ledger, run)
-        if not isinstance(thing, Kept):
+        if not isinstance(thing, values.Run):
             if overview or failed or calls or case is not None:
                 raise ConfigError(f"{thing.id} is no run; leave out --failed, --case, --calls and --overview.")
             say(shown(ledger, thing))
@@ -86,7 +88,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
 
 
-def _show_cases(ledger: "kept.Store", run: Kept, case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
+def _show_cases(ledger: "kept.Store", run: "Kept", case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
     """Cases of a run in full, with what people say of them."""
     chosen = None if case is None else _case_id(run, case)
     wanted = (
@@ -108,7 +110,7 @@ def _show_cases(ledger: "kept.Store", run: Kept, case: str | None, limit: int, *
         say_line(f"No case of {run.id} failed.")
 
 
-def _show_overview(run: Kept, *, with_cases: bool) -> None:
+def _show_overview(run: "Kept", *, with_cases: bool) -> None:
     if with_cases:
         raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
     say(console.overview(run, stats.overview(run), look()))
@@ -123,7 +125,7 @@ def _one_call(ledger: "kept.Store", key: str) -> str:
     return f"  The call {key} is no longer recorded.\n"
 
 
-def _case_id(run: Kept, wanted: str) -> str:
+def _case_id(run: "Kept", wanted: str) -> str:
     """The id of a case, or the only one that starts so.
 
     Raises:
@@ -145,11 +147,11 @@ def _case_id(run: Kept, wanted: str) -> str:
     raise ConfigError(f"{run.id} has no case {wanted!r}; {advice}")
 
 
-def _all_cases(run: Kept) -> str:
+def _all_cases(run: "Kept") -> str:
     return f"all of them: evalmark report {run.id} -o cases.csv"
 
 
-def _with_spending(run: Kept, ledger: "kept.Store") -> Kept:
+def _with_spending(run: "Kept", ledger: "kept.Store") -> "Kept":
     """A run that was killed has no figures of its calls in its header; the journal has."""
     return run if run.spending else replace(run, spending=ledger.spending(run.id))
 

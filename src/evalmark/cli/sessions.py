@@ -3,15 +3,15 @@
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from evalmark import console, labelling
+from evalmark import console, labelling, values
 from evalmark.errors import ConfigError
-from evalmark.values import Label, Result, Run, Session, Span
 
 from .terminal import look
 
 if TYPE_CHECKING:
     from evalmark.store import Store
     from evalmark.traffic import Recorded
+    from evalmark.values import Label, Result, Run, Session, Span
 
 
 def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recorded]":
@@ -29,16 +29,16 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recor
     return found
 
 
-def shown(ledger: "Store", thing: Session | Span) -> str:
+def shown(ledger: "Store", thing: "Session | Span") -> str:
     """A session or a span in full, with the history of its labels."""
-    spans = thing.spans if isinstance(thing, Session) else (thing,)
+    spans = thing.spans if isinstance(thing, values.Session) else (thing,)
     labels = labelling.history(ledger, [f"span:{span.id}" for span in spans])
-    if isinstance(thing, Session):
+    if isinstance(thing, values.Session):
         return console.one_session(thing, labels, look())
     return console.one_span(thing, labels, look())
 
 
-def labels_of(ledger: "Store", run: Run, result: Result) -> list[Label]:
+def labels_of(ledger: "Store", run: "Run", result: "Result") -> "list[Label]":
     """What was ever said of an output of a run and of its scores."""
     of = f"{run.id}/{result.trial.id}"
     return labelling.history(ledger, [f"output:{of}", *(f"score:{of}/{score.name}" for score in result.scores)])

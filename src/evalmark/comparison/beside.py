@@ -17,7 +17,9 @@ def warnings(
     return tuple(
         dict.fromkeys(
             [
+                *_same_run(run, baseline),
                 *_unfinished(run, baseline),
+                *_datasets(run, baseline),
                 *_targets(changes, targets),
                 *(said for change in changes for said in _cases(change.matching)),
                 *_metrics(run, baseline),
@@ -25,6 +27,17 @@ def warnings(
             ]
         )
     )
+
+
+def _same_run(run: Run, baseline: Run) -> Iterator[str]:
+    if run.id and run.id == baseline.id:
+        yield f"{run.id} is compared with itself."
+
+
+def _datasets(run: Run, baseline: Run) -> Iterator[str]:
+    now, before = ([info.name for info in one.datasets] for one in (run, baseline))
+    if now and before and not set(now) & set(before):
+        yield f"The dataset was {_some(before)} and is now {_some(now)}."
 
 
 def _unfinished(run: Run, baseline: Run) -> Iterator[str]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evalmark.inference import MARGIN, Difference
+from evalmark.values import Direction
 
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 Key = tuple[str, str]
@@ -20,6 +21,10 @@ class Flip:
     before: float
     """The share of its judged repeats that passed in the baseline, 0 to 1."""
     now: float
+    was: Key = ("", "")
+    """Dataset and id of the same case in the baseline."""
+    asked: object = None
+    """The input, where the id was made of it and tells a reader nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +38,17 @@ class MetricChange:
     before: float | None
     """The mean over those cases in the baseline, in the unit of `unit`; None without a common case."""
     now: float | None
+    direction: Direction = "higher"
+    """Which way of the metric is better."""
     unit: str = ""
     """Of the numbers, where they are not from 0 to 1; then lower may be better, and `difference` has been turned round."""
     unjudged: tuple[int, int] = (0, 0)
     """Common cases that it could not judge in the baseline and in the run: unscored, errors, no output."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether cases should have been judged, and not one of them was in both runs."""
+        return not self.difference.n and any(self.unjudged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +97,9 @@ class TargetChange:
 
     @property
     def changes(self) -> tuple[MetricChange, ...]:
-        """Everything the verdict rests on."""
-        return (self.overall, *self.metrics)
+        """Everything the verdict rests on; whether cases pass as a whole only where some can."""
+        is_told = self.overall.difference.n or self.overall.is_lost or not self.metrics
+        return (self.overall, *self.metrics) if is_told else self.metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,12 +122,15 @@ class Comparison:
 
     @property
     def outcome(self) -> Outcome:
-        """`worse` where any metric is worse; else `cannot tell` where one cannot be told, `better`, or `same`.
+        """`worse` where any metric is worse; else `better` where any is, `cannot tell` where any cannot be told, or `same`.
 
         One metric that gets worse is not made good by another that gets better. Where nothing got worse and something is
-        proven better, metrics that cannot be told are no reason to doubt it.
+        proven better, metrics that cannot be told are no reason to doubt it; one that no longer judges any case is.
         """
-        found = {change.difference.outcome for target in self.targets for change in target.changes}
+        changes = [change for target in self.targets for change in target.changes]
+        found = {change.difference.outcome for change in changes}
+        if any(change.is_lost for change in changes):
+            found.discard("better")
         order: tuple[Outcome, ...] = ("worse", "better", "cannot tell", "same")
         return next((word for word in order if word in found), "cannot tell")
 

@@ -58,6 +58,8 @@ class Columns:
     cases: dict[Key, str] = field(default_factory=dict)
     """The content of each case, as a fingerprint of everything but its id."""
     tags: dict[Key, tuple[str, ...]] = field(default_factory=dict)
+    asked: dict[Key, object] = field(default_factory=dict)
+    """The inputs of cases whose id was made of it, and so tells a reader nothing."""
     metrics: dict[str, Column] = field(default_factory=dict)
 
     def add(self, result: Result) -> None:
@@ -67,6 +69,8 @@ class Columns:
             self.cases[key] = content(trial)
             if trial.case.tags:
                 self.tags[key] = trial.case.tags
+            if trial.case.has_made_id:
+                self.asked[key] = trial.case.input
         overall = self.metrics.setdefault(VERDICT, Column())
         if result.verdict in ("pass", "fail"):
             overall.values.setdefault(key, []).append(float(result.verdict == "pass"))
@@ -103,7 +107,9 @@ def content(trial: Trial) -> str:
 
 
 def _means(found: Mapping[Key, list[float]]) -> Mapping[Key, float]:
-    return {key: math.fsum(numbers) / len(numbers) for key, numbers in found.items()}
+    return {
+        key: numbers[0] if len(numbers) == 1 else math.fsum(numbers) / len(numbers) for key, numbers in found.items()
+    }
 
 
 def _number(raw: object) -> float | None:

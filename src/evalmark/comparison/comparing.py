@@ -76,7 +76,7 @@ def _target(
         against=names[1],
         matching=matched.matching,
         overall=overall,
-        metrics=tuple(change for change in found if change.difference.n and not sides.tells_the_same(change)),
+        metrics=tuple(c for c in found if (c.difference.n or c.is_lost) and not sides.tells_the_same(c)),
         flips=tuple(sides.flips()),
         slices=tuple(sides.slices()),
     )
@@ -108,6 +108,7 @@ class _Sides:
             difference=self._difference(name, now, before, mine.direction, in_units),
             before=old,
             now=new,
+            direction=mine.direction,
             unit=(unit or "in its own unit") if in_units else "",
             unjudged=(
                 sum(key not in before and old not in theirs.not_asked for key, old in self.pairs.items()),
@@ -143,7 +144,15 @@ class _Sides:
         """The cases of which another share passes, what became worse first."""
         now, before = self._both(self.now.metrics[VERDICT], self.before.metrics[VERDICT], in_units=False)
         found = [
-            Flip(dataset=key[0], case=key[1], target=self.names[0], before=before[key], now=now[key])
+            Flip(
+                dataset=key[0],
+                case=key[1],
+                target=self.names[0],
+                before=before[key],
+                now=now[key],
+                was=self.pairs[key],
+                asked=self.now.asked.get(key),
+            )
             for key in now
             if key in before and before[key] != now[key]
         ]
@@ -176,7 +185,7 @@ def _range(numbers: Sequence[float]) -> float:
 
 def _adjusted(changes: Sequence[TargetChange]) -> Iterable[TargetChange]:
     """With every p adjusted over all that the verdict rests on."""
-    adjusted = iter(holm([change.difference.p for target in changes for change in target.changes]))
+    adjusted = iter(holm([change.difference.p for target in changes for change in (target.overall, *target.metrics)]))
 
     def with_p(change: MetricChange) -> MetricChange:
         return replace(change, difference=replace(change.difference, adjusted=next(adjusted)))

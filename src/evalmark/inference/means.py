@@ -149,6 +149,8 @@ def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level
 
 def _residual_sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
     centre = mean(values) or 0.0
+    if isinstance(clusters, range):  # each by itself, and then there may be many
+        return [v - centre for v in values]
     return [math.fsum(v - centre for v in group) for group in _grouped(values, clusters)]
 
 

@@ -53,6 +53,7 @@ def _head(run: Run, options: Options) -> dict[str, Any]:
             "suite": run.suite,
             "plan": run.plan,
             "embedder": run.embedder,
+            "revision": run.revision,
             "repeat": run.repeat,
             "datasets": plain(run.datasets),
             "metrics": plain(run.metrics),

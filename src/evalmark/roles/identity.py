@@ -100,6 +100,16 @@ def _name(thing: Any) -> str:
 
 def _source(thing: Callable[..., Any]) -> str | None:
     """A hash of the source code, or of the compiled code where there is no file, or None."""
+    return _class_source(thing) if inspect.isclass(thing) else _read_source(thing)
+
+
+@functools.lru_cache(maxsize=256)
+def _class_source(kind: Callable[..., Any]) -> str | None:
+    # To find a class in its file, Python parses the whole file; what a class was made of does not change afterwards.
+    return _read_source(kind)
+
+
+def _read_source(thing: Callable[..., Any]) -> str | None:
     try:
         return fingerprint(inspect.getsource(thing))
     except (OSError, TypeError, SyntaxError):

@@ -1,7 +1,7 @@
 """A scorer of any kind, bound to its name, its threshold and the models of the run."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,8 @@ OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
 MODELS = ("embedder", "judge")
 """The models of the run that `async def` scorers may ask for; shared by all of them, and never copied."""
 
+BESIDES = ("judge", "threshold", "default_threshold")
+"""Settings of a scorer that reports know by themselves."""
 OURS = ("evalmark.judges.", "evalmark.prompt_metrics.", "evalmark.scorers.", "evalmark.scoring.")
 """Where the built-in scorers stand."""
 
@@ -77,6 +79,14 @@ class BoundScorer:
         metric = self.metric
         held = () if self.otherwise is None and self.decides else (self.otherwise, self.decides)
         return fingerprint(self.name, metric.direction, metric.threshold, described(self.scorer), model, *judge, *held)
+
+    @property
+    def versioned(self) -> Metric:
+        """The metric with its version: that of the scorer's code, prompt and settings.
+
+        It stays the same whoever judges and whatever the threshold is, since reports say both by themselves.
+        """
+        return replace(self.metric, version=fingerprint(_without(BESIDES, described(self.scorer))))
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
         """What the scorer says of one output. May raise whatever the scorer raises.
@@ -273,6 +283,14 @@ def scorer_name(scorer: Any) -> str:
         return "lambda" if name == "<lambda>" else name
     called = name if isinstance(name, str) else type(function).__name__
     return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(called))
+
+
+def _without(names: Collection[str], description: Any) -> Any:
+    """What `described` says of an object, without some of its settings."""
+    kind, *rest = description if isinstance(description, list) else ("",)
+    if kind != "object" or not isinstance(held := rest[2], Mapping):
+        return description
+    return [kind, *rest[:2], {name: item for name, item in held.items() if name not in names}, *rest[3:]]
 
 
 def _never(asked: Score | Case) -> bool:

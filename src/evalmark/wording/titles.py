@@ -8,6 +8,8 @@ from evalmark.values import Result, Run, count
 from .cleaning import bare, clean, one_line
 from .figures import duration
 
+_COMMIT = 10
+"""Characters that tell a commit from all others."""
 _FEW_WORDS = 32
 """Characters of an input that stand beside an id."""
 
@@ -47,7 +49,14 @@ def trials(summary: Summary) -> list[str]:
 def origin(run: Run) -> list[str]:
     """Which run it is, from when, and whether it came to its end."""
     when = one_line(run.created).replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
-    return [f"run {one_line(run.id)}", when, *([] if run.status == "complete" else [run.status])]
+    commit = [f"commit {commit_of(run)}"] if run.revision else []
+    return [f"run {one_line(run.id)}", when, *commit, *([] if run.status == "complete" else [run.status])]
+
+
+def commit_of(run: Run) -> str:
+    """The start of the commit that a run was made from, with a `+` where files differed from it."""
+    changed = "+" if run.revision.endswith("+") else ""
+    return one_line(run.revision.removesuffix("+"))[:_COMMIT] + changed
 
 
 def title(group: Group, summary: Summary) -> str:

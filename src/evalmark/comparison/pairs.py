@@ -1,0 +1,54 @@
+"""What was answered to a case that came out otherwise, before and now."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from evalmark.values import Result, Run
+
+from .change import Comparison, Flip, Key
+from .columns import key_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A flip, with one result of either run that shows it."""
+
+    flip: Flip
+    before: Result
+    now: Result
+
+
+def pairs_of(found: Comparison, run: Run, baseline: Run, limit: int) -> list[Pair]:
+    """The results behind the first flips of every target, `limit` of each, those that became worse first.
+
+    Of a case with repeats the first one is taken that passes where more pass, and the first that fails where fewer do.
+    """
+    wanted = [(change, list(islice(change.flips, limit))) for change in found.targets]
+    now = _results(run, {(change.target, (flip.dataset, flip.case)) for change, flips in wanted for flip in flips})
+    before = _results(baseline, {(change.against, flip.was) for change, flips in wanted for flip in flips})
+    return [
+        Pair(
+            flip=flip,
+            before=_showing(before[change.against, flip.was], passes=flip.now < flip.before),
+            now=_showing(now[change.target, (flip.dataset, flip.case)], passes=flip.now > flip.before),
+        )
+        for change, flips in wanted
+        for flip in flips
+    ]
+
+
+def _results(run: Run, wanted: Collection[tuple[str, Key]]) -> dict[tuple[str, Key], list[Result]]:
+    found: dict[tuple[str, Key], list[Result]] = {}
+    for result in run.results if wanted else ():
+        place = (result.trial.target, key_of(result.trial))
+        if place in wanted:
+            found.setdefault(place, []).append(result)
+    return found
+
+
+def _showing(results: Iterable[Result], *, passes: bool) -> Result:
+    """The first that passes, or the first that fails; the first of all where none does."""
+    several = list(results)
+    word = "pass" if passes else "fail"
+    return next((result for result in several if result.verdict == word), several[0])
