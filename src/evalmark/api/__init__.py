@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .ledger import Ledger, Memory
     from .merging import merged
     from .rag import RagJob, plan_rag
+    from .recorded import as_row, recorded_cases
     from .rescoring import Rescore, plan_rescore
     from .sitting import Seat, Sitting
     from .validation import validate
@@ -35,6 +36,7 @@ __all__ = [
     "Rescore",
     "Seat",
     "Sitting",
+    "as_row",
     "begin",
     "broken_rules",
     "check_usable",
@@ -52,6 +54,7 @@ __all__ = [
     "own_version",
     "plan_rag",
     "plan_rescore",
+    "recorded_cases",
     "save",
     "validate",
 ]
@@ -60,6 +63,8 @@ __getattr__ = deferred(
     __name__,
     {
         "Book": "book",
+        "as_row": "recorded",
+        "recorded_cases": "recorded",
         "Loop": "door",
         "Seat": "sitting",
         "Sitting": "sitting",

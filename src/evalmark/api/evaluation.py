@@ -1,22 +1,25 @@
 """`evaluate`: cases, a task and scorers in, a run out."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, environ
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from evalmark.cases import as_cases
 from evalmark.errors import ConfigError
-from evalmark.plans import Models, Plan, Source, Wanted, asked_in_python, embedder_for, file_source
+from evalmark.plans import Models, Plan, Source, Wanted, asked_in_python, embedder_for, file_source, recorded_source
 from evalmark.roles import ChatModel, Target
 from evalmark.settings import Replay, Settings, load
 from evalmark.store import open_store
+from evalmark.suites import RECORDED
 from evalmark.targets import Given, as_target
 from evalmark.values import Case, DatasetInfo, Gate, Result, Run
 
 from .conduct import Conduct, execute
 from .door import now
 from .ledger import Memory, with_results
+from .recorded import recorded_cases
 
 SETTINGS = ("jobs", "timeout", "replay", "max_cost", "max_calls", "max_tokens")
 """Options that are settings too."""
@@ -59,8 +62,8 @@ class Options(TypedDict, total=False):
 def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]) -> Run:
     """Run a task over cases, score what it gives, and return everything that was found.
 
-    `data` is a list of cases (or mappings with the same fields) or the path of a dataset; without
-    a `task` the answers that the rows bring along are scored. A scorer is a name, `{name: settings}`,
+    `data` is a list of cases (or mappings with the same fields), the path of a dataset, or
+    `sessions:PROJECT` for the labelled answers of a recorded project; without a `task` the answers that the rows bring along are scored. A scorer is a name, `{name: settings}`,
     or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
     inside a running loop (there, prefer `await evaluate_async(...)`). By name it takes the options
     `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `judge`, `replay`, `max_cost`,
@@ -102,7 +105,7 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
     here = Path.cwd()
     models = Models(settings=settings)
     asked = asked_in_python(scorers, options.get("judge"), models, (here,))
-    source = _source(data)
+    source = _source(data, replace(settings, store=str(options.get("store") or settings.store)))
     target: Target = Given() if task is None else as_target(task, folders=(here,))
     return Plan(
         name=options.get("name") or source.info.name,
@@ -116,7 +119,9 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
     )
 
 
-def _source(data: Data) -> Source:
+def _source(data: Data, settings: Settings) -> Source:
+    if isinstance(data, str) and data.startswith(RECORDED):
+        return recorded_source(data.removeprefix(RECORDED), settings, recorded_cases)
     if isinstance(data, (str, PathLike)):
         return file_source(Path(data))
     cases = tuple(as_cases(data))

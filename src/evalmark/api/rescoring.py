@@ -25,6 +25,8 @@ from evalmark.scoring import scorer_name, scorer_names
 from evalmark.settings import Settings
 from evalmark.values import Case, DatasetInfo, Mode, Output, Run
 
+from .recorded import recorded_cases
+
 AS_THE_SUITE_SAYS = Overrides()
 
 
@@ -58,7 +60,7 @@ def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedd
         suite = wanted.suite or (Path(run.suite) if run.suite else None)
         if suite is None:
             raise ConfigError(f"run {run.id} was made without a suite; name what judges with --metric or --suite.")
-        plan = plan_suite(suite, settings, replace(wanted.overrides, target=_NOT_ASKED), load)
+        plan = plan_suite(suite, settings, replace(wanted.overrides, target=_NOT_ASKED), load, recorded_cases)
     plan = replace(
         plan, name=run.name, kept=run, repeat=run.repeat, targets=(_Kept(run.target),), sources=_sources(run)
     )

@@ -12,6 +12,9 @@ from evalmark.models import known_model, load_embedder
 from evalmark.plans import Overrides, asked_for, check, is_metric, is_prompt, plan_suite
 from evalmark.roles import Embedder
 from evalmark.settings import Settings
+from evalmark.suites import RECORDED
+
+from .recorded import recorded_cases
 
 ANY_MODEL = "openai/any"
 """What is wrong with a prompt is wrong whichever model is asked; none is."""
@@ -24,6 +27,9 @@ def validate(path: Path, settings: Settings) -> list[str]:
     A suite may still get its target and its judge from the command line of a run, a prompt its models and its judge.
     """
     try:
+        if str(path).startswith(RECORDED):
+            recorded_cases(str(path).removeprefix(RECORDED), settings, lambda _: None)
+            return []
         kind = _kind(path)
         if kind == "metric":
             asked_for(str(path), str(path), ())
@@ -33,7 +39,8 @@ def validate(path: Path, settings: Settings) -> list[str]:
             return list(check(plan, most=None, final=False).faults)
         if kind == "cases":
             return check_cases(path)
-        return list(check(plan_suite(path, settings, load=_unfetched), most=None, final=False).faults)
+        plan = plan_suite(path, settings, load=_unfetched, recorded=recorded_cases)
+        return list(check(plan, most=None, final=False).faults)
     except ConfigError as fault:
         return str(fault).splitlines()
 

@@ -53,7 +53,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     with _ledger(settings.store) as ledger:
         conduct = api.Conduct(ledger=ledger, settings=settings, limit=limit, only=only)
         for path in files:
-            wanted = plans.plan_suite(path, settings, overrides, _no_weights)
+            wanted = plans.plan_suite(path, settings, overrides, _no_weights, api.recorded_cases)
             say(console.plan(need("asyncio").run(api.foresee(wanted, conduct)), look()))
 
 

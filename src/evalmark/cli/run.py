@@ -71,7 +71,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         judges=tuple(judge or ()),
     )
     with Progress(quiet=quiet) as progress:
-        wanted = [plans.plan_suite(path, settings, overrides, progress.loading) for path in files]
+        wanted = [plans.plan_suite(path, settings, overrides, progress.loading, api.recorded_cases) for path in files]
     if len(wanted) > 1:  # what is wrong with the last one is no news to hear after the first one has been paid for
         for plan in wanted:
             api.check_usable(plan, settings)

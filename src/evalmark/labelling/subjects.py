@@ -78,7 +78,7 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
     try:
         run = ledger.run(reference)
     except StoreError as fault:
-        if not named and ledger.traffic.projects():
+        if not named and not reference.startswith("last") and ledger.traffic.projects():
             raise StoreError(
                 f"{str(fault).rstrip('.')}; nor is a session or an answer recorded under {reference!r}."
             ) from None

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         model_of,
     )
     from .prompting import is_metric, is_prompt
+    from .recorded import OpenRecorded, recorded_source
     from .suite import plan_suite
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "Loader",
     "Models",
     "Note",
+    "OpenRecorded",
     "Overrides",
     "Plan",
     "Source",
@@ -63,6 +65,7 @@ __all__ = [
     "load_embedder",
     "model_of",
     "plan_suite",
+    "recorded_source",
     "refuse",
 ]
 
@@ -100,6 +103,8 @@ __getattr__ = deferred(
         "load_embedder": "plan",
         "model_of": "plan",
         "plan_suite": "suite",
+        "OpenRecorded": "recorded",
+        "recorded_source": "recorded",
         "refuse": "checking",
     },
 )

@@ -20,12 +20,17 @@ from .models import Models
 from .overrides import NOTHING_SAID, Overrides, asked_models
 from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
 from .prompting import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
+from .recorded import OpenRecorded, nothing_recorded, recorded_source
 
 
 def plan_suite(
-    path: Path, settings: Settings, overrides: Overrides = NOTHING_SAID, load: Loader = load_embedder
+    path: Path,
+    settings: Settings,
+    overrides: Overrides = NOTHING_SAID,
+    load: Loader = load_embedder,
+    recorded: OpenRecorded = nothing_recorded,
 ) -> Plan:
-    """The plan that a suite file asks for; `load` makes an embedder of the model's name.
+    """The plan that a suite file asks for; `load` makes an embedder of the model's name, `recorded` reads sessions.
 
     Raises:
         ConfigError: the suite, its target or a metric cannot be used; all faults are named at once.
@@ -36,7 +41,7 @@ def plan_suite(
     making = _Making(suite, Models(settings=settings), overrides)
     asked = making.asked()
     tested = making.targets()
-    sources = making.sources()
+    sources = making.sources(recorded)
     refuse(making.faults)
     wanted = overrides.embeddings or suite.embeddings or settings.embeddings
     return Plan(
@@ -84,13 +89,13 @@ class _Making:
             self.faults.append(str(fault))
             return ()
 
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self, recorded: OpenRecorded) -> tuple[Source, ...]:
         """The datasets that the suite names, else the tests of the prompt under test."""
         try:
             spec = self.spec
             if spec is not None and not self.suite.datasets:
                 return tests_of(Path(spec.prompt.file), spec)
-            found = _sources(self.suite.datasets, spec)
+            found = self._named(recorded)
         except ConfigError as fault:
             self.faults.append(str(fault))
             return ()
@@ -100,6 +105,15 @@ class _Making:
                 "be asked; name some."
             )
         return found
+
+    def _named(self, recorded: OpenRecorded) -> tuple[Source, ...]:
+        """The datasets that the suite names, in its order."""
+        datasets, settings = self.suite.datasets, self.models.settings
+        files = iter(_sources([spec for spec in datasets if not spec.recorded], self.spec))
+        return tuple(
+            recorded_source(spec.recorded, settings, recorded, spec.name) if spec.recorded else next(files)
+            for spec in datasets
+        )
 
     @cached_property
     def spec(self) -> "specs.PromptSpec | None":

@@ -7,9 +7,10 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .read import read_suite
     from .schema import suite_schema
-    from .suite import DatasetSpec, JudgeSpec, MetricSpec, Suite, TargetSpec
+    from .suite import RECORDED, DatasetSpec, JudgeSpec, MetricSpec, Suite, TargetSpec
 
 __all__ = [
+    "RECORDED",
     "DatasetSpec",
     "JudgeSpec",
     "MetricSpec",
@@ -22,6 +23,7 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "RECORDED": "suite",
         "DatasetSpec": "suite",
         "JudgeSpec": "suite",
         "MetricSpec": "suite",

@@ -13,7 +13,7 @@ from evalmark.values import Gate
 
 from .models import judges_of, target_of
 from .schema import Finding, dotted, schema_findings, shown, text_keys
-from .suite import DatasetSpec, JudgeSpec, MetricKind, MetricSpec, Suite, TargetSpec
+from .suite import RECORDED, DatasetSpec, JudgeSpec, MetricKind, MetricSpec, Suite, TargetSpec
 
 FILES = (".json", ".yaml", ".yml", ".prompty")
 """What the name of a metric file ends in."""
@@ -133,7 +133,7 @@ class _Reading:
 
     def _datasets(self, items: list[Any]) -> Iterator[DatasetSpec]:
         rows = [{"path": item} if isinstance(item, str) else item or {"path": ""} for item in items]
-        stems = [dataset_name(Path(row.get("path", ""))) for row in rows]
+        stems = [_called(row.get("path", "")) for row in rows]
         called: dict[str, str] = {}
         for number, (row, stem) in enumerate(zip(rows, stems, strict=True)):
             if not (text := row.get("path")):
@@ -142,7 +142,16 @@ class _Reading:
             name = row.get("name") or (stem if stems.count(stem) == 1 else text)
             self._check_name(at, name, called)
             options = {key: value for key, value in row.items() if key not in ("path", "name")}
-            if (path := self._file(at, text)) is not None:
+            if text.startswith(RECORDED):
+                if options:
+                    self._find(
+                        at, f"names recorded sessions, which take a name beside it and no {shown(next(iter(options)))}."
+                    )
+                if not text.removeprefix(RECORDED).strip():
+                    self._find(at, f"names no project; write {RECORDED}NAME.")
+                place, project = self.document.place_of(at), text.removeprefix(RECORDED).strip()
+                yield DatasetSpec(path=Path(text), name=name, named="name" in row, place=place, recorded=project)
+            elif (path := self._file(at, text)) is not None:
                 place = self.document.place_of(at)
                 yield DatasetSpec(path=path, name=name, named="name" in row, options=options, place=place)
 
@@ -201,6 +210,11 @@ class _Reading:
                 close = get_close_matches(name, known, n=1)
                 advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
                 self._find(("gate", "thresholds", name), f"is no metric of this suite; {advice}")
+
+
+def _called(text: str) -> str:
+    """What a dataset is called whose name nobody says: as its file, or as the project."""
+    return text.removeprefix(RECORDED).strip() if text.startswith(RECORDED) else dataset_name(Path(text))
 
 
 def _gate(said: Mapping[str, Any]) -> Gate:

@@ -7,20 +7,25 @@ from typing import Any, Literal
 
 from evalmark.values import Gate
 
+RECORDED = "sessions:"
+"""How the name of a dataset begins that is no file: the labelled answers of a recorded project."""
 MetricKind = Literal["name", "object", "file"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetSpec:
-    """A file of cases, and how to read it."""
+    """A file of cases, and how to read it; or a recorded project."""
 
     path: Path
+    """As the suite names it where it is no file."""
     name: str
     named: bool = False
     """Whether the suite gives the name; else it is the file's, and a name that the file gives itself is better."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What else stands beside `path` and `name`: an encoding, which column is the input."""
     place: str = ""
+    recorded: str = ""
+    """The project whose labelled answers are the cases; empty where these are in a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
