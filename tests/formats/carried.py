@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evalmark.exchange import Check, Exported, Portable
 from evalmark.exchange.origins import metric_of
-from evalmark.formats import import_github_models, import_jsonl, import_promptfoo, to_github_models, to_promptfoo_files
+from evalmark.formats import import_github_models, import_jsonl, to_github_models
 from evalmark.judges import Measure, MetricFile
 from evalmark.openai_evals import (
     import_openai_evals,
@@ -14,6 +14,7 @@ from evalmark.openai_evals import (
     to_openai_evals,
     to_openai_registry,
 )
+from evalmark.promptfoo import import_promptfoo, to_promptfoo_files
 from evalmark.prompts import prompt_in
 from evalmark.report import as_jsonl
 from evalmark.values import (

@@ -7,7 +7,8 @@ import yaml
 
 from evalmark.api import validate
 from evalmark.cases import read_cases
-from evalmark.formats import Assertions, import_github_models
+from evalmark.exchange import Assertions
+from evalmark.formats import import_github_models
 from evalmark.judges import read_metric
 from evalmark.openai_evals import import_openai_evals, import_openai_registry
 from evalmark.settings import Settings
@@ -200,8 +201,8 @@ def test_a_registry_is_read_with_its_logs(tmp_path):
     ("said", "wanted"),
     [
         ({"string": {"contains": "{{expected}}"}}, {"contains": {"ignore_case": True}}),
-        ({"string": {"contains": "{{input}}"}}, "evalmark.formats:Assertions"),
-        ({"string": {"startsWith": "{{expected}}"}}, "evalmark.formats:Assertions"),
+        ({"string": {"contains": "{{input}}"}}, "evalmark.exchange:Assertions"),
+        ({"string": {"startsWith": "{{expected}}"}}, "evalmark.exchange:Assertions"),
         ({"string": {"contains": "Oslo"}}, {"contains": {"ignore_case": True, "all": ["Oslo"]}}),
         ({"string": {"equals": "{{expected}}"}}, "equals"),
         ({"string": {"equals": "a.b"}}, {"regex": {"pattern": r"a\.b", "full": True}}),

@@ -9,8 +9,9 @@ import yaml
 
 from evalmark.errors import ConfigError
 from evalmark.exchange import portable_run
-from evalmark.formats import to_github_models, to_promptfoo_files
+from evalmark.formats import to_github_models
 from evalmark.openai_evals.criteria import NoCriterionError, criteria_of
+from evalmark.promptfoo import to_promptfoo_files
 from evalmark.values import Metric
 
 from .carried import RUN, laid_out

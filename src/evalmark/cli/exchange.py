@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark import api, console, documents, exchange, formats, openai_evals
+from evalmark import api, console, documents, exchange, formats, openai_evals, promptfoo
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.values import count
@@ -20,7 +20,7 @@ from .terminal import look, say, say_line
 IMPORTERS: Mapping[str, "Callable[[Path], exchange.Imported]"] = MappingProxyType(
     {
         "promptpex": lambda path: formats.import_promptpex(path),
-        "promptfoo": lambda path: formats.import_promptfoo(path),
+        "promptfoo": lambda path: promptfoo.import_promptfoo(path),
         "openai-evals": lambda path: openai_evals.import_openai_evals(path),
         "openai-registry": lambda path: openai_evals.import_openai_registry(path),
         "github-models": lambda path: formats.import_github_models(path),
@@ -119,7 +119,7 @@ def _importer(name: str, code: list[Path]) -> "Callable[[Path], exchange.Importe
     if code and name != "promptfoo":
         raise ConfigError("--code names files of promptfoo's assertions; leave it out for any other format.")
     if code:
-        return lambda path: formats.import_promptfoo(path, code)
+        return lambda path: promptfoo.import_promptfoo(path, code)
     if name in IMPORTERS:
         return IMPORTERS[name]
     close = get_close_matches(name, IMPORTERS, n=1)

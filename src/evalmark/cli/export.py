@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import exchange, formats, openai_evals, providers, report
+from evalmark import exchange, formats, openai_evals, promptfoo, providers, report
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.values import count
@@ -36,7 +36,7 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
         "openai-evals": lambda given: openai_evals.to_openai_evals(given),
         "openai-registry": lambda given: openai_evals.to_openai_registry(given),
         "github-models": lambda given: formats.to_github_models(given),
-        "promptfoo": lambda given: formats.to_promptfoo_files(given),
+        "promptfoo": lambda given: promptfoo.to_promptfoo_files(given),
         "jsonl": _lines,
     }
 )

@@ -8,6 +8,7 @@ from evalmark.judges import MetricFile
 from evalmark.prompts import Prompt
 from evalmark.values import Direction, Result, Run
 
+from .items import inputs_of
 from .results import SIDE, run_data
 from .writing import json_text
 
@@ -61,6 +62,13 @@ class Portable:
         for result in self.run.results:
             found.setdefault(result.trial.target or self.run.target or "given", []).append(result)
         return found
+
+    @property
+    def shown_inputs(self) -> str:
+        """All variables of the cases, as a text shows them."""
+        cases = (result.trial.case for results in self.by_target.values() for result in results)
+        names = list(dict.fromkeys(name for case in cases for name in inputs_of(case, self.prompt)))
+        return f"{{{{{names[0]}}}}}" if len(names) == 1 else "\n".join(f"{name}: {{{{{name}}}}}" for name in names)
 
     @property
     def side(self) -> dict[str, str]:

@@ -22,7 +22,7 @@ def to_github_models(given: Portable) -> Exported:
     remarks = list(given.remarks)
     files: dict[str, str] = {}
     names: list[str] = []
-    evaluators = _evaluators(given, shown_inputs(given), remarks)
+    evaluators = _evaluators(given, given.shown_inputs, remarks)
     for target, results in given.by_target.items():
         names.append(
             name := file_name(f"{given.run.name}.{target}" if len(given.by_target) > 1 else given.run.name, names)
@@ -45,17 +45,10 @@ def _prompt(given: Portable, target: str, results: Sequence[Result], evaluators:
         schema = json_text({"name": "answer", "strict": True, "schema": dict(prompt.schema)})
         more |= {"responseFormat": "json_schema", "jsonSchema": schema}
     text = PromptText(
-        name=given.run.name, messages=messages or [{"role": "user", "content": shown_inputs(given)}], more=more
+        name=given.run.name, messages=messages or [{"role": "user", "content": given.shown_inputs}], more=more
     )
     rows = {r.trial.case.fingerprint: row_of(r, given) for r in results}
     return prompt_data(text) | {"testData": list(rows.values())} | ({"evaluators": evaluators} if evaluators else {})
-
-
-def shown_inputs(given: Portable) -> str:
-    """All variables of the cases, as a text shows them."""
-    cases = (result.trial.case for results in given.by_target.values() for result in results)
-    names = list(dict.fromkeys(name for case in cases for name in inputs_of(case, given.prompt)))
-    return f"{{{{{names[0]}}}}}" if len(names) == 1 else "\n".join(f"{name}: {{{{{name}}}}}" for name in names)
 
 
 def row_of(result: Result, given: Portable) -> Data:

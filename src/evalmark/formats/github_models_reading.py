@@ -7,6 +7,7 @@ from typing import Any
 
 from evalmark.documents import Document, PlacedError, load_document
 from evalmark.documents.json_walk import json_path
+from evalmark.exchange.assertions import KEY
 from evalmark.exchange.folders import files_of, home_of
 from evalmark.exchange.imported import Imported
 from evalmark.exchange.items import case_data_of
@@ -18,7 +19,6 @@ from evalmark.prompts.frontmatter import is_text
 from evalmark.prompts.template import LONGEST_TEMPLATE
 from evalmark.scoring import text_of
 
-from .assertions import KEY
 from .github_models import native_of
 
 Data = dict[str, Any]
@@ -177,7 +177,7 @@ def _string(name: str, said: Data) -> tuple[Wanted | None, str]:
     if not text:
         return None, "it names no text to look for"
     if _is_of_rows(key, text):
-        return Wanted(name="assertions", scorer="evalmark.formats:Assertions"), "each case says which text"
+        return Wanted(name="assertions", scorer="evalmark.exchange:Assertions"), "each case says which text"
     if "{{" in text and text.strip("{} ") != "expected":
         return None, "it looks for a text that is put together from more than the variables of a row"
     return _check(name, key, text, expected="{{" in text)

@@ -12,8 +12,7 @@ from evalmark.exchange.writing import json_text, yaml_text
 from evalmark.scoring import text_of
 from evalmark.values import Case, Result, Score, plain
 
-from .github_models import shown_inputs
-from .promptfoo_assertions import assertion_of, literal, literal_assertions, refusal
+from .assertions import assertion_of, literal, literal_assertions, refusal
 
 Data = dict[str, Any]
 CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"
@@ -29,7 +28,7 @@ def to_promptfoo_files(given: Portable) -> Exported:
     groups = given.by_target
     cases = {r.trial.case.fingerprint: r for results in groups.values() for r in results}
     tests = {key: number for number, key in enumerate(cases)}
-    shown = shown_inputs(given) if cases else PLAIN_PROMPT
+    shown = given.shown_inputs if cases else PLAIN_PROMPT
     config = _config(given, list(cases.values()), shown, remarks)
     prompt = {"raw": _prompt(given), "label": _prompt(given)[:100]}
     rows = [_row(given, prompt, r, tests[r.trial.case.fingerprint], shown) for rs in groups.values() for r in rs]

@@ -13,7 +13,7 @@ from evalmark.exchange.items import listed
 from evalmark.exchange.moving import Moving
 from evalmark.exchange.sheets import read_rows
 
-from .promptfoo_assertions import TYPES, spoken
+from .assertions import TYPES, spoken
 
 Data = dict[str, Any]
 MOST = 100_000

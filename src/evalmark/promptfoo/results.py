@@ -9,7 +9,7 @@ from evalmark.documents import JsonStream, PlacedError, regular_file, text_chunk
 from evalmark.exchange.moving import Moving
 from evalmark.exchange.results import REST, result_from
 
-from .promptfoo import native_of
+from .writing import native_of
 
 Data = dict[str, Any]
 

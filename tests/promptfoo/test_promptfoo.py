@@ -10,14 +10,14 @@ import yaml
 from evalmark.api import validate
 from evalmark.cases import read_cases
 from evalmark.errors import ConfigError, DataError
-from evalmark.formats import Assertions, JudgedAssertions, PythonAssertion, import_promptfoo
-from evalmark.formats.promptfoo_assertions import RefusedError, literal, read_assertion, spoken
+from evalmark.exchange import Assertions, JudgedAssertions
+from evalmark.promptfoo import PythonAssertion, import_promptfoo
+from evalmark.promptfoo.assertions import RefusedError, literal, read_assertion, spoken
 from evalmark.settings import Settings
 from evalmark.suites import read_suite
 from evalmark.testing.chat import ScriptedModel
 from evalmark.values import Case, Output
-
-from .carried import laid_out
+from tests.formats.carried import laid_out
 
 CHECK = 'def get_assert(output, context):\n    return {"pass": output == context["vars"]["city"], "score": 1.0, "reason": "so"}\n'
 
@@ -99,8 +99,8 @@ def test_what_all_tests_ask_for_is_a_metric_and_the_rest_stands_with_its_case(tm
     _, suite, cases = moved(tmp_path, config(*rows, defaultTest=default))
     assert suite["metrics"][:2] == [{"time": {"seconds": 2.0}}, "equals"]
     assert [next(iter(metric)) for metric in suite["metrics"][2:]] == [
-        "evalmark.formats:Assertions",
-        "evalmark.formats:JudgedAssertions",
+        "evalmark.exchange:Assertions",
+        "evalmark.exchange:JudgedAssertions",
     ]
     assert [case.expected for case in cases] == ["Oslo", "Rome"]
     assert [case.metadata["assert"] for case in cases] == [
@@ -154,7 +154,7 @@ def test_a_python_file_is_taken_along_only_where_the_user_names_it(tmp_path):
     named, suite, _ = moved(tmp_path / "b", config(said), code=["checks.py"], **{"checks.py": CHECK})
     assert named.files["checks.py"] == CHECK
     (metric,) = suite["metrics"]
-    settings = metric["evalmark.formats:PythonAssertion"]
+    settings = metric["evalmark.promptfoo:PythonAssertion"]
     assert settings == {"file": "checks.py", "function": "get_assert", "name": "get_assert"}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from evalmark.documents import Document, PlacedError, allowed_path, load_document, parse_json, read_text, what_is
 from evalmark.documents.json_walk import json_path
 from evalmark.errors import DataError
+from evalmark.exchange.assertions import CHECKS, JUDGED, KEY
 from evalmark.exchange.folders import file_in, files_of, home_of
 from evalmark.exchange.imported import Fate, Imported
 from evalmark.exchange.items import input_from, listed, made_id
@@ -16,10 +17,9 @@ from evalmark.exchange.names import CODE, from_promptfoo
 from evalmark.exchange.results import SIDE
 from evalmark.values import canonical, plain
 
-from .assertions import CHECKS, JUDGED, KEY
-from .promptfoo_assertions import JUDGES, Asked, RefusedError, as_row, python_file, read_assertion
-from .promptfoo_results import read_results, take_results
-from .promptfoo_tests import Test, tests_of
+from .assertions import JUDGES, Asked, RefusedError, as_row, python_file, read_assertion
+from .results import read_results, take_results
+from .tests import Test, tests_of
 
 Data = dict[str, Any]
 CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
@@ -256,7 +256,7 @@ def _python(said: Data, file: tuple[str, str], where: str, moving: Moving, folde
         settings["least"] = float(least)
     if all(dict(wanted.settings) != settings for wanted in moving.metrics):
         name = str(said.get("metric") or function)
-        moving.metrics.append(Wanted(name=name, scorer="evalmark.formats:PythonAssertion", settings=settings))
+        moving.metrics.append(Wanted(name=name, scorer="evalmark.promptfoo:PythonAssertion", settings=settings))
     moving.part(f"{where} (python)", "mapped", f"the function {function} of {path.name}, which every case is judged by")
 
 
@@ -320,6 +320,6 @@ def _kept(own: Sequence[Asked], row: Data, moving: Moving) -> list[Asked]:
 def _own_scorers(moving: Moving) -> None:
     said = [name for row in moving.cases for item in row.get("metadata", {}).get(KEY, ()) for name in item]
     if any(name.removeprefix("not-") in CHECKS for name in said):
-        moving.metrics.append(Wanted(name="assertions", scorer="evalmark.formats:Assertions"))
+        moving.metrics.append(Wanted(name="assertions", scorer="evalmark.exchange:Assertions"))
     if any(name in JUDGES for name in said):
-        moving.metrics.append(Wanted(name="judged_assertions", scorer="evalmark.formats:JudgedAssertions"))
+        moving.metrics.append(Wanted(name="judged_assertions", scorer="evalmark.exchange:JudgedAssertions"))
