@@ -10,17 +10,20 @@ from hypothesis import strategies as st
 from evalmark.documents import PlacedError, write_whole
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.generate.asking import Wrong
+from evalmark.generate.coverage import coverage_of
 from evalmark.generate.drafting import groups_of, read_inputs
 from evalmark.generate.effort import EFFORTS, effort_named
 from evalmark.generate.keeping import has_content, rows_in, statements_in, write_json
 from evalmark.generate.marks import read_verdicts
-from evalmark.generate.rows import Draft, inputs_in, rows_of, without_twins
+from evalmark.generate.rows import Draft, inputs_in, rows_of, whole_text, without_twins
 from evalmark.generate.side_data import Mark, SideData, read_side_data, write_side_data
 from evalmark.generate.stages import STAGES, from_here, stage_named
 from evalmark.generate.statements import read_inverses, statement
+from evalmark.generate.telling import coverage_text
 from evalmark.generate.variables import NO_SCENARIO, check_inputs, inputs_schema, open_inputs, scenarios_of
 from evalmark.prompts import prompt_in
-from evalmark.specs import PromptSpec, lines_of, read_tests
+from evalmark.specs import PromptSpec, lines_of, read_spec, read_tests
+from evalmark.stats import left_out
 from evalmark.values import Case
 
 FIELDS = [
@@ -151,7 +154,9 @@ def test_inputs_are_asked_for_in_their_types():
         pytest.param({"count": 1, "kind": "a", "rows": "[1"}, "which is no JSON", id="broken JSON"),
         pytest.param({"count": 1, "kind": "a"}, "lacks `rows`", id="one is missing"),
         pytest.param(
-            {"count": 1, "kind": "a", "rows": "[]", "tone": "x"}, "is no variable", id="one that has a default"
+            {"count": 1, "kind": "a", "rows": "[]", "tone": "x"},
+            "no value was asked; the variables to give are `count`, `kind`, `rows`",
+            id="one that has a default",
         ),
         pytest.param(["x"], "not an object", id="a list"),
     ],
@@ -160,6 +165,38 @@ def test_inputs_that_the_prompt_cannot_take_are_no_test(said, wrong):
     found = read_inputs(said, spec_of(SCENES), NO_SCENARIO)
     assert (wrong is None) == (not isinstance(found, Wrong))
     assert wrong is None or wrong in found.sentence
+
+
+DEFAULTS = """---
+inputs: {text: {type: string}, tone: {type: string, default: calm}, note: {type: string, default: ""}}
+scenarios:
+  - {name: loud, parameters: {tone: loud}}
+---
+user:
+{{ text }} {{ tone }} {{ note }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "row", "wanted"),
+    [
+        pytest.param(DEFAULTS, {"inputs": {"text": "Hi"}}, {"text": "Hi", "tone": "calm", "note": ""}, id="defaults"),
+        pytest.param(DEFAULTS, {"testinput": "Hi"}, {"text": "Hi", "tone": "calm", "note": ""}, id="one text"),
+        pytest.param(
+            DEFAULTS, {"text": "Hi", "tone": "cold"}, {"text": "Hi", "tone": "cold", "note": ""}, id="its own"
+        ),
+        pytest.param(
+            DEFAULTS,
+            {"inputs": {"text": "Hi"}, "scenario": "loud"},
+            {"text": "Hi", "tone": "loud", "note": ""},
+            id="what a scenario sets",
+        ),
+        pytest.param(DEFAULTS, {"inputs": {"txt": "Hi"}}, {"txt": "Hi"}, id="a row that cannot be asked, as it is"),
+        pytest.param("user:\n{{ text }}", {"inputs": {"text": "Hi"}}, {"text": "Hi"}, id="no defaults"),
+    ],
+)
+def test_whoever_judges_an_input_sees_all_that_the_prompt_is_filled_with(prompt, row, wanted):
+    assert json.loads(whole_text(spec_of(prompt), row)) == wanted
 
 
 @pytest.mark.parametrize("kind", ["image", "audio", "file"])
@@ -235,3 +272,30 @@ def test_a_stage_is_known_by_its_name_with_either_line():
     assert stage_named("Inverse_Rules").file == "inverse_rules.txt"
     assert from_here(stage_named("validity")) == ("validity", "groundtruth", "baseline-tests")
     assert len({stage.name for stage in STAGES}) == len(STAGES)
+
+
+@pytest.mark.parametrize("width", [60, 100, 140])
+def test_lines_of_the_report_fit_the_terminal(tmp_path, width):
+    prompt = tmp_path / "p.prompty"
+    prompt.write_text("user:\n{{ text }}")
+    write_whole(tmp_path / "p" / "rules.txt", [f"{'Answer in one word, whatever is asked. ' * 5}\n"])
+    write_json(tmp_path / "p" / "tests.json", [{"testinput": "Hi", "ruleid": 1}])
+    (line,) = [line for line in coverage_text(coverage_of(prompt), width).splitlines() if "Answer" in line]
+    assert len(line) == width
+    assert line.endswith("…")
+
+
+def test_what_the_report_counts_is_what_the_headline_of_a_run_counts(tmp_path):
+    prompt = tmp_path / "p.prompty"
+    prompt.write_text("user:\n{{ text }}")
+    rows = [
+        {"testinput": "a"},
+        {"testinput": "b", "valid": False},
+        {"testinput": "c", "grounded": False},
+        {"testinput": "d", "baseline": True},
+        {"testinput": "e", "tags": ["baseline"]},
+    ]
+    write_json(tmp_path / "p" / "tests.json", rows)
+    found = coverage_of(prompt)
+    cases = list(read_tests(tmp_path / "p" / "tests.json", read_spec(prompt)))
+    assert (found.counted, found.baseline) == (sum(left_out(case) is None for case in cases), 2) == (1, 2)

@@ -11,7 +11,7 @@ from evalmark import store as kept
 from evalmark.errors import ConfigError, RunStoppedError, need
 
 from . import flags
-from .terminal import complain, say_line
+from .terminal import complain, look, say_line
 
 if TYPE_CHECKING:
     from evalmark.settings import Settings
@@ -115,7 +115,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
 
 def _report(file: Path, settings: "Settings") -> None:
     found = generate.coverage_of(file)
-    say_line_by_line(generate.coverage_text(found))
+    say_line_by_line(generate.coverage_text(found, look().width))
     if Path(settings.store).exists():
         with kept.open_store(settings.store, read_only=True) as ledger:
             broken = api.broken_rules(file, ledger)
@@ -138,7 +138,7 @@ def _carry_out(job: "api.GenerateJob", settings: "Settings", quiet: bool) -> Non
     if not quiet:
         found = generate.coverage_of(job.prompt)
         notes = generate.notes_text(account)
-        for text in (notes, f"\n{generate.coverage_text(found)}\n", generate.spending_text(spent)):
+        for text in (notes, f"\n{generate.coverage_text(found, look().width)}\n", generate.spending_text(spent)):
             say_line_by_line(text)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from evalmark.cases import BadRow
 from evalmark.documents import what_is
 from evalmark.specs import PromptSpec, Rule, file_of_tests, read_baseline, read_spec, read_tests
+from evalmark.stats import left_out
 from evalmark.values import Case, Run, Score
 
 from .side_data import SideData, read_side_data
@@ -97,7 +98,7 @@ def coverage_of(prompt: Path) -> Coverage:
     notes: list[str] = list(spec.notes)
     rows = [] if path is None else list(read_tests(path, spec, notes.append))
     cases = [row for row in rows if isinstance(row, Case)]
-    plain = [case for case in cases if not case.metadata["baseline"]]
+    plain = [case for case in cases if left_out(case) != "baseline"]
     side = read_side_data(spec.folder)
     by_rule = _by_rule(spec, plain)
     return Coverage(
@@ -107,16 +108,12 @@ def coverage_of(prompt: Path) -> Coverage:
         invalid=sum(case.metadata["valid"] is False for case in plain),
         unjudged=sum(case.metadata["valid"] is None for case in plain),
         ungrounded=sum(case.metadata.get("grounded") is False for case in plain),
-        counted=sum(_is_counted(case) for case in plain),
+        counted=sum(left_out(case) is None for case in plain),
         loose=tuple(case.id for case in by_rule.get(None, ())),
         baseline=len(cases) - len(plain) + _baseline(spec),
         bad=tuple(f"{row.place}: {row.message}" for row in rows if isinstance(row, BadRow)),
         notes=tuple(notes),
     )
-
-
-def _is_counted(case: Case) -> bool:
-    return case.metadata["valid"] is not False and case.metadata.get("grounded") is not False
 
 
 def _by_rule(spec: PromptSpec, cases: Sequence[Case]) -> dict[int | None, list[Case]]:

@@ -169,8 +169,11 @@ def read_inputs(said: Any, spec: PromptSpec, scenario: Scenario) -> dict[str, An
     wanted: Sequence[Input] = open_inputs(spec.prompt, scenario)
     missing = [known.name for known in wanted if said.get(known.name) is None]
     strange = [name for name in said if name not in {known.name for known in wanted}]
-    if missing or strange:
-        return Wrong(f"`inputs` lacks `{missing[0]}`" if missing else "`inputs` holds a name that is no variable")
+    if missing:
+        return Wrong(f"`inputs` lacks `{missing[0]}`")
+    if strange:
+        names = ", ".join(f"`{known.name}`" for known in wanted)
+        return Wrong(f"`inputs` holds a name for which no value was asked; the variables to give are {names}")
     inputs = {known.name: said[known.name] for known in wanted}
     wrong = unfit(spec, inputs, scenario)
     return inputs if wrong is None else Wrong(wrong)

@@ -12,7 +12,7 @@ from evalmark.specs import PromptSpec
 from .asking import Asking, Sheet, Wrong, prompt_shown, shown
 from .drafting import side_by_side
 from .keeping import Row
-from .rows import Columns, columns_of, inputs_in, inputs_text
+from .rows import Columns, columns_of, inputs_in, whole_text
 from .side_data import Mark
 from .stages import GROUNDEDNESS, VALIDITY, Stage
 from .statements import TEXT
@@ -96,7 +96,7 @@ async def validated(asking: Asking, spec: PromptSpec, rows: Sequence[Row]) -> li
 
 
 async def _valid(asking: Asking, spec: PromptSpec, rows: Sequence[Row]) -> list[Verdict]:
-    pieces = [piece(f"input {n}", inputs_text(inputs_in(spec, row))) for n, row in enumerate(rows, 1)]
+    pieces = [piece(f"input {n}", whole_text(spec, row)) for n, row in enumerate(rows, 1)]
     material = {**shown(input_spec="\n".join(spec.input_spec)), "tests": pieces}
     return await _judged(asking, VALIDITY, material, len(rows))
 

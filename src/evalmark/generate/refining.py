@@ -6,7 +6,7 @@ from typing import Any
 from evalmark.judges.faults import worded
 from evalmark.judges.measure import object_schema
 from evalmark.judges.template import one_line
-from evalmark.prompts import Scenario, render
+from evalmark.prompts import render
 from evalmark.scoring import text_of
 from evalmark.specs import PromptSpec
 from evalmark.specs.filling import UnfitRowError, values_of
@@ -15,19 +15,13 @@ from evalmark.values import Reply, Request
 from .asking import Asking, Sheet, Wrong, prompt_shown, shown
 from .drafting import read_inputs, side_by_side
 from .keeping import Row
-from .rows import INPUTS, Columns, columns_of, inputs_in, inputs_text, is_answered
+from .rows import INPUTS, Columns, columns_of, inputs_in, inputs_text, is_answered, scenario_of
 from .stages import EXPANSION, GROUNDTRUTH, VALIDITY, Stage
 from .statements import TEXT
-from .variables import NO_SCENARIO, inputs_schema, open_inputs
+from .variables import inputs_schema, open_inputs
 
 ANSWERS = 2
 """How often an answer is asked for before a test goes without."""
-
-
-def scenario_of(spec: PromptSpec, row: Row) -> Scenario:
-    """The scenario that a row names."""
-    name = columns_of(spec).get(row, "scenario")
-    return next((known for known in spec.prompt.scenarios if known.name == name), NO_SCENARIO)
 
 
 def to_expand(spec: PromptSpec, rows: Sequence[Row], times: int) -> list[Row]:

@@ -13,6 +13,7 @@ from evalmark.specs.maker import ASKING, REFERENCES
 from evalmark.values import fingerprint
 
 from .keeping import Row
+from .variables import NO_SCENARIO
 
 INPUTS = "inputs"
 
@@ -116,3 +117,25 @@ def is_answered(spec: PromptSpec, row: Mapping[str, Any]) -> bool:
 def inputs_text(inputs: Any) -> str:
     """The inputs of a test as a model is shown them."""
     return text_of(dict(inputs) if isinstance(inputs, Mapping) else inputs)
+
+
+def scenario_of(spec: PromptSpec, row: Mapping[str, Any]) -> Scenario:
+    """The scenario that a row names."""
+    name = columns_of(spec).get(row, "scenario")
+    return next((known for known in spec.prompt.scenarios if known.name == name), NO_SCENARIO)
+
+
+def whole_text(spec: PromptSpec, row: Mapping[str, Any]) -> str:
+    """The inputs of a test with what the prompt puts beside them: values that its scenario sets, and defaults.
+
+    An input specification may speak of all variables, whoever fills them.
+    """
+    given, parameters = inputs_in(spec, row), scenario_of(spec, row).parameters
+    defaults = {known.name: known.default for known in spec.prompt.inputs if known.default is not None}
+    if not (defaults or parameters):
+        return inputs_text(given)
+    try:
+        values = values_of(spec.prompt, given, {}, parameters)
+    except UnfitRowError:  # a person may have written it; reading the file says what is wrong with it
+        return inputs_text(given)
+    return inputs_text({**defaults, **values})

@@ -10,8 +10,9 @@ from .chain import Account, Step
 from .counting import CallCount, total_of
 from .coverage import Broken, Coverage, RuleCoverage
 
-LONGEST = 72
-"""Characters of a rule that a line shows."""
+WIDTH = 100
+LEAST = 20
+"""Characters of a rule that a line shows, however narrow the terminal is."""
 MOST_BAD = 5
 
 
@@ -32,11 +33,13 @@ def spending_text(spent: Sequence[Spending]) -> str:
     return "\n".join(f"  {model}: {' · '.join(said)}" for model, said in told)
 
 
-def coverage_text(found: Coverage) -> str:
-    """Which rules have tests, and which tests tempt to break which rule."""
+def coverage_text(found: Coverage, width: int = WIDTH) -> str:
+    """Which rules have tests, and which tests tempt to break which rule; rules are cut to lines of `width` characters."""
     if found.path is None:
         return "  There are no tests yet; `evalmark generate` makes them."
-    return "\n".join([*_rules(found), "", *_figures(found), *(f"  note: {one_line(note)}" for note in found.notes)])
+    return "\n".join(
+        [*_rules(found, width), "", *_figures(found), *(f"  note: {one_line(note)}" for note in found.notes)]
+    )
 
 
 def broken_text(found: Coverage, broken: Broken) -> str:
@@ -53,14 +56,15 @@ def _ids(ids: Sequence[str]) -> str:
     return f"{', '.join(one_line(name, 40) for name in ids[:MOST_BAD])}{more}"
 
 
-def _rules(found: Coverage) -> Iterator[str]:
+def _rules(found: Coverage, width: int) -> Iterator[str]:
     if not found.rules:
         yield "  There are no rules, so no test belongs to one."
         return
-    width = max(len(str(one.rule.number)) for one in found.rules)
-    yield f"  {'rule':>{max(4, width)}}  tests  against"
+    digits = max(4, *(len(str(one.rule.number)) for one in found.rules))
+    yield f"  {'rule':>{digits}}  tests  against"
     for one in found.rules:
-        yield f"  {one.rule.number:>{max(4, width)}}  {len(one.tests):>5}  {_breaks(one):<7}  {one_line(one.rule.text, LONGEST)}{_marks(one)}"
+        start, end = f"  {one.rule.number:>{digits}}  {len(one.tests):>5}  {_breaks(one):<7}  ", _marks(one)
+        yield f"{start}{one_line(one.rule.text, max(LEAST, width - len(start) - len(end)))}{end}"
 
 
 def _breaks(one: RuleCoverage) -> str:
