@@ -16,7 +16,7 @@ from evalmark.cli.words import in_full
 from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.testing.scripted import Says, ScriptedServer
-from evalmark.values import Call, Request, ToolRecording, Turn, tool_key
+from evalmark.values import Call, Request, Session, Span, ToolRecording, Turn, tool_key
 from tests.conftest import ROOT
 from tests.generate import script
 
@@ -199,6 +199,15 @@ def record_by_hand(path) -> None:
         store.tool_journal().keep(searched)
 
 
+def answer_by_hand(path) -> None:
+    """A session of an app."""
+    began = "2026-11-22T09:30:00.000000+00:00"
+    session = Session(id="5" * 16, project="support", started=began)
+    said = {"input": "Is my order on its way?", "output": "Yes, since this morning.", "seconds": 1.5, "name": "answer"}
+    with open_store(path) as store:
+        store.traffic.keep([session], [Span(id="a" * 16, session=session.id, project="support", started=began, **said)])
+
+
 def steady(line: str) -> str:
     for changing, name in CHANGING:
         line = changing.sub(name, line)
@@ -212,6 +221,7 @@ def test_what_the_page_shows_is_what_is_printed(evalmark, world, models, monkeyp
         (world / name).write_text(text, encoding="utf-8")
     evalmark("run", "examples/checks/suite.yaml", "--target", "slow:answer", "--store", "other.db", "-q")
     record_by_hand(world / ".evalmark" / "evalmark.db")
+    answer_by_hand(world / "support.db")
     compared = 0
     for command, printed in shown_commands():
         said = [steady(line) for line in evalmark(*shlex.split(command)[1:]).text.splitlines()]

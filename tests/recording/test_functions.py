@@ -15,7 +15,7 @@ from evalmark.recording import current
 from evalmark.values import Usage
 
 
-class Odd(Exception):
+class OddError(Exception):
     """Raised by what is recorded."""
 
 
@@ -30,17 +30,17 @@ def test_what_a_function_gives_is_the_same_object(store, answers):
 
 
 def test_what_a_function_raises_is_the_same_object(store, answers):
-    fault = Odd("no\nroute")
+    fault = OddError("no\nroute")
 
     @record("demo", store=store)
     def broken(question):
         raise fault
 
-    with pytest.raises(Odd) as raised:
+    with pytest.raises(OddError) as raised:
         broken("Where?")
     assert raised.value is fault
     (span,) = answers()
-    assert (span.error, span.output, span.name) == ("Odd: no route", None, "broken")
+    assert (span.error, span.output, span.name) == ("OddError: no route", None, "broken")
 
 
 def alone(question): ...
@@ -131,7 +131,7 @@ def test_a_stream_is_what_it_gave(store, answers):
         assert got == "more"
         try:
             yield "lo"
-        except Odd:
+        except OddError:
             yield "!"
         return 7
 
@@ -139,7 +139,7 @@ def test_a_stream_is_what_it_gave(store, answers):
         made = stream("Where?")
         assert next(made) == "Os"
         assert made.send("more") == "lo"
-        assert made.throw(Odd()) == "!"
+        assert made.throw(OddError()) == "!"
         with pytest.raises(StopIteration) as end:
             next(made)
         assert end.value.value == 7
@@ -172,11 +172,11 @@ def test_a_stream_that_breaks_is_kept_with_its_error(store, answers):
     @record("demo", store=store)
     def stream(question):
         yield "Os"
-        raise Odd("gone")
+        raise OddError("gone")
 
-    with pytest.raises(Odd):
+    with pytest.raises(OddError):
         list(stream("Where?"))
-    assert [(span.output, span.error) for span in answers()] == [("Os", "Odd: gone")]
+    assert [(span.output, span.error) for span in answers()] == [("Os", "OddError: gone")]
 
 
 def test_an_asynchronous_stream(store, answers):

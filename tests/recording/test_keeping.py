@@ -101,9 +101,9 @@ def test_the_redactor_sees_every_text(store, kept):
         seen.append(text)
         return text.replace("Ann", "[name]")
 
-    with record("demo", store=store, redact=redact, session="Ann", metadata={"who": "Ann"}) as session:
-        with session.answer({"q": ["Ann?"]}, name="Ann", metadata={"m": "Ann"}) as span:
-            span.output, span.contexts = "Ann!", ["Ann lives"]
+    made = record("demo", store=store, redact=redact, session="Ann", metadata={"who": "Ann"})
+    with made as session, session.answer({"q": ["Ann?"]}, name="Ann", metadata={"m": "Ann"}) as span:
+        span.output, span.contexts = "Ann!", ["Ann lives"]
     (found,) = kept()
     assert "Ann" in seen
     assert "Ann" not in repr(found)

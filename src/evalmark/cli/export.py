@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import exchange, formats, openai_evals, promptfoo, providers, report
+from evalmark import api, documents, exchange, formats, openai_evals, promptfoo, providers, report, suites
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.values import count
@@ -42,8 +42,10 @@ EXPORTERS: Mapping[str, Writer] = MappingProxyType(
 )
 """Every format that can be written, by its name; each function loads its file when it is called."""
 
-To = Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"For whom: {', '.join(EXPORTERS)}.")]
-Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder for the files.")]
+To = Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"For whom: {', '.join(EXPORTERS)}; needed for a run.")]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", metavar="DIR", help="The folder for the files; the .jsonl file for sessions.")
+]
 Suite = Annotated[
     Path | None,
     typer.Option(
@@ -65,9 +67,9 @@ def add(app: typer.Typer) -> None:
 
 
 def export(  # noqa: PLR0913  each is a flag of the command line
-    to: To,
     output: Output,
     run: Run = "last",
+    to: To = "",
     suite: Suite = None,
     create: Create = False,
     base_url: BaseUrl = None,
@@ -75,8 +77,14 @@ def export(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Write a run in the files of another tool: its cases, its results, and what its metrics ask.
 
+    `sessions:PROJECT` in the place of a run writes the labelled answers of a recorded project as a dataset of ours.
     Nothing is sent anywhere, unless --create asks for it.
     """
+    if run.startswith(suites.RECORDED):
+        if to or suite or create or base_url:
+            raise ConfigError(f"{run} is written as a dataset of ours; beside it stand -o and --store alone.")
+        _write_cases(run.removeprefix(suites.RECORDED), output, flags.settings(store=store))
+        return
     write = _exporter(to)
     if (create or base_url) and to != "openai-evals":
         raise ConfigError(f"--create and --base-url are for --to openai-evals; {to} is files alone.")
@@ -93,6 +101,15 @@ def export(  # noqa: PLR0913  each is a flag of the command line
         complain(f"{remark}\n")
     if service is not None:
         asyncio.run(_create(exported.files, service, settings))
+
+
+def _write_cases(project: str, path: Path, settings: "Settings") -> None:
+    """The labelled answers of a project as JSON lines, with a word on what was left out."""
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise ConfigError(f"{path}: the cases are written as JSON lines; name a file that ends in .jsonl.")
+    found = list(api.recorded_cases(project, settings, lambda note: complain(f"{note}\n")))
+    documents.write_whole(path, (json.dumps(api.as_row(case)) + "\n" for case in found))
+    say_line(f"{path}: {count(len(found), 'case')}")
 
 
 async def _create(files: Mapping[str, str], service: "providers.Endpoint", settings: "Settings") -> None:
@@ -112,6 +129,8 @@ async def _create(files: Mapping[str, str], service: "providers.Endpoint", setti
 def _exporter(name: str) -> Writer:
     if name in EXPORTERS:
         return EXPORTERS[name]
+    if not name:
+        raise ConfigError(f"say for whom the run is written with --to: {', '.join(EXPORTERS)}.")
     close = get_close_matches(name, EXPORTERS, n=1)
     advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(EXPORTERS)}."
     raise ConfigError(f"--to takes no {name!r}; {advice}")

@@ -133,12 +133,12 @@ class record:  # noqa: N801  used as a function
         name, take = getattr(function, "__name__", ""), Taker(function)
 
         def begin(args: tuple[Any, ...], named: dict[str, Any]) -> OpenSpan | None:
-            return _answering(self._open, name, lambda: take(args, named))
+            return _answering(self.open, name, lambda: take(args, named))
 
         return cast(F, wrapped(function, begin))
 
     def __enter__(self) -> OpenSession:
-        session = self._open()
+        session = self.open()
         session.maker = self
         session.above = CURRENT.get()
         CURRENT.set(session)
@@ -150,7 +150,8 @@ class record:  # noqa: N801  used as a function
         if found is not None:
             leave(found)
 
-    def _open(self) -> OpenSession:
+    def open(self) -> OpenSession:
+        """A session that has not been entered, for those who keep track themselves."""
         identity = session_id(self._project, self._key)
         is_kept = not is_off() and is_sampled(identity, self._sample)
         session = OpenSession(identity, self._project, desk_for(self._store) if is_kept else None, self._redact)
