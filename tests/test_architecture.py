@@ -47,6 +47,11 @@ CATCH_FOREIGN_CODE = {
     "tools/call.py:_foreign",
     "transcripts/contents.py:kept",
     "transcripts/contents.py:part",
+    "unit_tests/embed_function.py:_tried",
+    "unit_tests/embed_function.py:_tried_async",
+    "unit_tests/pending.py:_judge",
+    "unit_tests/pending.py:evaluate",
+    "unit_tests/pending.py:evaluate_async",
 }
 
 
