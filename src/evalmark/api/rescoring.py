@@ -1,6 +1,6 @@
 """A plan that judges the outputs of an earlier run anew; its target is not asked."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -90,20 +90,29 @@ class _Kept:
 
 
 def _of_metrics(wanted: Rescore, settings: Settings, load: Loader) -> Plan:
+    plan = plan_metrics(wanted.metrics, settings, wanted.overrides, load)
+    return replace(plan, name=wanted.run.name, suite=wanted.run.suite)
+
+
+def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides, load: Loader) -> Plan:
+    """A plan with scorers as a command line names them, and as yet without cases.
+
+    Raises:
+        ConfigError: there is no such scorer, it needs settings, or a metric file or a judge cannot be used.
+    """
     here = Path.cwd()
     models = Models(settings=settings)
     asked: list[Asked] = []
-    for name in wanted.metrics:
+    for name in names:
         one = _one(name, (here,))
-        names = wanted.overrides.judges or ((one.judge,) if one.judge else settings.judge)
-        judges = [judge_named(judge, "--judge") for judge in names]
+        called = overrides.judges or ((one.judge,) if one.judge else settings.judge)
+        judges = [judge_named(judge, "--judge") for judge in called]
         asked += judged(one.asked, judges if one.asked.needs_judge else (), models)
     return Plan(
-        name=wanted.run.name,
+        name="",
         sources=(),
         asked=tuple(asked),
-        embedder=embedder_for(asked, wanted.overrides.embeddings or settings.embeddings, models, (here,), load),
-        suite=wanted.run.suite,
+        embedder=embedder_for(asked, overrides.embeddings or settings.embeddings, models, (here,), load),
         models=models,
     )
 

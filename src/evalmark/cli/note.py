@@ -2,17 +2,19 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import labelling
+from evalmark import labelling, values
 from evalmark import store as kept
 from evalmark.errors import ConfigError
-from evalmark.values import Label, count
 
 from . import flags
 from .terminal import say_line
+
+if TYPE_CHECKING:
+    from evalmark.values import Label
 
 Id = Annotated[
     str | None,
@@ -69,14 +71,14 @@ def note(  # noqa: PLR0913  each is a flag of the command line
             said = labelling.read_words(file, ledger, name)
             labelling.note(ledger, said)
             people = sorted({one.by for _, one in said})
-            say_line(f"{file}: {count(len(said), 'label')} kept, by {', '.join(people) or 'nobody'}.")
+            say_line(f"{file}: {values.count(len(said), 'label')} kept, by {', '.join(people) or 'nobody'}.")
             return
         subject = labelling.subject(ledger, id or "", which)
         (written,) = labelling.note(ledger, [(subject, word)])
         say_line(f"{_told(written)} {subject.title}, by {written.by}.")
         before = [one for one in labelling.history(ledger, [subject.about]) if one.by == written.by]
         if len(before) > 1:
-            say_line(f"  {written.by} has said {count(len(before), 'thing')} of it; all of them: evalmark show {id}")
+            say_line(f"  {written.by} has said {values.count(len(before), 'thing')} of it; all of them: evalmark show {id}")
 
 
 def _check_flags(
@@ -99,12 +101,12 @@ def _check_flags(
 
 def _thumb(label: str | None) -> bool | None:
     try:
-        return None if label is None else labelling.thumb(label)
+        return None if label is None else values.thumb(label)
     except ValueError as fault:
         raise ConfigError(f"--label: {fault}.") from None
 
 
-def _told(label: Label) -> str:
+def _told(label: "Label") -> str:
     if label.withdrawn:
         return "Taken back of"
     said = [] if label.liked is None else ["up" if label.liked else "down"]

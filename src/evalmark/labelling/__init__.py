@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .rows import read_words, thumb
+    from .rows import read_words
     from .subjects import Subject, Which, Word, found, history, note, own_name, subject
 
-__all__ = ["Subject", "Which", "Word", "found", "history", "note", "own_name", "read_words", "subject", "thumb"]
+__all__ = ["Subject", "Which", "Word", "found", "history", "note", "own_name", "read_words", "subject"]
 
 __getattr__ = deferred(
     __name__,
@@ -22,6 +22,5 @@ __getattr__ = deferred(
         "own_name": "subjects",
         "read_words": "rows",
         "subject": "subjects",
-        "thumb": "rows",
     },
 )

@@ -12,7 +12,7 @@ from evalmark.cases.options import ReadOptions
 from evalmark.cases.rows import Reading, Row, RowReader
 from evalmark.documents import PlacedError, regular_file
 from evalmark.errors import ConfigError, DataError, EvalmarkError
-from evalmark.values import Result
+from evalmark.values import Result, thumb
 
 from .subjects import Subject, Word, check_words, of_result, of_span, subject
 
@@ -28,27 +28,8 @@ READERS: Mapping[str, RowReader] = {
 COLUMNS = ("id", "label", "score", "comment", "by")
 ABOUT = ("id", "about")
 """Either may name the column of ids."""
-UP = frozenset({"up", "like", "liked", "good", "yes", "true", "1", "+1", "👍"})
-DOWN = frozenset({"down", "dislike", "disliked", "bad", "no", "false", "0", "-1", "👎"})
 _ID = 16
 """Digits of a whole id of a span."""
-
-
-def thumb(said: str) -> bool | None:
-    """What a word for a thumb means; None where nothing is said.
-
-    >>> thumb("Up"), thumb("👎"), thumb("")
-    (True, False, None)
-
-    Raises:
-        ValueError: it is no such word.
-    """
-    word = said.strip().lower()
-    if word in UP or word in DOWN:
-        return word in UP
-    if word:
-        raise ValueError(f"the label is {said!r}; it takes up or down")
-    return None
 
 
 def read_words(path: Path, ledger: "Store", by: str) -> list[tuple[Subject, Word]]:

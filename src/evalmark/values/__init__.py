@@ -7,9 +7,9 @@ TYPE_CHECKING = False  # importing it from `typing` would take longer than all t
 if TYPE_CHECKING:
     from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Token
     from .case import Case, Example, Output, ToolCall, Turn
-    from .label import Label, content_of, in_force, settled
+    from .label import Label, content_of, in_force, settled, thumb
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
-    from .run import DatasetInfo, Gate, Metric, Run, RunStatus, metrics_for
+    from .run import DatasetInfo, Gate, Metric, Run, RunStatus, UntilDecided, metrics_for
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
     from .session import Session, Span, SpanKind
     from .spending import Spending, by_model, in_all, minus, spent_on
@@ -49,6 +49,7 @@ __all__ = [
     "ToolRecording",
     "Trial",
     "Turn",
+    "UntilDecided",
     "Usage",
     "Verdict",
     "by_model",
@@ -63,6 +64,7 @@ __all__ = [
     "plain",
     "settled",
     "spent_on",
+    "thumb",
     "tool_key",
 ]
 
@@ -100,6 +102,7 @@ __getattr__ = deferred(
         "ToolRecording": "tool",
         "Trial": "score",
         "Turn": "case",
+        "UntilDecided": "run",
         "Usage": "usage",
         "Verdict": "score",
         "by_model": "spending",
@@ -114,6 +117,7 @@ __getattr__ = deferred(
         "plain": "plain_data",
         "settled": "label",
         "spent_on": "spending",
+        "thumb": "label",
         "tool_key": "tool",
     },
 )

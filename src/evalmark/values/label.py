@@ -31,6 +31,27 @@ class Label:
         return self.liked is None and self.score is None and not self.comment
 
 
+UP = frozenset({"up", "like", "liked", "good", "yes", "true", "1", "+1", "👍"})
+DOWN = frozenset({"down", "dislike", "disliked", "bad", "no", "false", "0", "-1", "👎"})
+
+
+def thumb(said: str) -> bool | None:
+    """What a word for a thumb means; None where nothing is said.
+
+    >>> thumb("Up"), thumb("👎"), thumb("")
+    (True, False, None)
+
+    Raises:
+        ValueError: it is no such word.
+    """
+    word = said.strip().lower()
+    if word in UP or word in DOWN:
+        return word in UP
+    if word:
+        raise ValueError(f"the label is {said!r}; it takes up or down")
+    return None
+
+
 def content_of(given: Any, output: Any) -> str:
     """By which a label knows an output again: the fingerprint of the input and the output.
 

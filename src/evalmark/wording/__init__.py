@@ -5,6 +5,16 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .calibrated import (
+        STEP,
+        bars_around,
+        calibration_title,
+        edge_of,
+        labels_beside,
+        promise_lines,
+        steps_of,
+        threshold_of,
+    )
     from .cleaning import bare, clean, cut, inert, one_line, shown
     from .figures import (
         ASCII_BLOCKS,
@@ -45,6 +55,7 @@ __all__ = [
     "BLOCKS",
     "DASH",
     "GAP",
+    "STEP",
     "Cell",
     "Column",
     "agreement_lines",
@@ -52,7 +63,9 @@ __all__ = [
     "apart",
     "bare",
     "bars",
+    "bars_around",
     "behind",
+    "calibration_title",
     "centre",
     "clean",
     "cut",
@@ -60,11 +73,13 @@ __all__ = [
     "differences_title",
     "disagreement_lines",
     "duration",
+    "edge_of",
     "endings",
     "facts",
     "figure",
     "inert",
     "interval",
+    "labels_beside",
     "methods",
     "money",
     "name_of",
@@ -78,6 +93,7 @@ __all__ = [
     "percent",
     "place",
     "placed",
+    "promise_lines",
     "quoted",
     "remarks",
     "share",
@@ -88,8 +104,10 @@ __all__ = [
     "spread",
     "standing",
     "steps",
+    "steps_of",
     "steps_title",
     "telling",
+    "threshold_of",
     "title",
     "tokens_used",
     "trials",
@@ -102,6 +120,14 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "STEP": "calibrated",
+        "bars_around": "calibrated",
+        "calibration_title": "calibrated",
+        "edge_of": "calibrated",
+        "labels_beside": "calibrated",
+        "promise_lines": "calibrated",
+        "steps_of": "calibrated",
+        "threshold_of": "calibrated",
         "ASCII_BLOCKS": "figures",
         "BLOCKS": "figures",
         "Cell": "standings",

@@ -1,0 +1,42 @@
+"""What has changed since a threshold was learned, so that its promise may no longer hold."""
+
+from collections.abc import Iterator
+
+from evalmark.values import Metric, count
+
+from .evidence import Evidence
+from .lock import Locked
+
+
+def changed(entry: Locked, metric: Metric, embedder: str, path: str) -> Iterator[str]:
+    """One sentence for each thing about a metric that is not as it was; `embedder` is the fingerprint of the run's."""
+    opening = f"Warning: {path}: the threshold of {metric.name}"
+    again = "evalmark calibrate learns it anew."
+    if entry.judge != metric.judge:
+        yield (
+            f"{opening} was learned with {entry.judge or 'no judge'}, and the judge is now "
+            f"{metric.judge or 'none'}; {again}"
+        )
+    if entry.version and metric.version and entry.version != metric.version:
+        what = "the judge's prompt or settings have" if metric.judge else "the metric's code or settings have"
+        yield f"{opening} was learned before {what} changed; {again}"
+    if entry.embedder and embedder and entry.embedder != embedder:
+        yield f"{opening} was learned with another embedding model; {again}"
+
+
+def labels_changed(entry: Locked, now: Evidence, path: str) -> str | None:
+    """What to say where the labels are others now than those that a threshold was learned from; None where not.
+
+    Fewer of them than then say nothing: they may be those of another machine.
+    """
+    then, there = entry.labels, len(now.told)
+    if now.fingerprint == then.fingerprint or there < then.total:
+        return None
+    return (
+        f"Warning: {path}: the threshold of {entry.metric} was learned from {count(then.total, 'labelled output')} of "
+        f"{then.kind} {then.name}, and {_now(there, then.total)}; evalmark calibrate learns it anew."
+    )
+
+
+def _now(there: int, then: int) -> str:
+    return f"there are {there:,} now" if there > then else "what people say of them has changed"
