@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .baselines import LAST_GREEN, Baseline, baseline_of
     from .book import Book, begin, grown_by
+    from .calibrating import Calibrate, calibrated, check_lock, evidence_now, labels_on, prepare, write_lock
     from .conduct import Conduct, check_usable, execute
     from .doctor import examine, own_version
     from .door import Loop, now
     from .evaluation import evaluate, evaluate_async
-    from .files import save
+    from .files import save, save_comparison
     from .forecast import foresee
     from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
     from .keeping import keep
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
     from .validation import validate
 
 __all__ = [
+    "LAST_GREEN",
+    "Baseline",
     "Book",
+    "Calibrate",
     "Conduct",
     "GenerateJob",
     "Ledger",
@@ -37,11 +42,15 @@ __all__ = [
     "Seat",
     "Sitting",
     "as_row",
+    "baseline_of",
     "begin",
     "broken_rules",
+    "calibrated",
+    "check_lock",
     "check_usable",
     "evaluate",
     "evaluate_async",
+    "evidence_now",
     "examine",
     "execute",
     "foresee",
@@ -49,19 +58,33 @@ __all__ = [
     "generate_tests",
     "grown_by",
     "keep",
+    "labels_on",
     "merged",
     "now",
     "own_version",
     "plan_rag",
     "plan_rescore",
+    "prepare",
     "recorded_cases",
     "save",
+    "save_comparison",
     "validate",
+    "write_lock",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
+        "Calibrate": "calibrating",
+        "calibrated": "calibrating",
+        "check_lock": "calibrating",
+        "evidence_now": "calibrating",
+        "labels_on": "calibrating",
+        "prepare": "calibrating",
+        "write_lock": "calibrating",
+        "Baseline": "baselines",
+        "LAST_GREEN": "baselines",
+        "baseline_of": "baselines",
         "Book": "book",
         "as_row": "recorded",
         "recorded_cases": "recorded",
@@ -92,6 +115,7 @@ __getattr__ = deferred(
         "plan_rag": "rag",
         "plan_rescore": "rescoring",
         "save": "files",
+        "save_comparison": "files",
         "validate": "validation",
     },
 )

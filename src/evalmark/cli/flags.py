@@ -122,6 +122,17 @@ CallTimeout = Annotated[
 Retries = Annotated[
     int | None, typer.Option("--retries", metavar="N", help="Further attempts after a fault that may pass [5].")
 ]
+AllowUndecided = Annotated[
+    bool, typer.Option("--allow-undecided", help="Exit code 0 where a comparison cannot tell better from worse.")
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="RUN",
+        help="Compare with an earlier run: an id, last, last-green, or none; wins over the suite's.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no table; reports and exit code only.")]
 
 

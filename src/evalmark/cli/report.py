@@ -1,6 +1,6 @@
 """`evalmark report`: kept runs as files, and for GitHub; several runs as one, and a gate over them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from os import environ
@@ -72,7 +72,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
     _check_asked(to, output)
     gate = _gate(min_pass_rate, min_score, max_unscored, max_errors)
     with ExitStack() as stores:
-        parts = [*_parts(runs or ["last"], flags.settings(store=store).store, stores)]
+        parts = [*kept_runs(runs or ["last"], flags.settings(store=store).store, stores)]
         refuse_over(
             [name for run in parts for name in (run.suite, *(info.path for info in run.datasets))], output or []
         )
@@ -84,12 +84,17 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
 def _check_asked(to: str | None, output: list[Path] | None) -> None:
     """Raises ConfigError where nothing is asked for, or something that nobody knows."""
     endings = " ".join(report.WRITERS)
-    if to not in (None, "github"):
-        raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is ({endings}): -o FILE.")
+    check_to(to, endings)
     if not (output or to):
         raise ConfigError("name at least one file with -o, for example -o report.html, or use --to github.")
     for path in output or []:
         report.writer_for(path)
+
+
+def check_to(to: str | None, endings: str = ".json .md") -> None:
+    """Raises ConfigError where `--to` says something that nobody knows."""
+    if to not in (None, "github"):
+        raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is ({endings}): -o FILE.")
 
 
 def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> "Gate | None":
@@ -106,11 +111,11 @@ def _gate(rate: float | None, score: float | None, unscored: int | None, errors:
     return values.Gate(min_pass_rate=rate, min_score=score, max_unscored=unscored or 0, max_errors=errors or 0)
 
 
-def _parts(references: list[str], store: str, stores: ExitStack) -> Iterator["Run"]:
+def kept_runs(references: list[str], store: str, stores: ExitStack) -> Iterator["Run"]:
     """The runs that are meant, each with what its calls came to."""
     ledgers: dict[str, kept.Store] = {}
     for reference in references:
-        path, name = _place(reference, store)
+        path, name = kept_place(reference, store)
         if path not in ledgers:
             ledgers[path] = stores.enter_context(kept.open_store(path, read_only=True))
         run = ledgers[path].run(name)
@@ -118,7 +123,7 @@ def _parts(references: list[str], store: str, stores: ExitStack) -> Iterator["Ru
         yield run if run.spending else replace(run, spending=ledgers[path].spending(run.id))
 
 
-def _place(reference: str, store: str) -> tuple[str, str]:
+def kept_place(reference: str, store: str) -> tuple[str, str]:
     """The file of runs that is meant, and the run in it.
 
     Raises:
@@ -155,17 +160,22 @@ def _written(run: "Run", output: list[Path], to: str | None, *, gated: bool) -> 
 
 
 def _report_to_github(run: "Run", summary: "stats.Summary") -> None:
-    """The summary to the file that GitHub names, or the standard output where it names none; then the annotations."""
-    name = environ.get(SUMMARY_FILE)
-    if name:
-        _append(Path(name), run, summary)
-    else:
-        say("".join(report.as_github(run, summary)))
+    """The summary to the file that GitHub names, then the annotations."""
+    write_job_summary(lambda room: report.as_github(run, summary, room=room))
     for line in report.annotations(run, summary):
         command(line)
 
 
-def _append(path: Path, run: "Run", summary: "stats.Summary") -> None:
+def write_job_summary(written: "Callable[[int], Iterable[str]]") -> None:
+    """A summary within so many bytes, to the file that GitHub names, or to the standard output where it names none."""
+    name = environ.get(SUMMARY_FILE)
+    if name:
+        _append(Path(name), written)
+    else:
+        say("".join(written(report.LIMIT)))
+
+
+def _append(path: Path, written: "Callable[[int], Iterable[str]]") -> None:
     """What a step has written there already stays, and counts against the room.
 
     Raises:
@@ -174,7 +184,7 @@ def _append(path: Path, run: "Run", summary: "stats.Summary") -> None:
     try:
         before = b"\n" if path.exists() and path.stat().st_size else b""
         room = report.LIMIT - (path.stat().st_size + len(before) if before else 0)
-        text = "".join(report.as_github(run, summary, room=room)).encode(errors="backslashreplace")
+        text = "".join(written(room)).encode(errors="backslashreplace")
         if not text:
             complain(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
             return

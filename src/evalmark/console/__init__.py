@@ -6,8 +6,10 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .accounts import account
+    from .calibration import calibration_screen
     from .call import one_call, one_tool_call
     from .cases import one_case
+    from .compared import comparison
     from .drawing import Look
     from .eval_table import evals
     from .forecast import Forecast, MetricForecast, ModelForecast, plan
@@ -23,6 +25,8 @@ __all__ = [
     "MetricForecast",
     "ModelForecast",
     "account",
+    "calibration_screen",
+    "comparison",
     "evals",
     "labels_said",
     "one_call",
@@ -47,6 +51,8 @@ __getattr__ = deferred(
         "MetricForecast": "forecast",
         "ModelForecast": "forecast",
         "account": "accounts",
+        "calibration_screen": "calibration",
+        "comparison": "compared",
         "evals": "eval_table",
         "labels_said": "sessions",
         "one_session": "sessions",

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from evalmark import wording
 from evalmark.stats import Summary, figures_and_verdict
 from evalmark.values import Run
-from evalmark.wording import spent_lines
+from evalmark.wording import compared, spent_lines
 
+from .compared import comparison_part
 from .markdown import case_part, group_part, listed, safe
 from .options import PLAIN, Options
 from .side_by_side import overview_in_markdown, overview_of
@@ -19,6 +20,10 @@ def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLA
     summary, verdict = figures_and_verdict(run, summary)
     yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {wording.outcome(verdict)}\n\n"
     yield " ".join(safe(reason) for reason in verdict.reasons) + "\n\n"
+    if options.comparison is not None:
+        _, before = compared.compared_origin(options.comparison)
+        yield f"### Against {safe(before)}\n\n"
+        yield from comparison_part(options.comparison)
     yield from overview_in_markdown(run, overview_of(run, summary))
     for group in summary.groups:
         yield from group_part(group, summary)

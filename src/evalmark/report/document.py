@@ -1,44 +1,38 @@
 """A run as JSON, whole or a line a result: version 3 of the format, described by the files in `schemas`."""
 
-import json
-import math
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalmark.inference import Interval, Share
+from evalmark.inference import Share
 from evalmark.stats import Agreement, GateVerdict, MetricSummary, Summary, Tally, figures_and_verdict
 from evalmark.values import Case, Output, Result, Run, Score, ToolCall, Turn, plain
 
+from .compared_document import comparison_of
+from .json_values import as_text, finite, interval_of
 from .options import PLAIN, Options
 
 FORMAT = {"format": "evalmark-run", "version": 3}
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff]")  # legal in JSON, trouble in terminals and files
 
 
 def as_json(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """The whole run as one JSON document, one result a line inside it."""
     summary, verdict = figures_and_verdict(run, summary)
     head = FORMAT | {"run": _head(run, options), "summary": _summary(summary, options), "gate": _gate(verdict)}
-    yield _text(head)[:-1] + ',"results":['
+    if options.comparison is not None:
+        head["comparison"] = comparison_of(options.comparison)
+    yield as_text(head)[:-1] + ',"results":['
     for index, result in enumerate(run.results):
-        yield (",\n" if index else "\n") + _text(_result(result, options))
+        yield (",\n" if index else "\n") + as_text(_result(result, options))
     yield "\n]}\n"
 
 
 def as_jsonl(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """A line for the run, one for each result, and one for the summary."""
-    yield _text(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
+    yield as_text(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
     for result in run.results:
-        yield _text({"kind": "result"} | _result(result, options)) + "\n"
+        yield as_text({"kind": "result"} | _result(result, options)) + "\n"
     summary, verdict = figures_and_verdict(run, summary)
-    yield _text({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
-
-
-def _text(value: Any) -> str:
-    r"""JSON with every language readable and every control character escaped; half surrogates survive as \udxxx."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    yield as_text({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
 
 
 def _head(run: Run, options: Options) -> dict[str, Any]:
@@ -140,11 +134,6 @@ def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, [], {}, "")}
 
 
-def finite(number: float | None) -> float | None:
-    """The number, or None where it is none that JSON knows."""
-    return number if number is not None and math.isfinite(number) else None
-
-
 def _summary(summary: Summary, options: Options) -> dict[str, Any]:
     return {
         "status": summary.status,
@@ -199,10 +188,10 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "unit": metric.unit,
         "n": metric.n,
         "mean": metric.mean,
-        "interval": _interval(metric.interval),
+        "interval": interval_of(metric.interval),
         "raw_mean": metric.raw_mean,
         "raw_unit": metric.raw_unit,
-        "raw_interval": _interval(metric.raw_interval),
+        "raw_interval": interval_of(metric.raw_interval),
         "truths": metric.truths,
         "choices": dict(metric.choices),
         "bins": list(metric.bins),
@@ -227,19 +216,19 @@ def _agreement(found: Agreement) -> dict[str, Any]:
         "unit": found.unit,
         "n": found.n,
         "alpha": found.alpha,
-        "interval": _interval(found.interval),
+        "interval": interval_of(found.interval),
         "most_common": found.most_common,
         "prevalence": found.prevalence,
         "mean": found.mean,
-        "mean_interval": _interval(found.mean_interval),
+        "mean_interval": interval_of(found.mean_interval),
         "pairs": [
             {
                 "judges": list(pair.judges),
                 "same": _share(pair.same),
                 "kappa": pair.kappa,
-                "interval": _interval(pair.interval),
+                "interval": interval_of(pair.interval),
                 "difference": pair.difference,
-                "difference_interval": _interval(pair.difference_interval),
+                "difference_interval": interval_of(pair.difference_interval),
             }
             for pair in found.pairs
         ],
@@ -249,14 +238,7 @@ def _agreement(found: Agreement) -> dict[str, Any]:
 def _share(share: Share | None) -> dict[str, Any] | None:
     if share is None:
         return None
-    return {"passed": share.passed, "n": share.n, "value": share.value, "interval": _interval(share.interval)}
-
-
-def _interval(interval: Interval | None) -> dict[str, Any] | None:
-    if interval is None:
-        return None
-    low, high = (None if end is None else float(f"{end:.12g}") for end in (interval.low, interval.high))
-    return {"low": low, "high": high, "level": interval.level, "method": interval.method}
+    return {"passed": share.passed, "n": share.n, "value": share.value, "interval": interval_of(share.interval)}
 
 
 def _gate(verdict: GateVerdict) -> dict[str, Any]:

@@ -30,8 +30,13 @@ def as_github(
     run: Run, summary: Summary | None = None, options: Options = PLAIN, *, room: int = LIMIT
 ) -> Iterator[str]:
     """A job summary of at most `room` bytes: the verdict and why, figures, spending, then the cases that did not pass."""
+    yield from within(room, _parts(run, summary or summarise(run, worst=LISTED), options))
+
+
+def within(room: int, parts: Iterable[str]) -> Iterator[str]:
+    """The parts so far as there is room for them in bytes, and whether some were left out."""
     left = room - len(_CUT.encode())
-    for part in _parts(run, summary or summarise(run, worst=LISTED), options):
+    for part in parts:
         left -= len(part.encode(errors="backslashreplace"))
         if left < 0:
             yield from [_CUT] if room >= len(_CUT.encode()) else []
@@ -84,7 +89,7 @@ def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTAT
 
 def _of_gate(run: Run, verdict: GateVerdict) -> str:
     title = f"{one_line(run.name, 100)}: {wording.outcome(verdict)}"
-    return _command("error", {"title": title}, verdict.reasons)
+    return command("error", {"title": title}, verdict.reasons)
 
 
 def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
@@ -95,16 +100,16 @@ def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
     case = result.trial.case
     asked = wording.quoted(case.input) if case.has_made_id else ""
     title = f"{wording.name_of(result, run)}{asked}: {result.verdict}"
-    return _command(level, {**_place(case.place), "title": title}, said)
+    return command(level, {**place_of(case.place), "title": title}, said)
 
 
-def _place(place: str) -> dict[str, str]:
+def place_of(place: str) -> dict[str, str]:
     """File and line as a case names them; nothing where it names none."""
     found = _PLACE.fullmatch(one_line(place))
     return {"file": found[1], "line": found[2]} if found else {}
 
 
-def _command(name: str, properties: Mapping[str, str], lines: Iterable[str]) -> str:
+def command(name: str, properties: Mapping[str, str], lines: Iterable[str]) -> str:
     """One workflow command, escaped as the runner undoes it."""
     said = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
     return f"::{name} {said}::{_data(cut(clean(chr(10).join(lines)), _LONGEST))}"

@@ -10,7 +10,7 @@ from evalmark.stats import REASONS, GateVerdict, Group, Summary, figures_and_ver
 from evalmark.values import Metric, Result, Run, metrics_for
 from evalmark.wording import clean, cut, one_line, shown, spent_lines
 
-from .document import finite
+from .json_values import finite
 from .options import PLAIN, Options
 
 _LONGEST = 64_000

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from evalmark.comparison import Comparison
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -14,6 +16,8 @@ class Options:
     """CSV: True writes texts as they are, which is unsafe to open in a spreadsheet program."""
     cases: int = 10_000
     """HTML: how many cases to list; the page says so when there are more."""
+    comparison: Comparison | None = None
+    """JSON, Markdown, HTML: how the run compares with an earlier one, to stand beside its figures."""
 
 
 PLAIN = Options()

@@ -1,11 +1,8 @@
 """A run as one HTML page: no script, nothing remote, everything escaped."""
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from importlib.resources import files
 from itertools import islice
 
 from evalmark import wording
@@ -14,6 +11,8 @@ from evalmark.stats import GateVerdict, Group, MetricSummary, Summary, figures_a
 from evalmark.values import Metric, Result, Run, Score, count, metrics_for
 from evalmark.wording import clean, one_line, shown, spent_lines
 
+from .compared_page import comparison_in_html
+from .head import page_head
 from .options import PLAIN, Options
 from .side_by_side import overview_in_html, overview_of
 
@@ -28,8 +27,10 @@ _CLASSES = {"pass": "pass", "fail": "fail", "cannot tell": "unscored"}
 def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """A page that opens from disk: verdict, figures, the worst cases, then every case."""
     summary, verdict = figures_and_verdict(run, summary)
-    yield _head(run)
+    yield page_head(run.name)
     yield _opening(run, summary, verdict, options)
+    if options.comparison is not None:
+        yield from comparison_in_html(options.comparison)
     yield from overview_in_html(run, overview_of(run, summary))
     for group in summary.groups:
         yield _group(group, summary)
@@ -44,19 +45,6 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     if summary.trials > options.cases:
         yield f"<p class=quiet>The first {options.cases:,} are listed here; a .jsonl or .csv report has them all.</p>\n"
     yield "</main>\n</html>\n"
-
-
-def _head(run: Run) -> str:
-    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{_safe(one_line(run.name, 200))}</title>\n<style>{style}</style>\n<main>\n"
-    )
 
 
 def _opening(run: Run, summary: Summary, verdict: GateVerdict, options: Options) -> str:

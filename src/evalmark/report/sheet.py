@@ -9,7 +9,7 @@ from evalmark.stats import Summary, figures_and_verdict
 from evalmark.values import Result, Run, Score, metrics_for
 from evalmark.wording import shown
 
-from .document import finite
+from .json_values import finite
 from .options import PLAIN, Options
 
 COLUMNS = ("dataset", "case", "repeat", "target", "verdict", "seconds", "error", "input", "expected", "output")

@@ -1,0 +1,87 @@
+"""How long `evalmark compare` takes for two runs of 10,000 cases and five metrics, from the start of the process to its end.
+
+Run: python benchmarks/comparing.py [--cases 10000]
+"""
+
+import argparse
+import asyncio
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from evalmark.store import new_run_id, open_store
+from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
+
+GOAL = 3.0
+GRADED = ("similarity", "correctness", "relevance")
+TRUTHS = ("equals", "polite")
+
+
+def results(cases: int, shift: float, seed: int) -> list[Result]:
+    """Answers of some length to the same questions, whose scores are lower by `shift` on average."""
+    luck = random.Random(seed)  # noqa: S311  no secret
+    found = []
+    for number in range(cases):
+        ease = random.Random(number).random()  # noqa: S311  the same in both runs
+        graded = [min(1.0, max(0.0, ease - shift + luck.gauss(0, 0.1))) for _ in GRADED]
+        truths = [luck.random() < 0.5 + ease / 2 - shift for _ in TRUTHS]
+        scores = [Score(name=n, raw=v, value=v, passed=v >= 0.2) for n, v in zip(GRADED, graded, strict=True)]
+        scores += [
+            Score(name=n, raw=v, value=float(v), passed=v, reason="so it is")
+            for n, v in zip(TRUTHS, truths, strict=True)
+        ]
+        case = Case(
+            id=f"case-{number}",
+            input=f"Question {number}: " + "what is known of it? " * 10,
+            expected="It is known.",
+            tags=("short" if number % 2 else "long", f"topic {number % 20}"),
+        )
+        output = Output(value=f"Answer {number} of run {seed}. " * 10, seconds=0.5)
+        trial = Trial(case=case, dataset="cases", position=number, target="app")
+        found.append(Result(trial=trial, output=output, scores=tuple(scores)))
+    return found
+
+
+def keep(path: Path, cases: int) -> None:
+    """A store with two runs."""
+    with open_store(path) as store:
+        for seed, shift in ((1, 0.0), (2, 0.02)):
+            run = Run(
+                id=new_run_id(),
+                name="cases",
+                created=f"2026-01-0{seed}T00:00:00Z",
+                status="running",
+                target="app",
+                datasets=(DatasetInfo(name="cases", rows=cases),),
+                metrics=tuple(Metric(name=name, threshold=0.2) for name in (*GRADED, *TRUTHS)),
+            )
+            store.start(run)
+            asyncio.run(store.sink(run.id).write(results(cases, shift, seed)))
+            store.finish(replace(run, status="complete"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=10_000)
+    cases = parser.parse_args().cases
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "runs.db"
+        keep(path, cases)
+        print(f"two runs of {cases:,} cases with 5 metrics, seconds (goal: {GOAL:g})")
+        for words in ([], ["--pairs"]):
+            command = [sys.executable, "-m", "evalmark", "compare", "last", "last~1", "--store", str(path), *words]
+            before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            done = subprocess.run(command, capture_output=True, check=False)
+            taken, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+            assert done.returncode in (0, 1, 3), done.stderr.decode()
+            used = after.ru_utime - before.ru_utime
+            print(f"  compare {' '.join(words):<8} {taken:.2f}   processor {used:.2f}   exit code {done.returncode}")
+
+
+if __name__ == "__main__":
+    main()

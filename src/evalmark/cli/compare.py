@@ -1,0 +1,126 @@
+"""`evalmark compare`: a verdict on two runs that are kept."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark import api, comparison, console, report
+from evalmark import store as kept
+from evalmark.errors import ConfigError
+
+from . import flags
+from .conduct import refuse_over
+from .report import To, check_to, kept_place, write_job_summary
+from .terminal import command, look, say, say_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalmark.comparison import Comparison, Pair
+    from evalmark.values import Run as Kept
+
+UNDECIDED = 3
+
+Run = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="The newer run: its id, the start of one, `last`, or FILE@RUN of another store."
+    ),
+]
+Baseline = Annotated[
+    str,
+    typer.Argument(
+        metavar="BASELINE", help="The earlier run that it is held against, such as `last~1` or `last-green`."
+    ),
+]
+Pairs = Annotated[
+    bool, typer.Option("--pairs", help="With the texts of the cases that came out otherwise, side by side.")
+]
+Margin = Annotated[
+    float, typer.Option("--margin", metavar="0..1", help="Differences within so much, as a share of 1, count as none.")
+]
+Level = Annotated[float, typer.Option("--level", metavar="0..1", help="How sure intervals and tests are.")]
+Limit = Annotated[
+    int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many of the cases that came out otherwise.")
+]
+Reports = Annotated[
+    list[Path] | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write a report: .json or .md. Repeatable."),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Tell whether a run is better, worse or the same as an earlier one.")(compare)
+
+
+def compare(  # noqa: PLR0913  each is a flag of the command line
+    run: Run,
+    baseline: Baseline,
+    pairs: Pairs = False,
+    margin: Margin = 0.05,
+    level: Level = 0.95,
+    allow_undecided: flags.AllowUndecided = False,
+    limit: Limit = 10,
+    output: Reports = None,
+    to: To = None,
+    store: flags.Store = None,
+) -> None:
+    """Compare RUN, the newer one, with BASELINE, case by case: better, worse, the same within a margin, or cannot tell.
+
+    For example: evalmark compare last last~1. Exit code 0: better or the same. 1: worse. 3: it cannot be told
+    (0 with --allow-undecided). 2: something is wrong with the call.
+    """
+    check_to(to)
+    for path in output or []:
+        report.comparison_writer_for(path)
+    with ExitStack() as stores:
+        newer, earlier = _runs(run, baseline, flags.settings(store=store).store, stores)
+        refuse_over(
+            [name for one in (newer, earlier) for name in (one.suite, *(d.path for d in one.datasets))], output or []
+        )
+        found = comparison.compare(newer, earlier, level=level, margin=margin)
+        texts = comparison.pairs_of(found, newer, earlier, limit) if pairs or to else []
+        say(console.comparison(found, look(), limit=limit, pairs=texts if pairs else ()))
+        for path in output or []:
+            api.save_comparison(found, path, texts if pairs else ())
+            say_line(f"{path}: {found.run} against {found.baseline}")
+        if to:
+            _to_github(found, texts)
+    raise typer.Exit(code_of(found, allow_undecided=allow_undecided))
+
+
+def code_of(found: "Comparison", *, allow_undecided: bool) -> int:
+    """The exit code of a verdict."""
+    return 0 if allow_undecided and found.exit_code == UNDECIDED else found.exit_code
+
+
+def _runs(run: str, baseline: str, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":
+    """Both runs; each may be of another file.
+
+    Raises:
+        ConfigError: there is no run that `last-green` could mean.
+        StoreError: there is no such run.
+    """
+    ledgers: dict[str, kept.Store] = {}
+
+    def opened(path: str) -> kept.Store:
+        if path not in ledgers:
+            ledgers[path] = stores.enter_context(kept.open_store(path, read_only=True))
+        return ledgers[path]
+
+    path, name = kept_place(run, store)
+    newer = opened(path).run(name)
+    path, name = kept_place(baseline, store)
+    found = api.baseline_of(opened(path), name, newer)
+    if found.run is None:
+        raise ConfigError(found.said or f"{baseline!r} is no run to compare with; name one by its id.")
+    return newer, found.run
+
+
+def _to_github(found: "Comparison", pairs: "Sequence[Pair]") -> None:
+    write_job_summary(lambda room: report.comparison_for_github(found, pairs, room=room))
+    for line in report.comparison_annotations(found, pairs):
+        command(line)

@@ -1,0 +1,298 @@
+"""A run beside an earlier one, as the cells of a table and as sentences."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from evalmark.comparison import Comparison, Flip, MetricChange, Outcome, Pair, Slice, TargetChange
+from evalmark.inference import Difference
+from evalmark.values import Result, count
+
+from .cleaning import one_line
+from .figures import DASH, GAP, figure, percent
+from .titles import quoted
+from .verdicts import standing, telling
+
+OVERALL = "pass rate"
+"""What is said where a change is that of whole cases."""
+_TRUTHS = "paired score"
+"""How intervals of values that are all 0 or 1 were found."""
+_NAMED = 3
+"""Metrics that the verdict names."""
+_NAME = 60
+_WORDS = {"better": "better", "worse": "worse", "cannot tell": "cannot tell"}
+
+
+class ChangeRow(NamedTuple):
+    """What a table says of one metric."""
+
+    metric: str
+    n: str
+    before: str
+    now: str
+    difference: str
+    interval: str
+    p: str
+    verdict: str
+    outcome: Outcome
+
+
+def compared_title(found: Comparison) -> str:
+    """What is compared: one name where both runs have the same."""
+    now, before = (one_line(name, 100) or "run" for name in found.names)
+    return now if now == before else f"{now} against {before}"
+
+
+def compared_origin(found: Comparison) -> list[str]:
+    """Which two runs these are, and from when."""
+    runs = zip((found.run, found.baseline), found.created, strict=True)
+    return [f"{one_line(run)}{f' of {_day(created)}' if created else ''}" for run, created in runs]
+
+
+def _day(created: str) -> str:
+    return one_line(created)[:16].replace("T", " ")
+
+
+def compared_outcome(found: Comparison) -> str:
+    """The verdict in a word or two."""
+    return "the same" if found.outcome == "same" else found.outcome
+
+
+def verdict_sentence(found: Comparison) -> str:
+    """Why the verdict is what it is, in one sentence."""
+    several = len(found.targets) > 1
+    changes = [(target, change) for target in found.targets for change in target.changes]
+    decisive = [_went(change, target if several else None) for target, change in changes if _is(change, found.outcome)]
+    if not found.targets:
+        return "There is nothing that could be compared."
+    if found.outcome == "same":
+        return f"No difference is larger than the margin of {_points(found.margin)} points."
+    if found.outcome == "cannot tell":
+        return _undecided([change for _, change in changes])
+    more = f", and {count(len(decisive) - _NAMED, 'more metric')}" if len(decisive) > _NAMED else ""
+    said = "; ".join(decisive[:_NAMED]) + more
+    unclear = [_name(change) for _, change in changes if _is(change, "cannot tell")]
+    doubt = f" It cannot be told of {_listed(unclear)}." if found.outcome == "better" and unclear else ""
+    return f"{said}.{doubt}"
+
+
+def _undecided(changes: Sequence[MetricChange]) -> str:
+    """Why there is neither a difference nor its absence."""
+    if not any(change.difference.n for change in changes):
+        return "No case was judged in both runs, so nothing can be said."
+    lost = [_name(change) for change in changes if change.is_lost]
+    if lost:
+        return f"{_listed(lost)} judged no case in both runs."
+    if not any(change.difference.up or change.difference.down for change in changes):
+        return "No case came out otherwise, but so few cases do not show that nothing changed."
+    return "What changed may be luck, and so few cases do not show that nothing changed."
+
+
+def _is(change: MetricChange, outcome: Outcome) -> bool:
+    return change.difference.outcome == outcome
+
+
+def _went(change: MetricChange, target: TargetChange | None) -> str:
+    now, before = change.now or 0.0, change.before or 0.0
+    went = "rose" if now > before else "fell"
+    of = f" of {one_line(target.target, 40)}" if target is not None else ""
+    return f"{_name(change)}{of} {went} from {_value(change, before)} to {_value(change, now)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def target_title(change: TargetChange, *, several: bool) -> str:
+    """The target, where there are several, and how many cases are compared."""
+    named = f"{one_line(change.target, 100) or GAP}   " if several else ""
+    return f"{named}{count(change.matching.common, 'case')} in both runs"
+
+
+def change_rows(target: TargetChange) -> list[ChangeRow]:
+    """A row for whether cases pass as a whole, and one for each metric."""
+    return [_row(change) for change in target.changes]
+
+
+def _row(change: MetricChange) -> ChangeRow:
+    found = change.difference
+    p = found.p if found.adjusted is None else found.adjusted
+    return ChangeRow(
+        metric=_name(change) + (" ↓" if change.direction == "lower" else ""),
+        n=f"{found.n:,}",
+        before=_value(change, change.before),
+        now=_value(change, change.now),
+        difference=_signed(change, found.value),
+        interval=_interval(change),
+        p=GAP if p is None else _luck(p),
+        verdict=change_verdict(found, change),
+        outcome=found.outcome,
+    )
+
+
+def change_verdict(found: Difference, change: MetricChange | None = None) -> str:
+    """The verdict on one difference."""
+    if found.outcome != "same":
+        return _WORDS[found.outcome]
+    within = f"{_points(found.margin)} points" if change is None or _is_share(change) else _plain(change, found.margin)
+    return f"the same ±{within}"
+
+
+def _name(change: MetricChange) -> str:
+    return one_line(change.name, _NAME) or OVERALL
+
+
+def _is_share(change: MetricChange) -> bool:
+    """Whether a mean is a share of cases, to be said in percent."""
+    return not change.name or change.difference.interval.method == _TRUTHS
+
+
+def _value(change: MetricChange, number: float | None) -> str:
+    return percent(number) if _is_share(change) else figure(number, change.unit)
+
+
+def _plain(change: MetricChange, number: float) -> str:
+    """A difference without its sign."""
+    return f"{_points(number)} points" if _is_share(change) else figure(number, change.unit)
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.3g}"
+
+
+def _turned(change: MetricChange, number: float) -> float:
+    """A difference as the numbers went, whichever way is better."""
+    return number if change.direction == "higher" else -number
+
+
+def _signed(change: MetricChange, number: float | None) -> str:
+    if number is None:
+        return GAP
+    number = _turned(change, number)
+    if _is_share(change):
+        return f"{100 * number:+.1f}"
+    if not change.unit:
+        return f"{number:+.3f}"
+    return f"{number:+,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:+.3g}"
+
+
+def _interval(change: MetricChange) -> str:
+    found = change.difference.interval
+    if found.low is None or found.high is None:
+        return GAP
+    low, high = sorted((_turned(change, found.low), _turned(change, found.high)))
+    return f"{_signed_as_it_is(change, low)} {DASH} {_signed_as_it_is(change, high)}"
+
+
+def _signed_as_it_is(change: MetricChange, number: float) -> str:
+    return _signed(change, _turned(change, number))
+
+
+def _luck(p: float) -> str:
+    """Two digits, and never 0."""
+    return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
+def table_remarks(found: Comparison) -> list[str]:
+    """What a reader of the tables has to know."""
+    changes = [change for target in found.targets for change in target.changes]
+    tests = sum(change.difference.p is not None for change in changes)
+    said = []
+    if any(_is_share(change) for change in changes):
+        said.append("Differences of shares are in points.")
+    said.append(
+        f"{100 * found.level:g} % intervals, paired by case"
+        + (f"; p is adjusted for {tests} tests (Holm)." if tests > 1 else ".")
+    )
+    if any(change.direction == "lower" for change in changes):
+        said.append("↓ lower is better.")
+    return said
+
+
+def change_remarks(target: TargetChange) -> list[tuple[str, str]]:
+    """What is missing, and what would decide where nothing can be told: a metric, and a sentence."""
+    return [(_name(change), said) for change in target.changes for said in _remarks(change)]
+
+
+def _remarks(change: MetricChange) -> Iterable[str]:
+    before, now = change.unjudged
+    where = [f"{before:,} in the baseline" if before else "", f"{now:,} in the run" if now else ""]
+    if any(where):
+        yield f"cases that could not be judged: {', '.join(filter(None, where))}."
+    found = change.difference
+    if found.outcome == "cannot tell" and found.n:
+        yield _what_would_decide(change, found)
+
+
+def _what_would_decide(change: MetricChange, found: Difference) -> str:
+    cases = count(found.n, "case")
+    can = (
+        f"{cases} can show {'no difference' if found.smallest is None else _plain(change, found.smallest) + ' or more'}"
+    )
+    return can + (f"; about {found.needed:,} more like these would decide." if found.needed is not None else ".")
+
+
+def flips_title(target: TargetChange) -> str:
+    """How many cases came out otherwise."""
+    worse = sum(flip.now < flip.before for flip in target.flips)
+    better = len(target.flips) - worse
+    same = target.overall.difference.n - len(target.flips)
+    return f"{worse:,} came out worse, {better:,} better, {same:,} as before"
+
+
+def flip_line(flip: Flip, *, several: bool = False) -> tuple[str, str]:
+    """A case, and what became of it; with its dataset where there are several."""
+    where = f" ({one_line(flip.dataset, 60)})" if several else ""
+    asked = "" if flip.asked is None else quoted(flip.asked)
+    return f"{one_line(flip.case, 100)}{where}{asked}", flip_said(flip)
+
+
+def flip_said(flip: Flip) -> str:
+    """What became of a case, in words."""
+    if {flip.before, flip.now} == {0.0, 1.0}:
+        return "passed, fails now" if flip.before else "failed, passes now"
+    return f"passed {percent(flip.before)} of its repeats, now {percent(flip.now)}"
+
+
+def more_flips(target: TargetChange, shown: int) -> str:
+    """That there are more than are shown; nothing where there are not."""
+    left = len(target.flips) - shown
+    return f"and {left:,} more; all of them with -n {len(target.flips)}" if shown and left > 0 else ""
+
+
+def deciding(pair: Pair) -> list[tuple[str, str]]:
+    """The scores that decided either result, what they said before and what they say now."""
+    names = dict.fromkeys(score.name for result in (pair.before, pair.now) for score in telling(result))
+    return [(_said(pair.before, name), _said(pair.now, name)) for name in names]
+
+
+def _said(result: Result, name: str) -> str:
+    found = [score for score in result.scores if score.name == name]
+    return " ".join(
+        f"{one_line(name, _NAME)}: {standing(score, {})}{'. ' if score.reason else ''}{one_line(score.reason)}"
+        for score in found
+    )
+
+
+def slice_lines(target: TargetChange) -> list[tuple[str, str]]:
+    """The tags whose cases became better or worse by themselves, or that none of them did."""
+    telling = [one for one in target.slices if one.difference.outcome in ("better", "worse")]
+    telling.sort(key=lambda one: (one.difference.outcome != "worse", one.difference.value or 0.0))
+    return [(f"tag {one_line(one.tag, 40)}", _slice(one)) for one in telling]
+
+
+def slices_remark(target: TargetChange) -> str:
+    """How many tags were looked at, and how their p were adjusted; nothing where no case has a tag."""
+    if not target.slices:
+        return ""
+    looked = f"{count(len(target.slices), 'tag')} looked at, p adjusted for all of them (Benjamini and Hochberg)"
+    return f"{looked}." if slice_lines(target) else f"{looked}; none stands out."
+
+
+def _slice(one: Slice) -> str:
+    found = one.difference
+    low, high = found.interval.low, found.interval.high
+    sure = "" if low is None or high is None else f" ({100 * low:+.1f} {DASH} {100 * high:+.1f})"
+    p = "" if found.adjusted is None else f", p {_luck(found.adjusted)}"
+    value = 100 * (found.value or 0.0)
+    return f"{found.outcome}, {value:+.1f} points{sure} on {count(found.n, 'case')}{p}"
