@@ -71,3 +71,9 @@ def drawn(parts: Iterable[RenderableType], look: Look) -> str:
     lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().split("\n")]
     text = "\n" + "\n".join(lines)
     return text if look.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def plain_lines(lines: Iterable[str], look: Look) -> str:
+    """Lines without colours, of which there may be very many, as `drawn` would show them."""
+    text = "".join(f"  {line}".rstrip() + "\n" for line in lines)
+    return text if look.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
 
+from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -15,12 +15,17 @@ from evalmark.values import Label, Session, Span, count, in_force
 from evalmark.wording import clean, cut, money, one_line, shown
 
 from .cases import fields
-from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, plain_lines
 
 _LINES = 400
 """How much of a field of an answer may be shown, in characters a column."""
 _STEP_LINES = 4
 """The same of a field of a step."""
+_HEADINGS = ("session", "project", "started", "answers", "failed", "labels", "dropped")
+_TEXTS = 3
+_ROOMY = 80
+"""Columns from which on the name of a project is hardly cut."""
+_ROOM, _LITTLE_ROOM = 40, 12
 _DEEPEST = 8
 """Levels of steps that are set in; deeper ones stand below each other."""
 
@@ -29,17 +34,27 @@ def session_list(found: Sequence[Recorded], look: Look = DEFAULT) -> str:
     """Sessions, one a line, in the order given."""
     if not found:
         return drawn([Text("No sessions are recorded.")], look)
-    headings = ("session", "project", "started", "answers", "failed", "labels", "dropped")
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for number, heading in enumerate(headings):
-        justify: Literal["left", "right"] = "left" if number < 3 else "right"
-        width = 12 if heading == "project" and look.width < 80 else None
-        table.add_column(heading, justify=justify, no_wrap=True, overflow="ellipsis", max_width=width)
-    for one in found:
-        session = one.session
-        counts = (one.answers, one.failed, one.labels, session.dropped)
-        table.add_row(session.id, one_line(session.project, 60), _when(session.started), *(f"{n:,}" for n in counts))
-    return drawn([table], look)
+    room = _ROOM if look.width >= _ROOMY else _LITTLE_ROOM
+    rows = [_HEADINGS, *(_row(one, room) for one in found)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    header, *lines = [_line(row, widths) for row in rows]
+    # A table of ten thousand rows takes seconds to draw; these lines have neither colours nor breaks.
+    return drawn([Text(header, style="dim")], look) + plain_lines(lines, look)
+
+
+def _row(one: Recorded, room: int) -> tuple[str, ...]:
+    session = one.session
+    counts = (one.answers, one.failed, one.labels, session.dropped)
+    return session.id, one_line(session.project, room), _when(session.started), *(f"{number:,}" for number in counts)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Three texts, then numbers, which stand to the right."""
+    cells = [
+        text + " " * (width - cell_len(text)) if place < _TEXTS else text.rjust(width)
+        for place, (text, width) in enumerate(zip(row, widths, strict=True))
+    ]
+    return "  ".join(cells)
 
 
 def one_session(session: Session, labels: Iterable[Label] = (), look: Look = DEFAULT) -> str:
