@@ -19,7 +19,9 @@ from evalmark.settings import Settings
 from evalmark.store import new_run_id
 from evalmark.values import Case, DatasetInfo, Run, Spending, count
 
+from .early import DRAWN, SAVED, Early, early, order_of
 from .ledger import Ledger
+from .promises import with_label_notes
 from .reading import Reading, trials
 from .revision import asked as asked_revision
 
@@ -64,6 +66,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         ConfigError: the plan has faults; all of them are named and nothing was started.
         StoreError: the store cannot be used, or is full; what was acknowledged is kept.
     """
+    plan = with_label_notes(plan, conduct.ledger)
     models = plan.models or Models(settings=conduct.settings)
     commit = asked_revision()
     checked = await asyncio.to_thread(check_usable, plan, conduct.settings)
@@ -90,16 +93,29 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         lend=Lender(models, lambda: door, asyncio.get_running_loop()),
     )
     outcome: Outcome | None = None
+    looks: Early | None = None
     try:
-        outcome = await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
+        looks = early(reading, run, conduct.stop)
+        outcome = await _until_the_end(work, limits, conduct, looks)
     finally:
         more = bound.embedder.notes() if bound.embedder is not None else ()
+        spent = _spent(door, ledger, run)
         notes = (*said, *more, *door.meter.notes(), *tools.notes(), *_unmatched(reading), *_notes(outcome))
+        notes += () if looks is None else looks.notes(spent)
+        run = replace(run, spending=spent, notes=run.notes + notes)
         try:
-            ledger.finish(replace(_ended(run, outcome, reading.rows, notes), spending=_spent(door, ledger, run)))
+            ledger.finish(_ended(run, outcome, reading.rows, looks))
         finally:  # last, since the SDK of a provider may break on it
             await door.close()
     return ledger.run(run.id)
+
+
+async def _until_the_end(work: Work, limits: Limits, conduct: Conduct, looks: Early | None) -> Outcome:
+    """Run all of it, or what it takes to decide the gate."""
+    if looks is None:
+        return await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
+    drawn = replace(work, trials=looks.trials())
+    return await run_trials(drawn, limits, stop=looks.stop, watch=looks.and_then(conduct.watch))
 
 
 def _unmatched(reading: Reading) -> tuple[str, ...]:
@@ -181,10 +197,12 @@ def _begin(plan: Plan, conduct: Conduct, revision: str) -> Run:
                 f"run {kept.id} was made by another target, other scorers or another model than are named now, "
                 "and a run holds the answers of one. Go on with the flags and the code it began with, or leave --resume out."
             )
+        order = order_of(plan, kept.until_decided)
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
-        notes = tuple(note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED)))
-        return replace(taken, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan), notes=notes)
+        notes = tuple(note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED, DRAWN, SAVED)))
+        known = replace(taken, notes=notes, until_decided=order)
+        return replace(known, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
     run = Run(
         id=new_run_id(),
         name=plan.name,
@@ -199,6 +217,7 @@ def _begin(plan: Plan, conduct: Conduct, revision: str) -> Run:
         plan=plan.fingerprint,
         embedder=plan.embedder.fingerprint if plan.embedder is not None else "",
         revision=revision,
+        until_decided=order_of(plan),
         versions=versions(),
         notes=plan.notes,
     )
@@ -212,15 +231,15 @@ def _met(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
     return kept.datasets + tuple(s.info for s in plan.sources if s.info.name not in known)
 
 
-def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], notes: tuple[str, ...]) -> Run:
+def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], looks: Early | None) -> Run:
     """The header of a run that is over: complete, interrupted, or stopped by an error."""
-    whole = outcome is not None and not outcome.stopped
+    whole = outcome is not None and (not outcome.stopped or (looks is not None and looks.is_over))
     return replace(
         run,
         status="complete" if whole else "stopped" if outcome is None or outcome.reason else "interrupted",
         finished=timestamp(),
         datasets=tuple(replace(info, rows=rows[info.name] if whole else None) for info in run.datasets),
-        notes=run.notes + notes,
+        until_decided=looks.ended if looks is not None and whole else run.until_decided,
     )
 
 

@@ -47,6 +47,10 @@ class Options(TypedDict, total=False):
     """Seconds a case may take."""
     limit: int
     """Only so many of the cases."""
+    until_decided: bool
+    """Stop as soon as the gate is decided either way; cases are asked in a random order."""
+    seed: int
+    """Of that order; any unless said otherwise."""
     judge: str | ChatModel | Sequence[str | ChatModel]
     """Who judges, for scorers that ask a chat model: `provider/model`, an object, or several of them."""
     replay: Replay
@@ -66,8 +70,8 @@ def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **op
     `sessions:PROJECT` for the labelled answers of a recorded project; without a `task` the answers that the rows bring along are scored. A scorer is a name, `{name: settings}`,
     or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
     inside a running loop (there, prefer `await evaluate_async(...)`). By name it takes the options
-    `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `judge`, `replay`, `max_cost`,
-    `max_calls` and `max_tokens`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
+    `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `until_decided`, `seed`, `judge`,
+    `replay`, `max_cost`, `max_calls` and `max_tokens`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
 
     >>> from evalmark import evaluate
     >>> run = evaluate([{"id": "1", "input": "ping", "expected": "pong"}], lambda text: "pong", ["equals"], store=None)
@@ -116,6 +120,8 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
         embedder=embedder_for(asked, options.get("embeddings", settings.embeddings), models, (here,)),
         repeat=options.get("repeat", 1),
         gate=options.get("gate"),
+        until_decided=options.get("until_decided", False),
+        seed=options.get("seed"),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, groupby, pairwise
 
-from evalmark.values import DatasetInfo, Metric, Result, Run, Trial, by_model, count, metrics_for
+from evalmark.values import DatasetInfo, Metric, Result, Run, RunStatus, Trial, by_model, count, metrics_for
 
 Key = tuple[str, str, str]
 """A case of a run: its dataset, its id and its fingerprint."""
@@ -28,7 +28,7 @@ def merged(runs: Sequence[Run]) -> Run:
         name=_joined(run.name for run in runs),
         created=min(run.created for run in runs),
         finished=_latest(runs),
-        status=next((run.status for run in runs if run.status != "complete"), "complete"),
+        status=next((status for run in runs if (status := _status(run)) != "complete"), "complete"),
         target=_joined(run.target for run in runs),
         datasets=_datasets(runs, found),
         metrics=metrics,
@@ -42,6 +42,11 @@ def merged(runs: Sequence[Run]) -> Run:
         notes=_notes(runs, found, differing),
         results=_Results(runs, found),
     )
+
+
+def _status(run: Run) -> RunStatus:
+    """A run that stopped once its own gate was decided is no whole part of another one."""
+    return "interrupted" if run.until_decided is not None and run.until_decided.outcome else run.status
 
 
 @dataclass(slots=True)

@@ -67,15 +67,52 @@ def _rows(
         yield position, row, wanted
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of a dataset, asked by itself."""
+
+    source: Source
+    row: Case | BadRow
+    position: int
+
+    @property
+    def case(self) -> Case:
+        """The case; where the row cannot be read, one that stands for it."""
+        return _trial(self.source, self.row, self.position, "single").case
+
+    def trials(self, plan: Plan) -> Iterator[Trial]:
+        """All that the plan asks of it: every repeat, and for each every target."""
+        trial = _trial(self.source, self.row, self.position, "single")
+        for repeat in range(1 if isinstance(self.row, BadRow) else plan.repeat):
+            for target in plan.targets:
+                yield replace(trial, repeat=repeat, target=target.name)
+
+
+def rows_of(reading: Reading) -> Iterator[Row]:
+    """Every row that is to be run, of all datasets; what is recorded of others is kept."""
+    for source in reading.plan.sources:
+        for position, row, wanted in _rows(reading, source, "single"):
+            this = Row(source=source, row=row, position=position)
+            if wanted:
+                yield this
+            elif reading.conduct.resume is not None:
+                for trial in this.trials(reading.plan):
+                    reading.recorded(trial)
+
+
+def trials_of(reading: Reading, row: Row) -> Iterator[Trial | Result]:
+    """What of a row is not recorded yet."""
+    for trial in row.trials(reading.plan):
+        if not reading.recorded(trial):
+            yield _item(trial, row.row)
+
+
 def _singles(reading: Reading, source: Source) -> Iterator[Trial | Result]:
     """Row by row, each for every target, so that all models are asked from the beginning."""
     for position, row, wanted in _rows(reading, source, "single"):
-        trial = _trial(source, row, position, "single")
-        for repeat in range(1 if isinstance(row, BadRow) else reading.plan.repeat):
-            for target in reading.plan.targets:
-                this = replace(trial, repeat=repeat, target=target.name)
-                if not reading.recorded(this) and wanted:
-                    yield _item(this, row)
+        for trial in Row(source=source, row=row, position=position).trials(reading.plan):
+            if not reading.recorded(trial) and wanted:
+                yield _item(trial, row)
 
 
 def _turns(reading: Reading, source: Source, target: str, repeat: int) -> Iterator[Trial | Result | Said]:

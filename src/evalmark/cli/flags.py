@@ -56,6 +56,10 @@ Judge = Annotated[
         help="The model that judges; wins over the suite's. Repeatable: each judges for itself.",
     ),
 ]
+Lock = Annotated[
+    str | None,
+    typer.Option("--lock", metavar="FILE", help="Learned thresholds (evalmark calibrate); wins over the suite's."),
+]
 Target = Annotated[
     str | None, typer.Option("--target", metavar="MODULE:ATTR", help="What to test; wins over the suite's target.")
 ]
@@ -65,6 +69,13 @@ Embeddings = Annotated[
 ]
 Repeat = Annotated[
     int | None, typer.Option("--repeat", min=1, max=MOST_REPEATS, help="How often each case is answered [1].")
+]
+UntilDecided = Annotated[
+    bool,
+    typer.Option("--until-decided", help="Stop as soon as the gate is decided; cases are asked in a random order."),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, max=MOST, help="Of the random order of --until-decided [any].")
 ]
 Resume = Annotated[
     str | None,

@@ -1,8 +1,9 @@
 """`evalmark run`: run suites."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,7 +31,10 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     target: flags.Target = None,
     model: flags.Model = None,
     judge: flags.Judge = None,
+    lock: flags.Lock = None,
     repeat: flags.Repeat = None,
+    until_decided: flags.UntilDecided = False,
+    seed: flags.Seed = None,
     resume: flags.Resume = None,
     retry_errors: flags.RetryErrors = None,
     embeddings: flags.Embeddings = None,
@@ -62,14 +66,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     """
     _refuse_mixed(files, output, resume, retry_errors)
     settings = flags.settings(**flags.given(context))
-    overrides = plans.Overrides(
-        target=target,
-        models=tuple(model or ()),
-        repeat=repeat,
-        embeddings=embeddings,
-        timeout=timeout,
-        judges=tuple(judge or ()),
-    )
+    overrides = _louder(context.params)
     with Progress(quiet=quiet) as progress:
         wanted = [plans.plan_suite(path, settings, overrides, progress.loading, api.recorded_cases) for path in files]
     if len(wanted) > 1:  # what is wrong with the last one is no news to hear after the first one has been paid for
@@ -84,6 +81,21 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         if codes[-1] == INTERRUPTED:
             break
     raise typer.Exit(min(codes, key=WORST_FIRST.index))
+
+
+def _louder(said: Mapping[str, Any]) -> plans.Overrides:
+    """What the command line says in the place of the suite."""
+    return plans.Overrides(
+        target=said["target"],
+        models=tuple(said["model"] or ()),
+        repeat=said["repeat"],
+        embeddings=said["embeddings"],
+        timeout=said["timeout"],
+        judges=tuple(said["judge"] or ()),
+        lock=said["lock"],
+        until_decided=said["until_decided"],
+        seed=said["seed"],
+    )
 
 
 def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:

@@ -21,6 +21,7 @@ from evalmark.values import (
     Status,
     ToolCall,
     Turn,
+    UntilDecided,
     Usage,
 )
 
@@ -197,6 +198,17 @@ RUN: Spec = {
     "plan": _TEXT,
     "embedder": _TEXT,
     "revision": _TEXT,
+    "until_decided": one(
+        UntilDecided,
+        {
+            "seed": _COUNT,
+            "level": _NUMBER,
+            "cases": _COUNT,
+            "after": _COUNT,
+            "outcome": Field(kept_text, one_of(("pass", "fail"))),
+            "reason": _TEXT,
+        },
+    ),
     "versions": _NAMES,
     "spending": many(Spending, _SPENDING),
     "notes": Field(kept_texts, some_texts, ()),

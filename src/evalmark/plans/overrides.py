@@ -24,6 +24,12 @@ class Overrides:
     """Models that judge in the place of those that the suite names."""
     models: tuple[str, ...] = ()
     """Models under test, in the place of those that the suite or the prompt names."""
+    lock: str | None = None
+    """The file of learned thresholds, in the place of the one that the suite names."""
+    until_decided: bool = False
+    """Whether the run stops as soon as its gate is decided."""
+    seed: int | None = None
+    """Of the random order in which such a run asks its cases."""
 
 
 NOTHING_SAID = Overrides()

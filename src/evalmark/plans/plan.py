@@ -18,6 +18,7 @@ from evalmark.values import Case, DatasetInfo, Gate, Mode, Run, fingerprint
 from .models import Models
 
 if TYPE_CHECKING:
+    from evalmark.calibration import Locked
     from evalmark.models import CachedEmbedder
 
 AS_IT_IS: ReadOptions = ReadOptions()
@@ -171,8 +172,16 @@ class Plan:
     notes: tuple[str, ...] = ()
     models: Models | None = None
     """Opens the chat models that the target and the scorers ask; None where they were handed over as objects."""
+    until_decided: bool = False
+    """Whether the run stops as soon as its gate is decided either way."""
+    seed: int | None = None
+    """Of the random order in which such a run asks its cases; None: any."""
     kept: Run | None = None
     """The run whose outputs are judged anew; None: the target is asked."""
+    locked: "tuple[Locked, ...]" = ()
+    """The learned thresholds that are in force."""
+    lock: str = ""
+    """The file that they stand in, as the user wrote it."""
 
     def bound(self, cache: EmbeddingCache | None = None, through: Through = as_it_is) -> Bound:
         """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""

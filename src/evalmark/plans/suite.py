@@ -16,6 +16,7 @@ from evalmark.values import Gate
 
 from .checking import refuse
 from .judging import FromFile, Judge, from_file, judge_named, judged
+from .locking import with_lock
 from .models import Models
 from .overrides import NOTHING_SAID, Overrides, asked_models
 from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
@@ -36,7 +37,9 @@ def plan_suite(
         ConfigError: the suite, its target or a metric cannot be used; all faults are named at once.
     """
     if is_prompt(path):
-        return plan_prompt(path, settings, overrides, load)
+        plan = plan_prompt(path, settings, overrides, load)
+        plan = replace(plan, until_decided=overrides.until_decided, seed=overrides.seed)
+        return with_lock(plan, overrides.lock or settings.lock)
     suite = read_suite(path)
     making = _Making(suite, Models(settings=settings), overrides)
     asked = making.asked()
@@ -44,7 +47,7 @@ def plan_suite(
     sources = making.sources(recorded)
     refuse(making.faults)
     wanted = overrides.embeddings or suite.embeddings or settings.embeddings
-    return Plan(
+    plan = Plan(
         name=suite.name,
         sources=sources,
         targets=tested,
@@ -52,11 +55,14 @@ def plan_suite(
         embedder=embedder_for(asked, wanted, making.models, making.folders, load),
         repeat=overrides.repeat or suite.repeat,
         timeout=overrides.timeout or suite.timeout,
+        until_decided=overrides.until_decided or suite.until_decided,
+        seed=overrides.seed,
         gate=_gate(suite, asked),
         suite=str(path),
         notes=(*suite.notes, *making.notes, *_unused(suite), *_of_prompt(making.spec)),
         models=making.models,
     )
+    return with_lock(plan, overrides.lock or suite.lock or settings.lock)
 
 
 class _Making:

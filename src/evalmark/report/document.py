@@ -55,6 +55,7 @@ def _head(run: Run, options: Options) -> dict[str, Any]:
             "versions": plain(run.versions),
             "notes": list(run.notes),
         }
+        | _present({"until_decided": plain(run.until_decided)})
         | spent
     )
 

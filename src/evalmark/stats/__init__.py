@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .bars import Bar, Beside, Make
     from .collect import summarise
+    from .deciding import Deciding, Whole
+    from .drawing import InOrder, Place, drawn
     from .gate import GateVerdict, Outcome, figures_and_verdict, judge
     from .headline import REASONS, LeftOut, left_out, told
     from .paired import Changes, changes
@@ -16,21 +19,29 @@ if TYPE_CHECKING:
 __all__ = [
     "REASONS",
     "Agreement",
+    "Bar",
+    "Beside",
     "Changes",
+    "Deciding",
     "GateVerdict",
     "Group",
+    "InOrder",
     "LeftOut",
+    "Make",
     "MetricSummary",
     "Outcome",
     "Overview",
     "Pair",
+    "Place",
     "Portion",
     "Standing",
     "Steadiness",
     "Summary",
     "Tally",
+    "Whole",
     "WorstRow",
     "changes",
+    "drawn",
     "figures_and_verdict",
     "judge",
     "left_out",
@@ -44,22 +55,30 @@ __getattr__ = deferred(
     __name__,
     {
         "Agreement": "summary",
+        "Bar": "bars",
+        "Beside": "bars",
         "Changes": "paired",
+        "Deciding": "deciding",
         "GateVerdict": "gate",
         "Group": "summary",
+        "InOrder": "drawing",
         "LeftOut": "headline",
+        "Make": "bars",
         "MetricSummary": "summary",
         "Outcome": "gate",
         "Overview": "standings",
         "Pair": "summary",
+        "Place": "drawing",
         "Portion": "standings",
         "REASONS": "headline",
         "Standing": "standings",
         "Steadiness": "summary",
         "Summary": "summary",
         "Tally": "summary",
+        "Whole": "deciding",
         "WorstRow": "summary",
         "changes": "paired",
+        "drawn": "drawing",
         "figures_and_verdict": "gate",
         "judge": "gate",
         "left_out": "headline",

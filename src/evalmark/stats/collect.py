@@ -49,6 +49,7 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
         ),
         worst=last.in_order(),
         agreements=tuple(panel.agreement(level) for panel in judged),
+        until_decided=run.until_decided,
         left_out=_tally(beside, level) if beside else None,
     )
 
@@ -71,7 +72,8 @@ def _case(dataset: int, position: int) -> int:
 
 
 def _not_run(run: Run, groups: Mapping[Key, "_Trials"]) -> int | None:
-    if run.status == "complete":
+    stopped_early = run.until_decided is not None and run.until_decided.outcome is not None
+    if run.status == "complete" and not stopped_early:
         return 0
     rows = [dataset.rows for dataset in run.datasets]
     if not rows or None in rows:

@@ -53,9 +53,13 @@ def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
     """Fail only what no missing row could save; cannot tell while too much is missing; else pass.
 
     Trials that are left out of the headline (`left_out`) neither fail it nor are missing.
-    What is missing within `max_errors` and `max_unscored` is left out of every rate and mean.
+    What is missing within `max_errors` and `max_unscored` is left out of every rate and mean. Of a run that stopped once
+    its gate was decided, what was decided stands; a pass, only as long as no more is missing than may be.
     """
     gate = gate or Gate()
+    if summary.until_decided is not None and (decided := summary.until_decided.outcome):
+        gaps = () if decided == "fail" else tuple(finding.reason for finding in _gaps(summary, gate))
+        return GateVerdict(outcome="cannot tell" if gaps else decided, reasons=gaps or (summary.until_decided.reason,))
     means = [*_means(summary, gate), *_every_mean(summary, gate)]
     trials = [f for f in _trials(summary, gate) if not means or f.reason != NOTHING_GATED]
     findings = [*_nothing(summary), *trials, *means, *_gaps(summary, gate)]

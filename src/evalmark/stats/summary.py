@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evalmark.inference import Interval, Share
-from evalmark.values import Direction, Mode, Result, RunStatus
+from evalmark.values import Direction, Mode, Result, RunStatus, UntilDecided
 
 from .headline import LeftOut
 
@@ -179,6 +179,8 @@ class Summary:
     """The trials to look at first; none that passed, and no perfect one that cannot pass."""
     agreements: tuple[Agreement, ...]
     """One for each metric that several judges share, over all trials."""
+    until_decided: UntilDecided | None = None
+    """How the run stopped early, where it was to stop once its gate is decided; None: it was to ask every case."""
     left_out: Tally | None = None
     """Of the trials that stand beside the headline: not valid, of an ungrounded rule, baseline; None where all count."""
 

@@ -94,7 +94,11 @@ class Suite:
     gate: Gate | None = None
     gate_flags: bool = False
     """Whether the interpretation limits of the RAG metrics in use are gate thresholds too."""
+    until_decided: bool = False
+    """Whether a run stops as soon as its gate is decided either way."""
     baseline: str | None = None
+    lock: Path | None = None
+    """The file of learned thresholds; None: the settings' one, if they name one."""
     judges: tuple[JudgeSpec, ...] = ()
     """The models that metrics ask for a judgement; several judge each for itself."""
     embeddings: str | None = None

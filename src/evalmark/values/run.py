@@ -75,6 +75,24 @@ class DatasetInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UntilDecided:
+    """That a run stops as soon as its gate is decided for all cases, and how that went."""
+
+    seed: int
+    """Of the random order in which cases are asked, and in which their results count."""
+    level: float
+    """How sure it has to be, from 0 to 1, with a look after every case."""
+    cases: int | None = None
+    """How many cases count in the whole run; None until its datasets were read."""
+    after: int | None = None
+    """After how many of them it was decided; None where it was not, before all were asked."""
+    outcome: Literal["pass", "fail"] | None = None
+    """What was decided; None where all cases were asked, or the run broke off."""
+    reason: str = ""
+    """What of the whole run is known, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Everything one evaluation found; the only thing a report reads."""
 
@@ -97,6 +115,8 @@ class Run:
     """Fingerprint of the embedding model, mode included; empty when none was used."""
     revision: str = ""
     """The git commit that was checked out, with a `+` where files differed from it; empty where there is no git."""
+    until_decided: UntilDecided | None = None
+    """How the run stops early; None: every case is asked."""
     versions: Mapping[str, str] = field(default_factory=dict)
     spending: tuple[Spending, ...] = ()
     """What the calls made through the model door came to, one entry a model."""

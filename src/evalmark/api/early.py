@@ -1,0 +1,146 @@
+"""A run that stops as soon as its gate is decided: the cases in a random order, the looks, and what was saved."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from secrets import randbelow
+
+from evalmark.engine import Watch
+from evalmark.errors import ConfigError
+from evalmark.inference import LEVEL
+from evalmark.plans import Plan
+from evalmark.stats import Deciding, InOrder, Place, Whole, drawn, left_out
+from evalmark.values import Result, Run, Spending, Trial, UntilDecided, count, in_all
+from evalmark.wording import money
+
+from .reading import Reading, Row, rows_of, trials_of
+
+SEEDS = 2**31
+DRAWN = "Cases were asked in a random order"
+SAVED = "Saved: "
+"""How the notes begin that say in which order cases were asked, and what was not asked."""
+
+
+def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | None:
+    """How a run of the plan stops early; one that is taken up again keeps its order.
+
+    Raises:
+        ConfigError: its cases build on each other, or it has another order.
+    """
+    if not plan.until_decided:
+        return None
+    if "conversation" in plan.modes:
+        raise ConfigError(
+            "--until-decided asks cases in a random order, and a metric here judges them as a conversation."
+        )
+    if kept is None:
+        return UntilDecided(seed=randbelow(SEEDS) if plan.seed is None else plan.seed, level=LEVEL)
+    if plan.seed not in (None, kept.seed):
+        raise ConfigError(f"the run asks its cases in the order of seed {kept.seed}; leave --seed {plan.seed} out.")
+    return UntilDecided(seed=kept.seed, level=kept.level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Early:
+    """The looks at one run, on its way."""
+
+    reading: Reading
+    header: UntilDecided
+    order: Sequence[Place]
+    rows: dict[Place, Row]
+    deciding: Deciding
+    in_order: InOrder
+    stop: asyncio.Event
+
+    def trials(self) -> Iterator[Trial | Result]:
+        """What is not recorded yet, case by case in the order drawn."""
+        for place in self.order:
+            yield from trials_of(self.reading, self.rows[place])
+
+    def watch(self, results: Sequence[Result]) -> None:
+        """Look at what came back, and stop once nothing can change the verdict any more."""
+        self.in_order.add(results)
+        if self.deciding.outcome is not None:
+            self.stop.set()
+
+    def and_then(self, watch: Watch | None) -> Watch:
+        """Look, and tell somebody else too."""
+
+        def both(results: Sequence[Result]) -> None:
+            self.watch(results)
+            if watch is not None:
+                watch(results)
+
+        return both
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the verdict is known although not every case was asked."""
+        return self.deciding.outcome is not None and self.in_order.left > 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to ask."""
+        return self.deciding.outcome is not None or self.in_order.left == 0
+
+    @property
+    def ended(self) -> UntilDecided:
+        """What the run's header says at the end."""
+        header = replace(self.header, cases=self.deciding.cases)
+        if not self.is_decided:
+            return header
+        found = self.deciding
+        return replace(header, after=found.after, outcome=found.outcome, reason=found.reason)
+
+    def notes(self, spent: Sequence[Spending]) -> tuple[str, ...]:
+        """In which order cases were asked, and what stopping early has saved, going by what was spent so far."""
+        order = f"{DRAWN} drawn with seed {self.header.seed}, until the gate was decided."
+        all_of_them, left = len(self.order), len(self.order) - len(self.in_order.met)
+        if not self.is_decided or not left:
+            return (order,)
+        used, share = in_all(spent), left / max(1, len(self.in_order.met))
+        more = [count(round(used.calls * share), "model call")] if used.calls else []
+        more += [money(used.cost * share)] if used.cost else []
+        worth = f", about {' and '.join(more)} at what the others took" if more else ""
+        return order, f"{SAVED}{left:,} of {count(all_of_them, 'case')} were not asked{worth}."
+
+
+def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | None:
+    """The looks at a run that is to stop once its gate is decided: its datasets are read whole, and what is recorded seen."""
+    header, plan = run.until_decided, reading.plan
+    if header is None:
+        return None
+    rows = {(row.source.info.name, row.position): row for row in rows_of(reading)}
+    order = drawn(rows, header.seed)
+    sizes = dict.fromkeys((source.info.name for source in plan.sources), 0)
+    for (dataset, _), row in rows.items():
+        sizes[dataset] += left_out(row.case) is None
+    names = [target.name for target in plan.targets]
+    whole = Whole(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
+    deciding = Deciding(plan.gate, whole, header.level)
+    trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
+    in_order = InOrder(trials, order, deciding.take)
+    found = Early(
+        reading=reading,
+        header=header,
+        order=order,
+        rows=rows,
+        deciding=deciding,
+        in_order=in_order,
+        stop=stop or asyncio.Event(),
+    )
+    found.watch(_recorded(found, run) if reading.conduct.resume is not None else ())
+    return found
+
+
+def _recorded(found: Early, run: Run) -> Sequence[Result]:
+    """What earlier passes found of the cases that were drawn, at their present places."""
+    plan, recorded = found.reading.plan, found.reading.recorded
+    there = {_key(r.trial): r for r in found.reading.conduct.ledger.run(run.id).results}
+    asked = (trial for place in found.order for trial in found.rows[place].trials(plan))
+    known = ((trial, there.get(_key(trial))) for trial in asked if recorded(trial))
+    return [replace(result, trial=trial) for trial, result in known if result is not None]
+
+
+def _key(trial: Trial) -> tuple[str, str, str, int]:
+    return trial.dataset, trial.case.id + trial.case.fingerprint, trial.target, trial.repeat
