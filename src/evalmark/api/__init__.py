@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .baselines import LAST_GREEN, Baseline, baseline_of
+    from .baselines import LAST_GREEN, NO_BASELINE, Baseline, baseline_of
     from .book import Book, begin, grown_by
     from .calibrating import Calibrate, calibrated, check_lock, evidence_now, labels_on, prepare, write_lock
     from .conduct import Conduct, check_usable, execute
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LAST_GREEN",
+    "NO_BASELINE",
     "Baseline",
     "Book",
     "Calibrate",
@@ -84,6 +85,7 @@ __getattr__ = deferred(
         "write_lock": "calibrating",
         "Baseline": "baselines",
         "LAST_GREEN": "baselines",
+        "NO_BASELINE": "baselines",
         "baseline_of": "baselines",
         "Book": "book",
         "as_row": "recorded",

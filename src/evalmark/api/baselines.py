@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LAST_GREEN = "last-green"
 """The newest complete run of a suite whose gate passed, made from what is checked out or from what came before it."""
-NONE = "none"
+NO_BASELINE = "none"
 """No baseline, whatever the suite says."""
 
 
@@ -39,7 +39,7 @@ def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
     Raises:
         StoreError: there is no such run.
     """
-    if reference is None or reference == NONE:
+    if reference is None or reference == NO_BASELINE:
         return Baseline()
     if reference != LAST_GREEN:
         return Baseline(run=ledger.run(reference))

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalmark import api, cases, console, report, stats, store
+from evalmark import api, cases, comparison, console, report, stats, store, values
 from evalmark.errors import ConfigError, need
-from evalmark.values import count
 
 from .progress import Progress
 from .terminal import complain, look, say, say_line
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from evalmark import plans
+    from evalmark.comparison import Comparison
     from evalmark.settings import Settings
     from evalmark.stats import Summary
     from evalmark.values import Run
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 STOPPED = 3
+_WORST_FIRST = (1, 3, 0)
+"""A gate that fails and a run that is worse come before what cannot be told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,10 @@ class Show:
     """A run's id, `newest`, or None for a new run."""
     retry_errors: bool = False
     """Whether what ended in an error is run again in the run that is taken up."""
+    baseline: str | None = None
+    """The run to compare with: an id, `last`, `last-green`, `none`; None: the one that the suite names."""
+    allow_undecided: bool = False
+    """Whether a comparison that cannot tell is no reason for another exit code."""
     remarks: "Callable[[Summary], Sequence[str]] | None" = None
     """Further lines to print under the table."""
 
@@ -60,7 +66,9 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
     reports = [path.absolute() for path in show.reports]  # a target may change the working directory
     refuse_reports(plan, show.reports)
     with store.open_store(settings.store) as ledger:
+        against = _baseline(plan, ledger, show)  # found now, when `last` still is the one before this
         run: Run = need("asyncio").run(_run(plan, settings, ledger, show))
+        compared = _compared(run, against)
         summary = stats.summarise(run)
         verdict = stats.judge(summary, run.gate)
         if not show.quiet:
@@ -68,9 +76,10 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
                 look(settings.store, show.worst), remarks=tuple(show.remarks(summary)) if show.remarks else ()
             )
             text = console.terminal(run, seen, summary=summary, verdict=verdict)
+            text += console.comparison(compared, seen) if compared is not None else ""
         try:
             for path in reports:
-                api.save(run, path, summary)
+                api.save(run, path, summary, compared)
         finally:  # a report that cannot be written is no reason to keep the verdict back
             if not show.quiet:
                 say(text)
@@ -83,7 +92,37 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
         again = _BUDGET.sub(r"\1 MORE", show.again)  # with the same budget it would stop at once
         complain(f"Stopped; nothing that was found is lost. Go on with: {again} --resume {run.id}\n")
         return verdict.exit_code if verdict.exit_code == 1 else STOPPED
-    return verdict.exit_code
+    return min(verdict.exit_code, _code(compared, show), key=_WORST_FIRST.index)
+
+
+def _baseline(plan: "plans.Plan", ledger: "store.Store", show: Show) -> "Run | None":
+    """The run to compare with; says why, where the one that is wanted is not there yet.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    wanted = show.baseline or (plan.baseline if plan.kept is None else None)
+    of = values.Run(id="", name=plan.name, created="", suite=plan.suite)
+    found = api.baseline_of(ledger, wanted, of)
+    if found.said:
+        complain(f"{found.said}\n")
+    return found.run
+
+
+def _compared(run: "Run", against: "Run | None") -> "Comparison | None":
+    """How a run that came to its end compares with the baseline."""
+    if against is None or run.status != "complete":
+        return None
+    if against.id == run.id:
+        complain(f"The baseline {run.id} is the run that was taken up, so there is nothing to compare it with.\n")
+        return None
+    return comparison.compare(run, against)
+
+
+def _code(compared: "Comparison | None", show: Show) -> int:
+    if compared is None:
+        return 0
+    return 0 if compared.exit_code == STOPPED and show.allow_undecided else compared.exit_code
 
 
 def refuse_reports(plan: "plans.Plan", reports: Sequence[Path]) -> None:
@@ -167,7 +206,7 @@ def _tell_of_unfinished(plan: "plans.Plan", ledger: "store.Store", again: str) -
         return
     found = ledger.unfinished(plan.fingerprint, plan.suite)
     if found is not None and found.status != "running" and found.id == newest[0].id:
-        there = count(len(found.results), "result")
+        there = values.count(len(found.results), "result")
         complain(
             f"The run {found.id} before this one broke off with {there}. To go on with it: {again} --resume {found.id}\n"
         )

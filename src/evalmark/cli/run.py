@@ -35,6 +35,8 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     repeat: flags.Repeat = None,
     until_decided: flags.UntilDecided = False,
     seed: flags.Seed = None,
+    baseline: flags.Baseline = None,
+    allow_undecided: flags.AllowUndecided = False,
     resume: flags.Resume = None,
     retry_errors: flags.RetryErrors = None,
     embeddings: flags.Embeddings = None,
@@ -60,11 +62,12 @@ def run(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Run suites: every case through the target, every output past the scorers, and a verdict.
 
-    Exit code 0: the gate holds. 1: it fails. 2: something is wrong with the call or the files, nothing
-    was started. 3: it cannot be told (errors, unscored cases, a budget is reached, or no cases at all).
-    130: interrupted.
+    Exit code 0: the gate holds. 1: it fails, or the run is worse than its baseline. 2: something is wrong with
+    the call or the files, nothing was started. 3: it cannot be told (errors, unscored cases, a budget is reached,
+    no cases at all, or a comparison that cannot tell). 130: interrupted.
     """
     _refuse_mixed(files, output, resume, retry_errors)
+    _refuse_one_baseline(files, baseline)
     settings = flags.settings(**flags.given(context))
     overrides = _louder(context.params)
     with Progress(quiet=quiet) as progress:
@@ -73,6 +76,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
         for plan in wanted:
             api.check_usable(plan, settings)
     show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
+    show = replace(show, baseline=baseline, allow_undecided=allow_undecided)
     show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
     codes: list[int] = []
     for path, plan in zip(files, wanted, strict=True):
@@ -107,3 +111,11 @@ def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | No
     for flag, run_id in (("--resume", resume), ("--retry-errors", retry_errors)):
         if len(files) > 1 and run_id not in (None, NEWEST):
             raise ConfigError(f"{flag} {run_id} is one run; name only its suite, or leave the run's id out.")
+
+
+def _refuse_one_baseline(files: list[Path], baseline: str | None) -> None:
+    """Raises ConfigError where one run is to be the baseline of several suites."""
+    if len(files) > 1 and baseline not in (None, api.LAST_GREEN, api.NO_BASELINE):
+        raise ConfigError(
+            f"--baseline {baseline} is one run; with several suites, name {api.LAST_GREEN} or run them one at a time."
+        )

@@ -40,10 +40,14 @@ def pairs_of(found: Comparison, run: Run, baseline: Run, limit: int) -> list[Pai
 
 def _results(run: Run, wanted: Collection[tuple[str, Key]]) -> dict[tuple[str, Key], list[Result]]:
     found: dict[tuple[str, Key], list[Result]] = {}
+    missing = len(wanted) * max(1, run.repeat)
     for result in run.results if wanted else ():
         place = (result.trial.target, key_of(result.trial))
         if place in wanted:
             found.setdefault(place, []).append(result)
+            missing -= 1
+            if not missing:  # the rest need not be read
+                break
     return found
 
 

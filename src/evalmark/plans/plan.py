@@ -168,6 +168,8 @@ class Plan:
     timeout: float | None = None
     """Seconds a trial may take; None: what the settings say."""
     gate: Gate | None = None
+    baseline: str | None = None
+    """The run that the suite wants it compared with: an id, `last-green`."""
     suite: str = ""
     notes: tuple[str, ...] = ()
     models: Models | None = None

@@ -58,8 +58,9 @@ def plan_suite(
         until_decided=overrides.until_decided or suite.until_decided,
         seed=overrides.seed,
         gate=_gate(suite, asked),
+        baseline=suite.baseline,
         suite=str(path),
-        notes=(*suite.notes, *making.notes, *_unused(suite), *_of_prompt(making.spec)),
+        notes=(*suite.notes, *making.notes, *_of_prompt(making.spec)),
         models=making.models,
     )
     return with_lock(plan, overrides.lock or suite.lock or settings.lock)
@@ -192,13 +193,6 @@ def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
     limits = scorers.flag_thresholds(a.name for a in asked if a.name)
     gate = suite.gate or Gate()
     return replace(gate, thresholds={**limits, **gate.thresholds})
-
-
-def _unused(suite: Suite) -> tuple[str, ...]:
-    """What the suite says that nothing acts on yet, so that nobody relies on it."""
-    if not suite.baseline:
-        return ()
-    return (f"The suite's `baseline` ({suite.baseline}) is read but not used by this version.",)
 
 
 def _of_prompt(spec: "specs.PromptSpec | None") -> tuple[str, ...]:
