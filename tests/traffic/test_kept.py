@@ -157,3 +157,19 @@ def test_any_input_and_any_name_come_back(traffic, given, project):
     traffic.keep([session], [mine])
     assert traffic.span(mine.id).input == given
     assert mine.id in [span.id for span in traffic.answers(project)]
+
+
+def test_a_session_that_goes_on_began_when_it_began_and_adds_up_what_was_dropped(traffic):
+    later = replace(SESSION, started="2026-11-22T05:00:00.000000+00:00", metadata={"plan": "pro"}, dropped=2)
+    traffic.keep([later], [])
+    traffic.keep([replace(later, dropped=3)], [])
+    assert traffic.session("last") == replace(
+        SESSION, metadata={"user": "u1", "plan": "pro"}, dropped=5, spans=(STEP, ANSWER)
+    )
+
+
+def test_ids_are_found_by_their_start_and_spans_by_many_ids(traffic):
+    assert traffic.starting("5555") == [("session", SESSION.id)]
+    assert traffic.starting("a") == [("span", ANSWER.id)]
+    assert traffic.starting("") == traffic.starting("zz") == traffic.starting("last") == traffic.starting("9") == []
+    assert traffic.spans([ANSWER.id, STEP.id, "9" * 16]) == [STEP, ANSWER]

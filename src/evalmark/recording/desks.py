@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import sys
 import threading
 import time
 from collections import deque
@@ -50,6 +51,8 @@ class Desk:
         self._put = self._done = 0
         self._owing = False
         self._thread: threading.Thread | None = None
+        self._is_heeded = False
+        """Whether a child that multiprocessing has made waits for this desk at its end."""
 
     # The app's side.
 
@@ -84,6 +87,14 @@ class Desk:
             self._waiting.clear()
         else:
             self._thread = thread
+            self._heed_multiprocessing()
+
+    def _heed_multiprocessing(self) -> None:
+        """Have what waits written at the end of a child of multiprocessing too, which leaves without `atexit`."""
+        process, util = sys.modules.get("multiprocessing.process"), sys.modules.get("multiprocessing.util")
+        if not self._is_heeded and process is not None and util is not None and process.parent_process() is not None:
+            self._is_heeded = True
+            util.Finalize(None, self.flush, (FAREWELL,), exitpriority=10)
 
     def flush(self, timeout: float) -> bool:
         """Wait until all that was put before is in the store; False when time is up."""
