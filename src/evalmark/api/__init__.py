@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from .door import Loop, now
     from .evaluation import evaluate, evaluate_async
     from .files import save, save_comparison
-    from .forecast import foresee
     from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
     from .keeping import keep
     from .ledger import Ledger, Memory
-    from .merging import merged
     from .rag import RagJob, plan_rag
     from .recorded import as_row, recorded_cases
     from .rescoring import Rescore, plan_rescore
@@ -54,13 +52,11 @@ __all__ = [
     "evidence_now",
     "examine",
     "execute",
-    "foresee",
     "foresee_tests",
     "generate_tests",
     "grown_by",
     "keep",
     "labels_on",
-    "merged",
     "now",
     "own_version",
     "plan_rag",
@@ -107,11 +103,9 @@ __getattr__ = deferred(
         "execute": "conduct",
         "GenerateJob": "generation",
         "broken_rules": "generation",
-        "foresee": "forecast",
         "foresee_tests": "generation",
         "generate_tests": "generation",
         "keep": "keeping",
-        "merged": "merging",
         "now": "door",
         "own_version": "doctor",
         "plan_rag": "rag",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evalmark import api, cases, console, plans
+from evalmark import api, cases, console, forecasting, plans
 from evalmark import store as kept
 from evalmark.errors import need
 
@@ -54,7 +54,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
         conduct = api.Conduct(ledger=ledger, settings=settings, limit=limit, only=only)
         for path in files:
             wanted = plans.plan_suite(path, settings, overrides, _no_weights, api.recorded_cases)
-            say(console.plan(need("asyncio").run(api.foresee(wanted, conduct)), look()))
+            say(console.plan(need("asyncio").run(forecasting.foresee(wanted, conduct)), look()))
 
 
 def _ledger(path: str) -> "AbstractContextManager[api.Ledger]":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, report, stats, values, wording
+from evalmark import api, merging, report, stats, values, wording
 from evalmark import store as kept
 from evalmark.errors import ConfigError, EvalmarkError
 
@@ -76,7 +76,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
         refuse_over(
             [name for run in parts for name in (run.suite, *(info.path for info in run.datasets))], output or []
         )
-        run = api.merged(parts)
+        run = merging.merged(parts)
         code = _written(run if gate is None else replace(run, gate=gate), output or [], to, gated=gate is not None)
     raise typer.Exit(code)
 

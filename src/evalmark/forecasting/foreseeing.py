@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, cast
 
+from evalmark.api import Conduct
+from evalmark.api.reading import Reading, trials
 from evalmark.calls import Prices, read_prices
 from evalmark.calls.sizes import output_limit
 from evalmark.console import Forecast, MetricForecast, ModelForecast
@@ -16,9 +18,6 @@ from evalmark.roles import ChatModel, Journal, Target, Uses, current_uses
 from evalmark.settings import Replay
 from evalmark.targets import Given
 from evalmark.values import Case, Mode, Output, Reply, Request, Result, Run, canonical, count
-
-from .conduct import Conduct
-from .reading import Reading, trials
 
 LETTERS_A_TOKEN = 4
 """Of English text; other languages and code have fewer."""

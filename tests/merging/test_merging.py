@@ -5,7 +5,7 @@ from time import perf_counter
 
 import pytest
 
-from evalmark.api import merged
+from evalmark.merging import merged
 from evalmark.stats import judge, summarise
 from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Spending, Trial, metrics_for
 

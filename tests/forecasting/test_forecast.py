@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.api import Conduct, Memory, execute, foresee
+from evalmark.api import Conduct, Memory, execute
+from evalmark.forecasting import foresee
 from evalmark.judges import Criteria
 from evalmark.plans import Asked, Plan, Source
 from evalmark.settings import Settings
