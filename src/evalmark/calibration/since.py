@@ -18,8 +18,8 @@ def changed(entry: Locked, metric: Metric, embedder: str, path: str) -> Iterator
             f"{metric.judge or 'none'}; {again}"
         )
     if entry.version and metric.version and entry.version != metric.version:
-        what = "the judge's prompt or settings have" if metric.judge else "the metric's code or settings have"
-        yield f"{opening} was learned before {what} changed; {again}"
+        what = "the judge's prompt or settings" if metric.judge else "the metric's code or settings"
+        yield f"{opening} was learned before a change of {what}; {again}"
     if entry.embedder and embedder and entry.embedder != embedder:
         yield f"{opening} was learned with another embedding model; {again}"
 

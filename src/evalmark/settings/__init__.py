@@ -32,6 +32,8 @@ class Settings:
     """Where model weights are kept; empty: the user's cache folder."""
     offline: bool = False
     """Fetch no weights: use only those that are on this machine."""
+    lock: str = ""
+    """The file of learned thresholds (`evalmark calibrate`); empty: none; in `[tool.evalmark]` relative to that file."""
     judge: tuple[str, ...] = ()
     """The models that judge, as `provider/model`; in a variable, separated by commas."""
     replay: Replay = "auto"
@@ -179,7 +181,7 @@ def _truth(given: Any) -> bool:
     return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[str(given).lower()]
 
 
-_PATHS = ("store", "cache_dir")
+_PATHS = ("store", "cache_dir", "lock")
 _TABLES = ("models",)
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "store": _text,
@@ -189,6 +191,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "timeout": _seconds,
     "cache_dir": _text,
     "offline": _truth,
+    "lock": _text,
     "judge": _names,
     "replay": _replay,
     "max_cost": _amount,
