@@ -33,6 +33,7 @@ PLACES = [
     pytest.param("timeout", "0.5", "1.5", 2.5, (0.5, 1.5, 2.5), id="timeout"),
     pytest.param("cache_dir", '"p"', "e", "f", ("p", "e", "f"), id="cache_dir"),
     pytest.param("offline", "true", "0", True, (True, False, True), id="offline"),
+    pytest.param("lock", '"p.json"', "e.json", "f.json", ("p.json", "e.json", "f.json"), id="lock"),
     pytest.param("judge", '["a/p", "b/p"]', "a/e, b/e", ["f"], (("a/p", "b/p"), ("a/e", "b/e"), ("f",)), id="judge"),
     pytest.param("replay", '"strict"', "off", "record", ("strict", "off", "record"), id="replay"),
     pytest.param("max_cost", "1.5", "0", 2, (1.5, 0.0, 2.0), id="max_cost"),

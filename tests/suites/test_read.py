@@ -289,7 +289,7 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         pytest.param(
             "colour: red",
             'the suite has no key "colour"; it knows name, description, datasets, target, metrics, repeat, gate, '
-            "until_decided, baseline, judge, embeddings, timeout.",
+            "until_decided, baseline, lock, judge, embeddings, timeout.",
             id="a word of nobody",
         ),
         pytest.param('"a\\nb": 1', 'the suite has no key "a\\nb"; it knows', id="a key with a line break"),
