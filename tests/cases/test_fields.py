@@ -217,8 +217,14 @@ def test_all_faults_of_a_row_and_all_bad_rows_are_named_at_once():
 
 
 def test_more_than_fifty_faults_are_counted():
-    lines = refusal(*([{}] * 60)).splitlines()
+    lines = refusal(*({"input": "q", "id": f"{n}{'x' * (200 + n)}"} for n in range(60))).splitlines()
     assert (len(lines), lines[-1]) == (51, "… and 10 more faults.")
+
+
+def test_what_is_wrong_with_many_rows_is_said_once():
+    (line,) = refusal(*([{}] * 60)).splitlines()
+    assert line.startswith("item 1: ")
+    assert line.endswith(". The same is wrong in 59 more rows: item 2, item 3, item 4, item 5, item 6, ….")
 
 
 @pytest.mark.parametrize(

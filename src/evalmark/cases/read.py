@@ -121,7 +121,7 @@ def check_cases(path: Path, options: ReadOptions = AS_IT_IS, limit: int | None =
     try:
         for row in islice(read_cases(path, options=options), limit):
             if isinstance(row, BadRow):
-                faults.add(str(row))
+                faults.add(row.message, row.place)
     except DataError as fault:
         faults.add(str(fault))
     return faults.told()
@@ -142,7 +142,7 @@ def as_cases(items: Iterable[Case | Mapping[str, Any] | str]) -> list[Case]:
         if isinstance(row, Case):
             cases.append(row)
         else:
-            faults.add(str(row))
+            faults.add(row.message, row.place)
     if found := faults.told():
         raise DataError("\n".join(found))
     return cases

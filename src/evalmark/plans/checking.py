@@ -15,6 +15,7 @@ from evalmark.scoring import BoundScorer
 from evalmark.values import Case
 
 from .plan import Asked, Plan, Source
+from .prompting import is_prompt
 
 CHECKED_ROWS = 1_000
 """Rows of each dataset that are read and checked before the first trial."""
@@ -80,7 +81,7 @@ def _scorer_faults(plan: Plan) -> list[str]:
         else:
             names.append(scorer.name)
     if not plan.asked:
-        faults.append("no scorer is named, so nothing would be judged; name at least one under `metrics`.")
+        faults.append(_nothing_judges(plan.suite))
     called = [target.name for target in plan.targets]
     faults += [
         f"{name} is under test twice; leave it out once." for name in sorted({n for n in called if called.count(n) > 1})
@@ -91,6 +92,15 @@ def _scorer_faults(plan: Plan) -> list[str]:
     unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in known]
     faults += [_no_metric(name, sorted(known), plan.suite) for name in unknown]
     return faults
+
+
+def _nothing_judges(suite: str) -> str:
+    if is_prompt(Path(suite)):
+        return (
+            f"{suite}: nothing judges the answers, since no rules and no metric files lie beside the prompt; "
+            f"write a NAME.metric.prompty, or have rules made: evalmark generate {suite}"
+        )
+    return "no scorer is named, so nothing would be judged; name at least one under `metrics`."
 
 
 def _no_metric(name: str, known: list[str], suite: str) -> str:
@@ -135,18 +145,19 @@ class _Rows:
     def add(self, row: Case | BadRow, targets: Sequence[Target]) -> None:
         self.count += 1
         if isinstance(row, BadRow):
-            self.faults.add(str(row))
+            self.faults.add(row.message, row.place)
             return
         self.cases += 1
         self.have_examples = self.have_examples or bool(row.liked)
         self.asked |= {one.name for one in self.unjudged if one.name not in self.asked and not one.skips(row)}
         for fault in dict.fromkeys(fault for target in targets if (fault := _unfit(target, row))):
-            self.faults.add(f"{row.place or row.id}: {fault}")
+            self.faults.add(fault, row.place or row.id)
         if row.given is None:
             self.missing += 1
             self.unanswered.add(
-                f"{row.place or row.id}: the row brings no answer, and no target is named that would give one. "
-                'Fill in its `answer` (in JSON, "" is an empty one), or name a target.'
+                "the row brings no answer, and no target is named that would give one. "
+                'Fill in its `answer` (in JSON, "" is an empty one), or name a target.',
+                row.place or row.id,
             )
 
     def told(self, plan: Plan, *, final: bool) -> list[str]:
