@@ -230,3 +230,28 @@ def test_the_judge_of_the_flag_wins_over_the_one_that_a_metric_file_names(evalma
     monkeypatch.setenv("EVALMARK_JUDGE", "openai/judge")
     evalmark("run", "reply.prompty", *MODELS[2:4])
     assert "own" in {said.model for said in server.requests}
+
+
+def test_one_fault_of_many_tests_is_said_once_and_so_is_that_nothing_judges(evalmark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("p").mkdir()
+    Path("p.prompty").write_text("user:\n{{text}} {{tone}}\n")
+    Path("p/tests.json").write_text(json.dumps([{"testinput": {"text": str(n)}} for n in range(48)], indent=0))
+    found = evalmark("validate", "p.prompty")
+    assert found.code == 2
+    nothing, missing = (found.out + found.err).strip().splitlines()
+    assert "nothing judges the answers" in nothing
+    assert missing.startswith("p/tests.json:2: p.prompty:2: {{tone}} has no value")
+    assert missing.endswith("The same is wrong in 47 more rows: lines 7, 12, 17, 22, 27, ….")
+
+
+@pytest.mark.parametrize("verb", [("validate",), ("run", "--model", "openai/a")])
+def test_a_prompt_of_github_models_under_another_name_is_known(evalmark, tmp_path, monkeypatch, verb):
+    monkeypatch.chdir(tmp_path)
+    Path("joke.yml").write_text("name: Joke\nmodel: openai/a\nmessages:\n- {role: user, content: '{{text}}'}\n")
+    found = evalmark(verb[0], "joke.yml", *verb[1:])
+    assert found.code == 2
+    assert (
+        "joke.yml:1: this seems to be a prompt of GitHub Models; let its name end in .prompt.yml"
+        in found.out + found.err
+    )

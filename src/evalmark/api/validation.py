@@ -49,12 +49,16 @@ def _kind(path: Path) -> Literal["suite", "prompt", "metric", "cases"]:
     """What a file is, by its name or by the keys at its top."""
     if is_metric(path):
         return "metric"
-    return "prompt" if is_prompt(path) else _kind_by_keys(path)
-
-
-def _kind_by_keys(path: Path) -> Literal["suite", "metric", "cases"]:
-    """Taken from all keys together, so that one misspelled key is named by the reader of that kind."""
+    if is_prompt(path):
+        return "prompt"
     keys = set(top_keys(path)) if path.suffix in SUITE_ENDINGS else set()
+    if "messages" in keys and path.suffix != ".json" and not keys & {"data", "cases"}:
+        return "suite"  # a prompt under another name; the reader of suites says so
+    return _kind_by_keys(keys)
+
+
+def _kind_by_keys(keys: set[str]) -> Literal["suite", "metric", "cases"]:
+    """Taken from all keys together, so that one misspelled key is named by the reader of that kind."""
     if "metric_description" in keys:
         return "metric"
     if "datasets" in keys:

@@ -74,6 +74,11 @@ def _other_file(data: Any) -> str | None:
         return "this is a metric; name it in a suite, under `metrics`."
     if isinstance(data.get("data"), list):
         return "this is a dataset; name it in a suite, under `datasets`."
+    if isinstance(data.get("messages"), list):
+        return (
+            "this seems to be a prompt of GitHub Models; let its name end in .prompt.yml, so that it is run as one, "
+            "or name it in a suite: target: {prompt: FILE}."
+        )
     return None
 
 
