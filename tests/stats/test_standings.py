@@ -16,6 +16,13 @@ def test_targets_stand_in_the_order_met():
     assert [*FOUND] == ["openai/large", "openai/small", sides.HOSTILE]
 
 
+def test_targets_stand_in_the_order_in_which_they_were_named():
+    named = replace(sides.RUN, target="openai/small, openai/large")
+    found = overview(named)
+    assert [one.target for one in found.standings] == ["openai/small", "openai/large", sides.HOSTILE]
+    assert (found.differences[0].first, found.differences[0].second) == ("openai/small", "openai/large")
+
+
 @pytest.mark.parametrize(
     ("portion", "trials", "judged", "compliant"),
     [

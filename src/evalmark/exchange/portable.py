@@ -57,11 +57,11 @@ class Portable:
 
     @property
     def by_target(self) -> dict[str, list[Result]]:
-        """The results of each target, in their order."""
+        """The results of each target, the targets as they were named for the run."""
         found: dict[str, list[Result]] = {}
         for result in self.run.results:
             found.setdefault(result.trial.target or self.run.target or "given", []).append(result)
-        return found
+        return {target: found[target] for target in self.run.in_order(found)}
 
     @property
     def shown_inputs(self) -> str:

@@ -57,7 +57,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """The targets of a run in the order met, and every two of them compared."""
+    """The targets of a run in the order in which they were named, and every two of them compared."""
 
     standings: tuple[Standing, ...]
     differences: tuple[Difference, ...]
@@ -93,6 +93,7 @@ def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overv
         tests.add(replace(result, scores=(*result.scores, *mean_scores(result.scores, judges))) if judges else result)
         for panel in judged:
             panel.add(result.scores, cases.setdefault((trial.dataset, trial.position), len(cases)))
+    held = {target: held[target] for target in run.in_order(held)}
     return Overview(
         standings=tuple(tests.standing(target, known, level) for target, tests in held.items()),
         agreements=tuple(panel.agreement(level) for panel in judged),

@@ -124,3 +124,13 @@ class Run:
     """Things a reader should know, one sentence each (truncated texts, rows left out, a dataset edited on the way)."""
     results: Collection[Result] = field(default=(), repr=False)
     """In the order dataset, position, repeat. May be read from disk while iterated: iterate, do not index."""
+
+    def in_order(self, targets: Iterable[str]) -> list[str]:
+        """Names of targets in the order in which they were put under test; unknown ones behind them, in their own order.
+
+        >>> Run(id="1", name="x", created="", target="m/b, m/a").in_order(["m/a", "m/c", "m/b"])
+        ['m/b', 'm/a', 'm/c']
+        """
+        named = f", {self.target}, "
+        places = {target: named.find(f", {target}, ") for target in targets}
+        return sorted(places, key=lambda target: places[target] if places[target] >= 0 else len(named))
