@@ -169,6 +169,63 @@ LOG = [
 ]
 
 
+def test_the_samples_of_a_log_are_those_of_its_eval(tmp_path):
+    """A sample is named by its number, which says nothing among the samples of other evals."""
+    evals = {
+        "first.dev.v0": {"class": "evals.elsuite.basic.match:Match", "args": {"samples_jsonl": "a/samples.jsonl"}},
+        "sums.dev.v0": {"class": "evals.elsuite.basic.match:Match", "args": {"samples_jsonl": "sums/samples.jsonl"}},
+    }
+    files = {
+        "evals/all.yaml": yaml.safe_dump(evals, sort_keys=False),
+        "data/a/samples.jsonl": '{"input": "another", "ideal": "x"}\n{"input": "more", "ideal": "y"}\n',
+        "data/sums/samples.jsonl": SAMPLES,
+        "logs/x.jsonl": "".join(json.dumps(row) + "\n" for row in LOG),
+    }
+    imported = import_openai_registry(laid_out(tmp_path, files))
+    assert {result.trial.case.input: result.trial.case.expected for result in imported.run.results} == {
+        "Sky?": "blue",
+        "2+2?": "4",
+    }
+
+
+@pytest.mark.parametrize(
+    ("criterion", "why"),
+    [
+        pytest.param(
+            {"type": "string_check", "input": "{{sample.output_text}}", "reference": "{{item.other}}", "operation": "eq"},
+            "compares with `other` of the items, and a case has one expected answer, `correct_label`",
+            id="another reference",
+        ),
+        pytest.param(
+            {"type": "text_similarity", "input": "{{sample.output_text}}", "reference": "x", "evaluation_metric": "cosine", "pass_threshold": 0.5},
+            "compares with a text of its own",
+            id="a text",
+        ),
+        pytest.param(
+            {"type": "text_similarity", "input": "{{item.ticket}}", "reference": "{{item.correct_label}}", "evaluation_metric": "cosine", "pass_threshold": 0.5},
+            "looks at something else than the whole output",
+            id="an input",
+        ),
+    ],
+)  # fmt: skip
+def test_a_criterion_that_compares_with_something_else_is_left_out(tmp_path, criterion, why):
+    body = {**EVAL, "testing_criteria": [EVAL["testing_criteria"][0], {"name": "more", **criterion}]}
+    out = laid_out(tmp_path, {"e.json": json.dumps(body), "r.json": json.dumps(RUN)})
+    (part,) = [part for part in import_openai_evals(out).parts if "'more'" in part.name]
+    assert part.fate == "left out"
+    assert why in part.to
+
+
+def test_a_judge_is_shown_the_reference_answer_whatever_its_name(tmp_path):
+    judged = {"type": "label_model", "name": "fits", "model": "j", "labels": ["A", "B"], "passing_labels": ["A"],
+              "input": [{"role": "user", "content": "{{item.ticket}} {{item.reference}} {{item.right}} {{sample.output_text}}"}]}  # fmt: skip
+    check = {**EVAL["testing_criteria"][0], "reference": "{{item.right}}"}
+    body = {**EVAL, "testing_criteria": [check, judged]}
+    out = laid_out(tmp_path / "out", {"e.json": json.dumps(body), "r.json": json.dumps(RUN)})
+    text = import_openai_evals(out).files["metrics/fits.yaml"]
+    assert "{{input}} (in the input above) {{expected}} {{output}}" in text
+
+
 def test_a_registry_is_read_with_its_logs(tmp_path):
     files = {
         "evals/sums.yaml": yaml.safe_dump(REGISTRY, sort_keys=False),

@@ -21,17 +21,25 @@ class Service:
     """Serves for one `with` block; `key` is what a header has to hold, `header` which one."""
 
     def __init__(
-        self, *, key: str = "", header: str = "authorization", prefix: str = "/v1", fail_runs: bool = False
+        self,
+        *,
+        key: str = "",
+        header: str = "authorization",
+        prefix: str = "/v1",
+        fail_runs: bool = False,
+        slow: bool = False,
     ) -> None:
         self.key, self.header, self.prefix, self.fail_runs = key, header, prefix, fail_runs
         self.evals: dict[str, Any] = {}
         self.runs: list[Any] = []
         self.problems: list[str] = []
-        outer = self
+        outer, self._ended = self, threading.Event()
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
+                if slow:
+                    outer._ended.wait(10)
                 status, said = outer.answer(self.path, self.headers.get(outer.header, ""), body)
                 data = json.dumps(said).encode()
                 self.send_response(status)
@@ -55,6 +63,7 @@ class Service:
         return self
 
     def __exit__(self, *args: object) -> None:
+        self._ended.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -18,11 +18,11 @@ EVAL = json.loads(FILES["eval.json"])
 RUNS = {name: json.loads(text) for name, text in FILES.items() if name.startswith("run.")}
 
 
-def post(endpoint):
+def post(endpoint, within=10):
     async def posting():
         http = Http({})
         try:
-            return await post_evals(EVAL, RUNS, endpoint, http, 10)
+            return await post_evals(EVAL, RUNS, endpoint, http, within)
         finally:
             await http.close()
 
@@ -102,3 +102,17 @@ def test_what_was_created_before_a_fault_is_named():
         pytest.raises(EvalmarkError, match=r"The eval is there as eval_0, with 0 of 2 runs"),
     ):
         post(service({}, f"{there.url}/v1"))
+
+
+def test_what_was_posted_without_an_answer_may_exist():
+    with Service(slow=True) as there, pytest.raises(EvalmarkError, match=r"within 0\.05 s\. The eval may exist there"):
+        post(service({}, f"{there.url}/v1"), within=0.05)
+
+
+def test_what_was_never_sent_does_not_exist():
+    with Service() as there:
+        gone = f"{there.url}/v1"
+    with pytest.raises(EvalmarkError) as error:
+        post(service({}, gone))
+    assert "no connection could be made" in str(error.value)
+    assert "may exist" not in str(error.value)

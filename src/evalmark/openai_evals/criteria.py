@@ -130,8 +130,11 @@ def reference_of(criteria: Any) -> str | None:
     return None
 
 
-def read_criterion(said: Mapping[str, Any], place: str, moving: Moving) -> None:
-    """Note the metric that does what a criterion asks, or why there is none."""
+def read_criterion(said: Mapping[str, Any], place: str, moving: Moving, expected: str | None = None) -> None:
+    """Note the metric that does what a criterion asks, or why there is none.
+
+    `expected` is the key of the items that holds the reference answer, where some criterion says it.
+    """
     kind = str(said.get("type"))
     name = str(said.get("name") or kind)
     what = f"{place} {name!r} ({kind})"
@@ -142,7 +145,7 @@ def read_criterion(said: Mapping[str, Any], place: str, moving: Moving) -> None:
         return
     reader = _READERS.get(kind)
     try:
-        wanted = reader(said, name) if reader else None
+        wanted = reader(said, name, expected) if reader else None
     except NoCriterionError as error:
         moving.part(what, "left out", f"it {error}")
         return
@@ -155,11 +158,12 @@ def read_criterion(said: Mapping[str, Any], place: str, moving: Moving) -> None:
     )
 
 
-def _read_string(said: Mapping[str, Any], name: str) -> Wanted:
+def _read_string(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
     if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
         raise NoCriterionError("looks at something else than the whole output")
     operation, reference = str(said.get("operation")), str(said.get("reference", ""))
-    if _ITEM.fullmatch(reference.strip()):
+    if (found := _ITEM.fullmatch(reference.strip())) is not None:
+        _check_reference(found[1], expected)
         scorers: dict[str, tuple[str, Data]] = {
             "eq": ("equals", {}),
             "ne": ("not-equals", {}),
@@ -182,7 +186,18 @@ def _read_string(said: Mapping[str, Any], name: str) -> Wanted:
     return Wanted(name=name, scorer=scorer, settings=settings)
 
 
-def _read_similar(said: Mapping[str, Any], name: str) -> Wanted:
+def _check_reference(key: str, expected: str | None) -> None:
+    if key != expected:
+        raise NoCriterionError(f"compares with `{key}` of the items, and a case has one expected answer, `{expected}`")
+
+
+def _read_similar(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+    if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
+        raise NoCriterionError("looks at something else than the whole output")
+    found = _ITEM.fullmatch(str(said.get("reference", "")).strip())
+    if found is None:
+        raise NoCriterionError("compares with a text of its own, and a metric of ours with the expected answer")
+    _check_reference(found[1], expected)
     metric, least = said.get("evaluation_metric"), said.get("pass_threshold")
     if not (isinstance(least, (int, float)) and 0 <= least <= 1):
         raise NoCriterionError(f"passes from {least!r:.40}, which is no number from 0 to 1")
@@ -193,16 +208,16 @@ def _read_similar(said: Mapping[str, Any], name: str) -> Wanted:
     raise NoCriterionError(f"measures by {metric!r:.40}, which no metric of ours computes in the same way")
 
 
-def _read_labels(said: Mapping[str, Any], name: str) -> Wanted:
+def _read_labels(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
     labels, passing = said.get("labels"), said.get("passing_labels")
     if not (isinstance(labels, list) and len(labels) > 1 and isinstance(passing, list)):
         raise NoCriterionError("names fewer than two labels")
     choices = {str(label): 1.0 if label in passing else 0.0 for label in labels}
     score = {"type": "choice", "description": "the label that fits", "choices": choices}
-    return _file(said, name, score, 1.0)
+    return _file(said, name, (score, 1.0), expected)
 
 
-def _read_scores(said: Mapping[str, Any], name: str) -> Wanted:
+def _read_scores(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
     low, high = _range(said.get("range"))
     least = said.get("pass_threshold")
     share = (least - low) / (high - low) if isinstance(least, (int, float)) and not isinstance(least, bool) else None
@@ -212,7 +227,7 @@ def _read_scores(said: Mapping[str, Any], name: str) -> Wanted:
         score = {"type": "scale", "description": "the score", "min": int(low), "max": int(high)}
     else:
         score = {"type": "percentage", "description": f"the share of the way from {low:g} to {high:g}"}
-    return _file(said, name, score, share)
+    return _file(said, name, (score, share), expected)
 
 
 def _range(said: Any) -> tuple[float, float]:
@@ -226,11 +241,12 @@ def _range(said: Any) -> tuple[float, float]:
     return numbers[0], numbers[1]
 
 
-def _file(said: Mapping[str, Any], name: str, score: Data, threshold: float | None) -> Wanted:
+def _file(said: Mapping[str, Any], name: str, measure: tuple[Data, float | None], expected: str | None) -> Wanted:
+    score, threshold = measure
     texts = [text for message in listed(said.get("input")) if (text := _text(message)).strip()]
     if not texts:
         raise NoCriterionError("asks its model nothing")
-    sections = [slots_of_ours(text) for text in texts]
+    sections = [slots_of_ours(text, expected) for text in texts]
     if not any("{{output}}" in text for text in sections):
         raise NoCriterionError("does not show its model the output")
     expects = any("{{expected}}" in text for text in sections)
@@ -259,21 +275,27 @@ def _text(message: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def slots_of_ours(text: str) -> str:
+def slots_of_ours(text: str, expected: str | None) -> str:
     """A grader's text with our slots in the place of its variables; what is no variable of it loses its braces.
 
     The first variable that is part of the input shows all of it, and further ones point there.
     """
     text = _SAMPLE.sub("\0output\1", text)
-    text = _ITEM.sub(lambda found: "\0expected\1" if _is_reference(found[1]) else "\0input\1", text)
+    text = _ITEM.sub(lambda found: "\0expected\1" if _is_reference(found[1], expected) else "\0input\1", text)
     head, slot, rest = text.partition("\0input\1")
     text = head + slot + rest.replace("\0input\1", "(in the input above)")
     text = text.replace("{{", "{").replace("}}", "}").replace("{%", "{ %").replace("%}", "% }")
     return text.replace("\0", "{{").replace("\1", "}}")
 
 
-def _is_reference(key: str) -> bool:
-    return key in ("expected", "ideal", "reference", "ground_truth", "groundtruth", "expected_output", "correct_label")
+def _is_reference(key: str, expected: str | None) -> bool:
+    """Whether a key holds the reference answer; where no criterion says which one does, its name has to."""
+    return (
+        key == expected
+        if expected is not None
+        else key
+        in ("expected", "ideal", "reference", "ground_truth", "groundtruth", "expected_output", "correct_label")
+    )
 
 
 _READERS = {

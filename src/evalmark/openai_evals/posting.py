@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from evalmark.errors import ConfigError, EvalmarkError
+import aiohttp
+
+from evalmark.errors import ConfigError, EvalmarkError, ModelCallError
 from evalmark.providers import Endpoint, Http, find_endpoint, missing_key
 from evalmark.providers.addresses import checked_address
 from evalmark.providers.http import require_key, said
@@ -85,11 +87,24 @@ async def post_evals(
     return Posted(eval_id=eval_id, runs=made)
 
 
+def _was_never_sent(error: ModelCallError) -> bool:
+    return isinstance(error.__context__, (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError))
+
+
 async def _create(what: str, body: Mapping[str, Any], endpoint: Endpoint, http: Http, within: float) -> str:
     require_key(endpoint)
     headers = {"api-key": endpoint.key} if endpoint.provider == "azure" else {"authorization": f"Bearer {endpoint.key}"}
     url = f"{endpoint.base_url}/{what}"
-    data = said(await http.post(url, encoded(body, endpoint), headers if endpoint.key else {}, within=within), endpoint)
+    try:
+        answer = await http.post(url, encoded(body, endpoint), headers if endpoint.key else {}, within=within)
+        data = said(answer, endpoint)
+    except ModelCallError as error:
+        if error.fault != "transient" or _was_never_sent(error):
+            raise
+        noun = "run" if what.endswith("/runs") else "eval"
+        raise EvalmarkError(
+            f"{error} The {noun} may exist there all the same; look before it is posted again."
+        ) from error
     found = data.get("id")
     if not isinstance(found, str) or not found:
         raise EvalmarkError(

@@ -58,9 +58,9 @@ def import_openai_evals(path: Path) -> Imported:
     rows = [found for found in objects if "item" in found.data]
     if not (evals or runs or items or rows):
         raise PlacedError(str(path), "holds no eval, no run and no output item of the evals API.")
-    for found in evals:
-        _eval(found, moving)
     expected = next((key for found in evals if (key := reference_of(found.data["testing_criteria"]))), None)
+    for found in evals:
+        _eval(found, moving, expected)
     for found in runs:
         _run(found, moving, expected)
     for found in rows:
@@ -104,7 +104,7 @@ def _object(data: Any, place: str) -> Data:
     return data
 
 
-def _eval(found: Found, moving: Moving) -> None:
+def _eval(found: Found, moving: Moving, expected: str | None) -> None:
     criteria, config = found.data["testing_criteria"], found.data.get("data_source_config")
     if not isinstance(criteria, list):
         raise PlacedError(found.part("testing_criteria"), "`$.testing_criteria` is no list.")
@@ -114,7 +114,7 @@ def _eval(found: Found, moving: Moving) -> None:
         at = ("testing_criteria", number)
         if not isinstance(criterion, dict):
             raise PlacedError(found.part(*at), f"`{json_path(at)}` is no object.")
-        read_criterion(criterion, f"{found.part(*at)} {json_path(at)}", moving)
+        read_criterion(criterion, f"{found.part(*at)} {json_path(at)}", moving, expected)
     kind = config.get("type") if isinstance(config, dict) else None
     if kind != "custom":
         moving.part(

@@ -32,14 +32,14 @@ def import_openai_registry(path: Path) -> Imported:
     """
     moving = Moving(name="imported registry", side=read_side(home_of(path)))
     specs, logs, rows = _sorted_out(path)
-    samples = [row for file in rows for row in _samples(file)]
-    for row in samples:
+    samples = {file: _samples(file) for file in rows}
+    for row in (row for found in samples.values() for row in found):
         moving.add(case_data(row))
-        for key in row.keys() - {"input", "ideal", "id"}:
+        for key in [name for name in row if name not in ("input", "ideal", "id")]:
             moving.part(f"samples: {key}", "metadata", "with its case")
     specs.tell(moving)
     for file in logs:
-        _log(file, samples, moving)
+        _log(file, samples, specs, moving)
     if not (moving.cases or moving.results):
         raise PlacedError(str(path), "holds no samples and no log of the openai/evals registry.")
     return moving.imported()
@@ -103,6 +103,15 @@ class _Specs:
                 self.evals[name] = (said, place)
             elif "prompt" in said and "choice_strings" in said:
                 self.graded[name] = (said, place)
+
+    def samples_of(self, spec: Data, samples: Mapping[Path, list[Data]]) -> list[Data]:
+        """The samples that a log numbers: those that its eval names; none where several files might be meant."""
+        said, _ = self.evals.get(str(spec.get("eval_name")), ({}, ""))
+        args = said.get("args")
+        name = str(args.get("samples_jsonl") or "") if isinstance(args, dict) else ""
+        ending = f"/{name}" if name else f"/{spec.get('base_eval')}/samples.jsonl"
+        found = [rows for file, rows in samples.items() if file.as_posix().endswith(ending) or len(samples) == 1]
+        return found[0] if len(found) == 1 else []
 
     def tell(self, moving: Moving) -> None:
         """Note the metric of each eval, or why there is none."""
@@ -168,7 +177,7 @@ def _slots(asked: str) -> str:
     )
 
 
-def _log(file: Path, samples: list[Data], moving: Moving) -> None:
+def _log(file: Path, samples: Mapping[Path, list[Data]], specs: "_Specs", moving: Moving) -> None:
     spec: Data = {}
     asked: list[tuple[str, Data, str]] = []
     about: dict[str, list[tuple[str, Data]]] = {}
@@ -185,7 +194,10 @@ def _log(file: Path, samples: list[Data], moving: Moving) -> None:
                 about.setdefault(last[sample], []).append((kind, row["data"]))
         elif "final_report" not in row:
             raise PlacedError(place, "is neither a spec, an event about a sample, nor a final report.")
-    _results(spec, asked, about, samples, moving)
+    mine = specs.samples_of(spec, samples)
+    if not mine and len(samples) > 1:
+        moving.remark(f"{file}: which of the files of samples it is about is not said; its cases are as it shows them.")
+    _results(spec, asked, about, mine, moving)
     moving.part(f"{file}: {len(asked)} answers", "mapped", "results of a run")
 
 
