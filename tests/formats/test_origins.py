@@ -200,3 +200,11 @@ def test_without_its_files_a_check_goes_by_its_name(tmp_path):
     assert "there is no such file" in given.remarks[0]
     with pytest.raises(ConfigError, match="there is no such file"):
         portable_run(run, tmp_path / "gone.yaml")
+
+
+@pytest.mark.parametrize("name", ["mood.prompty", "mood.prompt.md"])
+def test_a_prompt_is_known_by_its_name(folder, name):
+    (folder / name).write_text(PROMPT)
+    found, given = checks(replace(RUN, suite=str(folder / name), metrics=(Metric(name="apt", judge="openai/judge"),)))
+    assert given.remarks == ()
+    assert found["apt"].messages

@@ -261,6 +261,18 @@ def test_results_of_promptfoo_are_read_with_their_states(tmp_path):
     assert failed.output.error == "API error: 500"
 
 
+def test_a_verdict_that_is_neither_true_nor_false_is_said(tmp_path):
+    rows = [
+        {"testIdx": n, "vars": {}, "provider": "p", "gradingResult": {"pass": said, "score": 1, "reason": ""}}
+        for n, said in enumerate(["yes", True, None])
+    ]
+    (tmp_path / "out.json").write_text(json.dumps({"results": {"version": 3, "results": rows}}))
+    imported = import_promptfoo(tmp_path / "out.json")
+    assert [result.verdict for result in imported.run.results] == ["ungated", "pass", "ungated"]
+    (said,) = imported.remarks
+    assert said.startswith(f'{tmp_path}/out.json:1: `pass` is "yes", neither true nor false, and so in 1 more grading')
+
+
 def test_braces_in_data_are_none_of_the_template():
     assert literal({"a": ["{{x}}", "plain"]}) == {"a": ["{% raw %}{{x}}{% endraw %}", "plain"]}
     for text in ("{{x}}", "{% raw %}", "{% endraw %}{{x}}", "{% raw %}a{% endraw %} {{b}}", ""):

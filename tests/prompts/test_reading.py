@@ -377,3 +377,17 @@ def test_a_fingerprint_changes_with_the_words_and_not_with_the_place():
 def test_the_place_is_that_of_the_first_message():
     assert prompt("\nuser:\nhi").place == "p.prompty:6"
     assert prompt("hi").messages == (Message(role="system", text="hi", line=4),)
+
+
+def test_a_sample_of_a_conversation_is_one_sample():
+    turns = [{"role": "user", "content": "Hi"}]
+    head = "inputs: {talk: {type: thread}}\nsample: {talk: [{role: user, content: Hi}]}"
+    found = prompt_in(f"---\n{head}\n---\nuser:\n{{{{talk}}}}\n", Path("p.prompty"))
+    assert [sample.values for sample in found.samples] == [{"talk": turns}]
+
+
+def test_notes_stand_in_the_order_of_the_file():
+    keys = [f"odd{number}" for number in range(30)]
+    head = "\n".join(f"{key}: 1" for key in keys)
+    found = prompt_in(f"---\n{head}\n---\nuser:\n{{{{x}}}}\n", Path("p.prompty"))
+    assert [note.split("`")[1] for note in found.notes] == keys

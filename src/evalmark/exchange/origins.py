@@ -17,7 +17,7 @@ from evalmark.values import Case, Metric, Output, Run
 
 from .portable import Check, Portable
 
-PROMPTS = (".prompty", ".prompt.yml", ".prompt.yaml")
+PROMPTS = (".prompty", ".prompt.yml", ".prompt.yaml", ".prompt.md")
 _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _OURS = {"input": "input", "output": "output", "groundtruth": "expected"}
 

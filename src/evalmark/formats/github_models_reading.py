@@ -88,7 +88,7 @@ def _prompt(document: Document, data: Data, moving: Moving) -> None:
         if not isinstance(row, dict):
             raise PlacedError(document.place_of(("testData", number)), f"`$.testData[{number}]` is no mapping.")
         moving.add(_case(row, data))
-    for key in data.keys() - {*_KEPT, "testData", "evaluators"}:
+    for key in [name for name in data if name not in (*_KEPT, "testData", "evaluators")]:
         moving.part(f"{document.place_of((key,))} {key}", "left out", "prompts of GitHub Models have no such key")
 
 

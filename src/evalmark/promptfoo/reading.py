@@ -167,7 +167,7 @@ def _providers(document: Document, data: Data, at: tuple[str, ...], moving: Movi
         moving.models.append(model)
         moving.part(where, "mapped", f"the model {model}")
         settings.append({_SETTINGS[k]: v for k, v in config.items() if k in _SETTINGS and v is not None})
-        for other in config.keys() - _SETTINGS.keys():
+        for other in [key for key in config if key not in _SETTINGS]:
             moving.part(
                 f"{where} {other}",
                 "left out",
@@ -267,7 +267,7 @@ def _row(test: Test, expected: Any, moving: Moving) -> Data:
         metadata = {"description": text, **metadata}
     if metadata:
         moving.part(f"{test.place} metadata", "metadata", "with its case")
-    for key in said.keys() - set(_OF_TEST):
+    for key in [name for name in said if name not in _OF_TEST]:
         fate: Fate = "refused" if key == "assertScoringFunction" else "left out"
         moving.part(
             f"{test.place} {key}", fate, "it is code" if fate == "refused" else "nothing here acts on it for one test"

@@ -8,8 +8,9 @@ from typing import Any
 from evalmark.documents import JsonStream, PlacedError, regular_file, text_chunks
 from evalmark.exchange.moving import Moving
 from evalmark.exchange.results import REST, result_from
+from evalmark.values import canonical, count
 
-from .writing import native_of
+from .writing import graded, is_broken, native_of
 
 Data = dict[str, Any]
 
@@ -85,6 +86,7 @@ def take_results(found: ResultsFile, moving: Moving) -> None:
     moving.created = moving.created or found.created
     several = len({str(row.get("promptIdx")) for row, _ in found.rows}) > 1
     repeats: dict[tuple[Any, ...], int] = {}
+    odd: list[tuple[str, Any]] = []
     for row, place in found.rows:
         native = native_of(row, moving.name, several=several)
         key = (native["trial"]["target"], native["trial"]["position"])
@@ -92,4 +94,13 @@ def take_results(found: ResultsFile, moving: Moving) -> None:
         metadata = row.get("metadata")
         rest: Mapping[str, Any] | None = metadata.get(REST) if isinstance(metadata, dict) else None
         moving.results.append(result_from(native, rest, place))
+        odd += [
+            (place, part["pass"]) for part in graded(row) if not (isinstance(part["pass"], bool) or is_broken(part))
+        ]
+    if odd:
+        place, said = odd[0]
+        more = f", and so in {count(len(odd) - 1, 'more grading')}" if len(odd) > 1 else ""
+        moving.remark(
+            f"{place}: `pass` is {canonical(said):.40}, neither true nor false{more}; its score has no verdict."
+        )
     moving.part(f"{found.path}: {len(found.rows)} results", "mapped", "results of a run")

@@ -197,7 +197,8 @@ def _said(row: Mapping[str, Any]) -> Data:
     return output
 
 
-def _scores(row: Mapping[str, Any]) -> list[Data]:
+def graded(row: Mapping[str, Any]) -> list[Data]:
+    """What promptfoo says of each assertion of a result, or else of all of them together."""
     grading = row.get("gradingResult")
     grading = grading if isinstance(grading, dict) else {}
     parts = [part for part in listed(grading.get("componentResults")) if isinstance(part, dict)]
@@ -205,10 +206,19 @@ def _scores(row: Mapping[str, Any]) -> list[Data]:
         return []  # nothing came that could have been judged
     if not parts and not grading and "success" in row:
         grading = {"pass": row["success"], "score": row.get("score"), "reason": row.get("error") or ""}
+    return [part for part in parts or [grading] if "pass" in part]
+
+
+def is_broken(part: Data) -> bool:
+    """Whether the grader broke, and so has said nothing, for or against."""
+    metadata = part.get("metadata")
+    return isinstance(metadata, dict) and bool(metadata.get("graderError"))
+
+
+def _scores(row: Mapping[str, Any]) -> list[Data]:
     found: list[Data] = []
-    for part in parts or [grading]:
-        if "pass" in part:
-            found.append(_score(part, [score["name"] for score in found]))
+    for part in graded(row):
+        found.append(_score(part, [score["name"] for score in found]))
     return found
 
 
@@ -222,9 +232,8 @@ def _score(part: Data, taken: Sequence[str]) -> Data:
     score: Data = {"name": name}
     reason = part.get("reason")
     score |= {"reason": reason} if isinstance(reason, str) and reason else {}
-    metadata = part.get("metadata")
-    if isinstance(metadata, dict) and metadata.get("graderError"):
-        return score | {"status": "unscored"}  # a grader that broke has said nothing, for or against
+    if is_broken(part):
+        return score | {"status": "unscored"}
     value = part.get("score")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         score |= {"raw": value} | ({"value": value} if 0 <= value <= 1 else {})

@@ -30,7 +30,7 @@ def inputs_of(said: Any, messages: Iterable[Message], findings: Findings) -> tup
     for message in messages:
         for name, line in template_of(message.text).variables:
             used.setdefault(name, int(place_in("", message, line)[1:]))
-    for name in declared.keys() - used.keys():
+    for name in [one for one in declared if one not in used]:
         findings.note(declared[name].line, _unused(name, sorted(used.keys() - declared.keys())))
     others = [Input(name=name, declared=False, line=line) for name, line in used.items() if name not in declared]
     return (*declared.values(), *others)

@@ -146,7 +146,7 @@ def _check_messages(messages: tuple[Message, ...], findings: Findings) -> None:
 
 
 def _check_keys(data: Mapping[str, Any], findings: Findings) -> None:
-    for key in data.keys() - KNOWN:
+    for key in [name for name in data if name not in KNOWN]:
         close = get_close_matches(key, KNOWN, n=1)
         advice = f"; did you mean `{close[0]}`?" if close else "."
         findings.note(findings.line_of((key,)), f"`{key}` is not read; it is kept as it is{advice}")

@@ -1,6 +1,6 @@
 """Values that a prompt's author wrote down: samples, test data, scenarios."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -19,7 +19,7 @@ def samples_of(data: Mapping[str, Any], inputs: tuple[Input, ...], findings: Fin
     names = [known.name for known in inputs]
     found: list[Sample] = []
     for key in ("sample", "testSamples", "testData"):
-        for at, row in _rows(data.get(key), (key,), findings):
+        for at, row in _rows(data.get(key), (key,), names, findings):
             sample = Sample(
                 values={name: value for name, value in row.items() if name in names},
                 rest={name: value for name, value in row.items() if name not in names},
@@ -39,36 +39,39 @@ def _look(sample: Sample, names: list[str], key: str, findings: Findings) -> Non
             findings.note(sample.line, f"the sample names {other!r}, which is no input of the prompt{advice}")
 
 
-def _rows(said: Any, at: DataPath, findings: Findings) -> Iterable[tuple[DataPath, Mapping[str, Any]]]:
+def _rows(
+    said: Any, at: DataPath, names: Sequence[str], findings: Findings
+) -> Iterable[tuple[DataPath, Mapping[str, Any]]]:
     if said is None:
         return
     for number, item in enumerate(said) if isinstance(said, list) else ((None, said),):
         here = at if number is None else (*at, number)
-        for row in _opened(item, here, findings):
+        for row in _opened(item, here, names, findings):
             if isinstance(row, Mapping):
                 yield here, row
             else:
                 findings.find(here, f"holds {shown(row)}; a sample is a mapping from inputs to their values.")
 
 
-def _opened(item: Any, at: DataPath, findings: Findings) -> list[Any]:
+def _opened(item: Any, at: DataPath, names: Sequence[str], findings: Findings) -> list[Any]:
     """A sample itself, or those in the file that it names."""
     if not isinstance(item, str):
-        return _listed(item)
+        return _listed(item, names)
     if not item.lower().endswith((".json", ".yaml", ".yml")):
         findings.find(at, f"is {shown(item)}; it takes a mapping, or the name of a JSON or YAML file.")
         return []
     try:
-        return _listed(file_under(findings.document.path.parent, item))
+        return _listed(file_under(findings.document.path.parent, item), names)
     except PlacedError as error:
         findings.find(at, f"names the file {shown(item)}: {error.message}")
         return []
 
 
-def _listed(data: Any) -> list[Any]:
-    """The rows of a file's data, which may stand in a list, under a key of their own, or alone."""
+def _listed(data: Any, names: Sequence[str]) -> list[Any]:
+    """The rows of a file's data, which may stand in a list, under a key that is no input's name, or alone."""
     if isinstance(data, Mapping) and len(data) == 1 and isinstance(rows := next(iter(data.values())), list):
-        data = rows if rows and all(isinstance(row, Mapping) for row in rows) else data
+        is_inside = next(iter(data)) not in names and rows and all(isinstance(row, Mapping) for row in rows)
+        data = rows if is_inside else data
     return data if isinstance(data, list) else [data]
 
 
@@ -84,9 +87,10 @@ def _scenario(said: Any, at: DataPath, inputs: tuple[Input, ...], findings: Find
     row = findings.mapping(at, said)
     line = findings.line_of(at)
     parameters = findings.mapping((*at, "parameters"), row.get("parameters"))
-    for name in parameters.keys() - {known.name for known in inputs}:
+    known = {one.name for one in inputs}
+    for name in [one for one in parameters if one not in known]:
         findings.find((*at, "parameters", name), "is no input of the prompt; declare it under `inputs`.")
-    for name in row.keys() - set(_SCENARIO):
+    for name in [one for one in row if one not in _SCENARIO]:
         findings.note(line, f"a scenario does not know {name!r}; it knows {', '.join(_SCENARIO)}.")
     return Scenario(
         name=findings.text((*at, "name"), row.get("name")) or f"scenario {at[-1]}",
