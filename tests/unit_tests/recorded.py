@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from evalmark.store import open_store
-from evalmark.unit_tests import LabeledOutput, TestCase
+from evalmark.unit_tests import LabeledOutput, TestCase, UnitTest, UnitTestSession
 from evalmark.unit_tests.evaluation import CosineScoreEvaluationStrategy
 from evalmark.values import Label, Session, Span, content_of
 
@@ -34,7 +34,7 @@ def case(*outputs: tuple[int, object], **fields) -> TestCase:
 
 def near(number: int = 0, **fields) -> TestCase:
     """A case that an answer `deg=0` passes; its number tells it from others."""
-    return case((1, f"liked {number} deg=5"), inputs={"question": number}, **fields)
+    return case((1, f"liked {number} deg=5"), **({"inputs": {"question": number}} | fields))
 
 
 def record(path: Path, *answers: dict, project: str = "demo") -> list[str]:
@@ -60,3 +60,38 @@ def record(path: Path, *answers: dict, project: str = "demo") -> list[str]:
         store.traffic.keep([Session(id="5" * 16, project=project, started=MOMENT)], spans)
         store.traffic.label(labels)
     return [span.id for span in spans]
+
+
+def good(inputs):
+    """A function that passes such cases."""
+    return "deg=0"
+
+
+def bad(inputs):
+    """A function that does not."""
+    return "deg=90"
+
+
+def quiet(count=1, **options) -> UnitTest:
+    """A test over so many such cases, which does not fail the process."""
+    return UnitTest("quiet", cosine(), raise_on_failure=False, **options).for_test_cases(
+        [near(n) for n in range(count)]
+    )
+
+
+def run(unit_test: UnitTest, function, **options) -> UnitTestSession:
+    """Evaluate a function on every case; a text is the result of each. Gives the test when it is over."""
+    with unit_test as test:
+        for test_case in test.test_cases():
+            if isinstance(function, str):
+                test_case.evaluate_result(function)
+            else:
+                test_case.evaluate(function, **options)
+    return test
+
+
+def used(unit_test: UnitTest, use) -> UnitTestSession:
+    """Do something inside of a test. Gives the test when it is over."""
+    with unit_test as test:
+        use(test)
+    return test

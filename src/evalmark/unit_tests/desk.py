@@ -70,7 +70,7 @@ class Desk:
             self.loop.close()
             raise
         self._metric = self._described()
-        self._met: set[str] = set()
+        self._met: dict[str, None] = {}
         self._found: list[Future[Found]] = []
         self._open: deque[Future[Found]] = deque()
         self._queue: list[Result] = []
@@ -94,6 +94,11 @@ class Desk:
         result = Result(trial=trial, output=output, scores=() if score is None else (score,))
         return self._begun(self._told(found, result))
 
+    @property
+    def target(self) -> str:
+        """What is under test, where a result does not say: the last function that was evaluated."""
+        return next(reversed(self._met), GIVEN)
+
     def meet(self, target: str) -> None:
         """Let the run know of a target; raises what has kept an earlier result from the disk."""
         if self._fault is not None:
@@ -102,7 +107,7 @@ class Desk:
             embedder = "" if self.rule is None else self.rule.embedder.fingerprint
             header = Run(id="", name="", created="", target=target, metrics=(self._metric,), embedder=embedder)
             self._book.meet(replace(header, datasets=(self._selected.info,)))
-            self._met.add(target)
+            self._met[target] = None
 
     def settled(self) -> list[Found]:
         """Everything that was found, in the order of the cases; waits until all of it is judged."""
@@ -118,7 +123,7 @@ class Desk:
         self.loop.run(self._written())
         if self._fault is not None:
             raise self._fault
-        self.meet(GIVEN) if not self._met else None
+        self.meet(self.target)
         spending = self.sitting.spending()
         if spending:
             self._book.meet(Run(id="", name="", created="", spending=spending))

@@ -111,7 +111,7 @@ class CaseUnderTest:
         """Give the case up as failed, and say why."""
         __tracebackhide__ = True
         self._session.claim(self)
-        return self._fail(str(error_description), GIVEN)
+        return self._fail(str(error_description), self._desk.target)
 
     def skip(self) -> None:
         """Leave the case out: it is not counted, and the next one may come."""
@@ -123,7 +123,7 @@ class CaseUnderTest:
 
     def give_up(self, why: str) -> None:
         """Fail the case, whoever holds it: the test is over."""
-        self._fail(why, GIVEN)
+        self._fail(why, self._desk.target)
 
     def _uses(self, target: str) -> Uses:
         return self._desk.sitting.uses(self._desk.trial(self._item, self._position, target))
