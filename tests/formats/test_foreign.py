@@ -323,3 +323,14 @@ def test_every_prompt_of_gh_models_is_read(shared, tmp_path):
                 assert validate(tmp_path / file.stem / "suite.yaml", Settings()) == []
                 read += 1
     assert read >= 5
+
+
+def test_a_result_of_github_without_score_and_verdict_is_unscored(tmp_path):
+    row = {
+        "testCase": {"input": "a"},
+        "modelResponse": "b",
+        "evaluationResults": [{"evaluatorName": "x", "passed": "yes"}],
+    }
+    (tmp_path / "r.json").write_text(json.dumps({"name": "n", "model": "m", "testResults": [row]}))
+    (result,) = import_github_models(tmp_path / "r.json").run.results
+    assert [(score.status, score.passed) for score in result.scores] == [("unscored", None)]

@@ -266,11 +266,33 @@ def test_a_verdict_that_is_neither_true_nor_false_is_said(tmp_path):
         {"testIdx": n, "vars": {}, "provider": "p", "gradingResult": {"pass": said, "score": 1, "reason": ""}}
         for n, said in enumerate(["yes", True, None])
     ]
+    rows.append({"testIdx": 3, "vars": {}, "provider": "p", "gradingResult": {"pass": "no"}})
     (tmp_path / "out.json").write_text(json.dumps({"results": {"version": 3, "results": rows}}))
     imported = import_promptfoo(tmp_path / "out.json")
-    assert [result.verdict for result in imported.run.results] == ["ungated", "pass", "ungated"]
+    assert [result.verdict for result in imported.run.results] == ["ungated", "pass", "ungated", "unscored"]
     (said,) = imported.remarks
-    assert said.startswith(f'{tmp_path}/out.json:1: `pass` is "yes", neither true nor false, and so in 1 more grading')
+    assert said.startswith(f'{tmp_path}/out.json:1: `pass` is "yes", neither true nor false, and so in 2 more gradings')
+
+
+def test_a_test_and_its_results_are_the_same_case(tmp_path):
+    whole = config({"vars": {"city": "Oslo"}}, {"vars": {"city": "Bergen"}})
+    rows = [
+        {"testIdx": n, "vars": test["vars"], "provider": "p", "success": True} for n, test in enumerate(whole["tests"])
+    ]
+    _, _, cases = moved(tmp_path, whole)
+    (tmp_path / "out.json").write_text(json.dumps({"results": {"version": 3, "results": rows}}))
+    results = import_promptfoo(tmp_path / "out.json").run.results
+    assert [case.id for case in cases] == [result.trial.case.id for result in results]
+
+
+def test_two_files_of_one_name_are_not_taken_for_each_other(tmp_path):
+    asserts = [{"type": "python", "value": f"file://{folder}/check.py"} for folder in ("a", "b")]
+    files = {"a/check.py": CHECK, "b/check.py": CHECK + "# another\n"}
+    imported, suite, _ = moved(tmp_path, config({"vars": {"city": "Oslo"}, "assert": asserts}), code=[*files], **files)
+    assert len(suite["metrics"]) == 1
+    assert imported.files["check.py"] == CHECK
+    left = [part.to for part in imported.parts if part.fate == "left out"]
+    assert left == ["another file is called check.py too; rename one of them"]
 
 
 def test_braces_in_data_are_none_of_the_template():

@@ -176,4 +176,6 @@ def _native_score(said: Mapping[str, Any]) -> Data:
         score |= {"value": number} if 0 <= number <= 1 else {}
     if isinstance(passed, bool):
         score["passed"] = passed
+    elif "raw" not in score:
+        score["status"] = "unscored"
     return score | ({"reason": reason} if isinstance(reason, str) and reason else {})

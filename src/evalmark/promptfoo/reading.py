@@ -248,9 +248,12 @@ def _python(said: Data, file: tuple[str, str], where: str, moving: Moving, folde
     """A function in a file that the user has named: the suite takes the file along."""
     path, function = folder / file[0], file[1]
     try:
-        moving.files[path.name] = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PlacedError(str(path), f"cannot be read: {error}.") from None
+    if moving.files.setdefault(path.name, text) != text:
+        moving.part(f"{where} (python)", "left out", f"another file is called {path.name} too; rename one of them")
+        return
     settings: Data = {"file": path.name, "function": function}
     if isinstance(least := said.get("threshold"), (int, float)):
         settings["least"] = float(least)
@@ -273,7 +276,7 @@ def _row(test: Test, expected: Any, moving: Moving) -> Data:
             f"{test.place} {key}", fate, "it is code" if fate == "refused" else "nothing here acts on it for one test"
         )
     row: Data = {
-        "id": str(metadata.pop("id", "") or made_id([test.variables, test.place])),
+        "id": str(metadata.pop("id", "") or made_id(test.variables)),  # as a result of the same test has it
         "input": input_from(test.variables),
     }
     row |= {"expected": expected} if expected is not None else {}

@@ -237,4 +237,8 @@ def _score(part: Data, taken: Sequence[str]) -> Data:
     value = part.get("score")
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         score |= {"raw": value} | ({"value": value} if 0 <= value <= 1 else {})
-    return score | ({"passed": part["pass"]} if isinstance(part["pass"], bool) else {})
+    if isinstance(part["pass"], bool):
+        score["passed"] = part["pass"]
+    elif "raw" not in score:
+        score["status"] = "unscored"
+    return score
