@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # importing it from `typing` would take longer than all t
 
 if TYPE_CHECKING:
     from .api import evaluate, evaluate_async
+    from .comparison import compare
     from .errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
     from .evals import EvalFailedError, check_factuality, describe_eval, expect
     from .judges import Factuality
@@ -39,6 +40,7 @@ __all__ = [
     "Turn",
     "chat_model",
     "check_factuality",
+    "compare",
     "describe_eval",
     "evaluate",
     "evaluate_async",
@@ -76,6 +78,7 @@ __getattr__ = deferred(
         "Turn": "values",
         "chat_model": "plans",
         "check_factuality": "evals",
+        "compare": "comparison",
         "describe_eval": "evals",
         "evaluate": "api",
         "evaluate_async": "api",

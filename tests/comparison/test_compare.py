@@ -1,14 +1,15 @@
 """Two runs, and what is said of them."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalmark.comparison import compare
+from evalmark.comparison import compare, pairs_of
 from evalmark.errors import ConfigError
-from evalmark.values import Case, Gate, Metric, Output, Result, Run, Score, Trial
+from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial
 
 
 def trial(number, repeat=0, **fields):
@@ -231,3 +232,91 @@ def test_swapped_runs_say_the_contrary(pairs):
 def test_a_gate_does_not_matter():
     gated = run("now", of([UP] * 3).results, gate=Gate(min_pass_rate=1.0))
     assert compare(gated, of([UP] * 3, "then")).warnings == ()
+
+
+def test_a_metric_that_judges_nothing_any_more_is_no_reason_to_say_better():
+    def both(name, one, other):
+        results = [
+            Result(
+                trial=trial(n),
+                output=Output(value=1),
+                scores=(
+                    scored(one),
+                    scored(other, "polite") if other is not None else Score(name="polite", status="unscored"),
+                ),
+            )
+            for n in range(30)
+        ]
+        return run(name, results)
+
+    found = compare(both("now", UP, None), both("then", DOWN, UP))
+    assert {change.name: change.is_lost for change in found.targets[0].changes} == {
+        "": True,
+        "sim": False,
+        "polite": True,
+    }
+    assert found.outcome == "cannot tell"
+
+
+def test_scores_that_cannot_pass_are_compared_all_the_same():
+    def ungated(name, value):
+        results = [
+            Result(trial=trial(n), output=Output(value=1), scores=(Score(name="sim", raw=value, value=value),))
+            for n in range(200)
+        ]
+        return run(name, results)
+
+    found = compare(ungated("now", 1.0), ungated("then", 1.0))
+    assert [change.name for change in found.targets[0].changes] == ["sim"]
+    assert found.outcome == "same"
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        pytest.param(of([UP]), of([UP], "now"), "now is compared with itself.", id="a run and itself"),
+        pytest.param(
+            run("now", of([UP]).results, status="running"),
+            of([UP], "then"),
+            "The run now is running, so some of its cases may be missing.",
+            id="a run that still goes on",
+        ),
+        pytest.param(
+            run("now", of([UP], case={"input": "other"}).results, datasets=(DatasetInfo(name="new"),)),
+            run("then", of([UP]).results, datasets=(DatasetInfo(name="old"),)),
+            "The dataset was old and is now new.",
+            id="another dataset",
+        ),
+    ],
+)
+def test_what_is_odd_about_two_runs_is_said(now, before, said):
+    assert said in compare(now, before).warnings
+
+
+def test_the_texts_behind_a_flip_are_those_of_repeats_that_show_it():
+    now, before = (
+        replace(of(values, name), repeat=2)
+        for values, name in (([[UP, DOWN], UP, [DOWN, UP]], "now"), ([[UP, UP], UP, [DOWN, DOWN]], "then"))
+    )
+    worse, better = pairs_of(compare(now, before), now, before, 5)
+    assert (worse.flip.case, worse.before.verdict, worse.now.verdict, worse.now.trial.repeat) == (
+        "c0",
+        "pass",
+        "fail",
+        1,
+    )
+    assert (better.flip.case, better.before.verdict, better.now.verdict, better.now.trial.repeat) == (
+        "c2",
+        "fail",
+        "pass",
+        1,
+    )
+    assert [pair.flip.case for pair in pairs_of(compare(now, before), now, before, 1)] == ["c0"]
+
+
+def test_the_texts_of_a_renamed_case_are_found():
+    renamed = run(
+        "now", [replace(r, trial=trial(0, case={"id": "new", "input": "question 0"})) for r in of([DOWN]).results]
+    )
+    (pair,) = pairs_of(compare(renamed, of([UP], "then")), renamed, of([UP], "then"), 1)
+    assert (pair.now.trial.case.id, pair.before.trial.case.id) == ("new", "c0")

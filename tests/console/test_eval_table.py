@@ -55,7 +55,9 @@ def test_the_gate_gives_every_reason():
     ("before", "said"),
     [
         pytest.param(
-            [result("a", 1.0), result("b", 0.4), result("c", 1.0)], "0 worse, 0 better, 3 the same: same", id="same"
+            [result("a", 1.0), result("b", 0.4), result("c", 1.0)],
+            "0 worse, 0 better, 3 the same: nothing changed",
+            id="same",
         ),
         pytest.param(
             [result("a", 0.1), result("b", 1.0)], "1 worse, 1 better, 0 the same, 1 not comparable", id="both ways"
@@ -70,7 +72,7 @@ def test_a_baseline_says_which_cases_changed(before, said):
 
 def test_a_case_without_a_name_of_its_own_goes_by_its_input():
     mine = run([result("0123456789ab", 0.1, question="Where is\nPeru?")])
-    text = evals(mine, {}, WIDE, baseline=run([result("0123456789ab", 1.0)], "b"))
+    text = evals(mine, {}, WIDE, baseline=run([result("0123456789ab", 1.0, question="Where is\nPeru?")], "b"))
     assert "worse: “Where is Peru?”" in text
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.console import Look, account, one_call, one_case, overview, plan, run_list, terminal
+from evalmark.console import Look, account, comparison, one_call, one_case, overview, plan, run_list, terminal
 from evalmark.stats import overview as side_by_side
 from tests.console.exchanges import BROKEN, CALL, FORECAST
-from tests.wording import agents, judged, sides
+from tests.wording import agents, compared, judged, sides
 from tests.wording.example import RESULTS, RUN
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -38,6 +38,11 @@ TEXTS = {
     "overview-120.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=120)),
     "overview-ascii.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=100, unicode=False)),
     "account.txt": lambda: account("results: 2 of 3", PARTS, ["rows.csv:4: 2 cells", "\x1b[31mx"] * 11, Look(width=80)),
+    "compared-80.txt": lambda: comparison(compared.WORSE, Look(width=80)),
+    "compared-120.txt": lambda: comparison(compared.WORSE, Look(width=120)),
+    "compared-ascii.txt": lambda: comparison(compared.WORSE, Look(width=100, unicode=False), limit=3),
+    "compared-pairs.txt": lambda: comparison(compared.WORSE, Look(width=80), pairs=compared.PAIRS),
+    "compared-few.txt": lambda: comparison(compared.FEW, Look(width=80)) + comparison(compared.NOTHING, Look(width=80)),
     "list.txt": lambda: run_list([RUN], Look(width=100)),
 }
 

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
-from evalmark.report import Options, as_json, as_jsonl
+from evalmark.report import Options, as_json, as_jsonl, comparison_as_json
 from evalmark.stats import summarise
 from evalmark.values import Case, Output, Result, Run, Score, ToolCall, Trial, Turn, Usage
-from tests.wording import judged, sides
+from tests.wording import compared, judged, sides
 from tests.wording.example import HOSTILE, RESULTS, RUN, everywhere
 
 SCHEMAS = {
     name: json.loads(files("evalmark.report").joinpath("schemas", name).read_text())
-    for name in ("run.schema.json", "line.schema.json")
+    for name in ("run.schema.json", "line.schema.json", "comparison.schema.json")
 }
 REGISTRY = Registry().with_resources((name, Resource.from_contents(schema)) for name, schema in SCHEMAS.items())
-DOCUMENT, LINE = (Draft202012Validator(schema, registry=REGISTRY) for schema in SCHEMAS.values())
+DOCUMENT, LINE, COMPARISON = (Draft202012Validator(schema, registry=REGISTRY) for schema in SCHEMAS.values())
 EMPTY = Run(id="r", name="", created="")
 NO_TIMES = Options(times=False)
 
@@ -156,3 +156,21 @@ def test_a_transcript_keeps_its_order_and_its_times_only_where_times_are_wanted(
     assert without["tool_calls"] == [kept]
     assert without["transcript"][1] == kept | {"kind": "tool call"}
     assert "usage" not in without
+
+
+@pytest.mark.parametrize(
+    ("found", "pairs"),
+    [(compared.WORSE, ()), (compared.WORSE, compared.PAIRS), (compared.FEW, ()), (compared.NOTHING, ())],
+    ids=["worse", "with its texts", "few cases", "nothing in common"],
+)
+def test_a_comparison_is_what_its_schema_says(found, pairs):
+    document = json.loads("".join(comparison_as_json(found, pairs)))
+    COMPARISON.validate(document)
+    assert (document["outcome"], document["exit_code"]) == (found.outcome, found.exit_code)
+    assert len(document.get("pairs", [])) == len(pairs)
+
+
+def test_a_run_can_bring_its_comparison_along():
+    text = "".join(as_json(compared.NOW, options=Options(comparison=compared.WORSE)))
+    DOCUMENT.validate(json.loads(text))
+    assert json.loads(text)["comparison"]["outcome"] == "worse"

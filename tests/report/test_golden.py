@@ -8,8 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.report import WRITERS, Options, annotations, as_csv, as_github, as_html, as_markdown
-from tests.wording import agents, judged, sides
+from evalmark.report import (
+    WRITERS,
+    Options,
+    annotations,
+    as_csv,
+    as_github,
+    as_html,
+    as_markdown,
+    comparison_annotations,
+    comparison_as_json,
+    comparison_in_markdown,
+)
+from tests.wording import agents, compared, judged, sides
 from tests.wording.example import RUN
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -25,6 +36,11 @@ TEXTS = {
     "sides.md": lambda: "".join(as_markdown(sides.RUN)),
     "sides.html": lambda: "".join(as_html(sides.RUN)),
     "sides.github.md": lambda: "".join(as_github(sides.RUN)),
+    "compared.md": lambda: "".join(comparison_in_markdown(compared.WORSE, compared.PAIRS)),
+    "compared.json": lambda: "".join(comparison_as_json(compared.WORSE, compared.PAIRS)),
+    "compared.annotations.txt": lambda: "\n".join([*comparison_annotations(compared.WORSE, compared.PAIRS), ""]),
+    "compared.run.md": lambda: "".join(as_markdown(compared.NOW, options=Options(comparison=compared.FEW))),
+    "compared.run.html": lambda: "".join(as_html(compared.NOW, options=Options(comparison=compared.WORSE, cases=1))),
     "annotations.txt": lambda: "\n".join([*annotations(RUN), *annotations(judged.RUN), ""]),
 }
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.stats import changes, judge, left_out, overview, summarise
+from evalmark.comparison import compare
+from evalmark.stats import judge, left_out, overview, summarise
 from evalmark.values import Case, Gate, Output, Result, Run, Score, Trial
 from tests.wording import sides
 
@@ -113,5 +114,5 @@ def test_the_overview_counts_the_same_tests():
 
 def test_marked_tests_are_compared_with_no_earlier_run():
     earlier = run(*(result(position, True) for position in range(6)))
-    (found,) = changes(MARKED, earlier).values()
-    assert (found.worse, found.same, found.alone) == ((), 2, 4)
+    (found,) = compare(MARKED, earlier).targets
+    assert (found.flips, found.overall.difference.n) == ((), 2)

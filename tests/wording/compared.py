@@ -18,7 +18,7 @@ HOSTILE = "Oslo\x1b[2J <b>[x](y)</b> |"
 
 
 def _result(number: int, bad: bool, seed: int) -> Result:
-    luck = random.Random(100 * seed + number)
+    luck = random.Random(100 * seed + number)  # noqa: S311  no secret
     city = CITIES[number % 6]
     case = Case(
         id="0123456789ab" if number == 3 else f"q{number:02}",
@@ -39,9 +39,9 @@ def _result(number: int, bad: bool, seed: int) -> Result:
     return Result(trial=Trial(case=case, dataset="countries", position=number, target="bot"), output=Output(value=said), scores=scores)  # fmt: skip
 
 
-def _run(id: str, seed: int, bad: set[int], cases: int) -> Run:
+def _run(name: str, seed: int, bad: set[int], cases: int) -> Run:
     return Run(
-        id=id,
+        id=name,
         name="support bot",
         created=f"2026-11-2{seed}T10:15:00Z",
         target="bot",
@@ -64,3 +64,6 @@ FEW = compare(
     replace(THEN, results=[_result(number, False, 1) for number in range(12)]),
 )
 """Too few cases to tell."""
+
+NOTHING = compare(Run(id="now", name="now", created=""), Run(id="then", name="then", created=""))
+"""Two runs without any result."""

@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     raise typer.Exit(min(codes, key=WORST_FIRST.index))
 
 
-def _louder(said: Mapping[str, Any]) -> plans.Overrides:
+def _louder(said: Mapping[str, Any]) -> "plans.Overrides":
     """What the command line says in the place of the suite."""
     return plans.Overrides(
         target=said["target"],

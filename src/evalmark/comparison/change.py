@@ -96,6 +96,16 @@ class TargetChange:
     slices: tuple[Slice, ...] = ()
 
     @property
+    def worse(self) -> tuple[Flip, ...]:
+        """The flips that became worse."""
+        return tuple(flip for flip in self.flips if flip.now < flip.before)
+
+    @property
+    def better(self) -> tuple[Flip, ...]:
+        """The flips that became better."""
+        return tuple(flip for flip in self.flips if flip.now > flip.before)
+
+    @property
     def changes(self) -> tuple[MetricChange, ...]:
         """Everything the verdict rests on; whether cases pass as a whole only where some can."""
         is_told = self.overall.difference.n or self.overall.is_lost or not self.metrics

@@ -46,7 +46,7 @@ def _results(run: Run, wanted: Collection[tuple[str, Key]]) -> dict[tuple[str, K
         if place in wanted:
             found.setdefault(place, []).append(result)
             missing -= 1
-            if not missing:  # the rest need not be read
+            if missing <= 0 and len(found) == len(wanted):  # the rest need not be read
                 break
     return found
 

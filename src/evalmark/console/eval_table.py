@@ -1,6 +1,7 @@
 """The evals of a test run, for the end of its output: how each one's cases ended, and the mean of each of its metrics."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -8,9 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark import wording
-from evalmark.stats import Changes, GateVerdict, Group, changes, summarise
-from evalmark.values import Run, Spending, count, in_all
-from evalmark.wording import clean, one_line
+from evalmark.comparison import Comparison, compare
+from evalmark.stats import GateVerdict, Group, summarise
+from evalmark.values import Result, Run, Spending, count, in_all
+from evalmark.wording import clean, compared, one_line
 from evalmark.wording.spending import cost
 
 from .drawing import COLORS, DEFAULT, Look, drawn, inner
@@ -33,13 +35,14 @@ def evals(
     `baseline` each eval says which of its cases came out otherwise there.
     """
     summary = summarise(run)
-    compared = {} if baseline is None else changes(run, baseline)
+    against = {} if baseline is None else _by_dataset(run, baseline)
     parts: list[RenderableType] = []
+    told: set[str] = set()
     for group in summary.groups:
         parts += [Text("")] if parts else []
         parts += _eval(group, costs.get(group.dataset, ()), look)
-        if baseline is not None and group.dataset in compared and not group.left_out:
-            parts += _compared(compared[group.dataset], group.dataset, run, baseline)
+        if group.dataset in against and not group.left_out:
+            parts += _compared(against[group.dataset], told)
     if said := _intervals(wording.methods(summary.metrics)):
         parts += [Text(""), Text(said, style="dim")]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
@@ -68,31 +71,41 @@ def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[Rende
         yield Padding(_metrics(group, look), (0, 0, 0, 2))
 
 
-def _compared(found: Changes, dataset: str, run: Run, baseline: Run) -> Iterable[RenderableType]:
-    """What changed since the baseline, and whether that can be luck."""
-    parts = [f"{len(found.worse):,} worse", f"{len(found.better):,} better", f"{found.same:,} the same"]
-    if found.alone:
-        parts.append(f"{found.alone:,} not comparable")
-    luck = "" if found.p is None else f" (sign test: p = {found.p:.2g})"
-    color = {"worse": "red", "better": "green"}.get(found.outcome, "default")
-    said = Text(f"against {one_line(baseline.id)}: {', '.join(parts)}: {found.outcome}{luck}", style=color)
-    yield Padding(said, (0, 0, 0, 2))
-    names = _names(run, dataset, {*found.worse[:_SHOWN], *found.better[:_SHOWN]})
-    for word, cases in (("worse", found.worse), ("better", found.better)):
-        if cases:
-            more = f" and {len(cases) - _SHOWN:,} more" if len(cases) > _SHOWN else ""
-            listed = ", ".join(names.get(case, one_line(case, 60)).strip() for case in cases[:_SHOWN])
-            yield Padding(Text(f"{word}: {listed}{more}"), (0, 0, 0, 4))
-
-
-def _names(run: Run, dataset: str, wanted: Collection[str]) -> dict[str, str]:
-    """What cases are called: by their input, where their id was made of it."""
-    cases = (result.trial.case for result in run.results if result.trial.dataset == dataset)
+def _by_dataset(run: Run, baseline: Run) -> dict[str, Comparison]:
+    """How each dataset of a run compares with the same one of an earlier run."""
+    now, before = _results(run), _results(baseline)
     return {
-        case.id: wording.quoted(case.input) if case.has_made_id else one_line(case.id, 60)
-        for case in cases
-        if case.id in wanted
+        name: compare(replace(run, results=results), replace(baseline, results=before.get(name, [])))
+        for name, results in now.items()
     }
+
+
+def _results(run: Run) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for result in run.results:
+        found.setdefault(result.trial.dataset, []).append(result)
+    return found
+
+
+def _compared(found: Comparison, told: set[str]) -> Iterable[RenderableType]:
+    """What changed since the baseline, and whether that can be luck; what was `told` of another eval is not told twice."""
+    for warning in found.warnings:
+        if warning not in told:
+            yield Padding(Text(f"! {clean(warning)}", style="yellow"), (0, 0, 0, 2))
+    told.update(found.warnings)
+    against = f"against {one_line(found.baseline)}"
+    if not found.targets:
+        yield Padding(Text(f"{against}: not comparable"), (0, 0, 0, 2))
+    for target in found.targets:
+        said, outcome = compared.in_short(target)
+        color = {"worse": "red", "better": "green"}.get(outcome, "default")
+        yield Padding(Text(f"{against}: {said}", style=color), (0, 0, 0, 2))
+        for word, flips in (("worse", target.worse), ("better", target.better)):
+            if flips:
+                more = f" and {len(flips) - _SHOWN:,} more" if len(flips) > _SHOWN else ""
+                listed = ", ".join(map(compared.flip_name, flips[:_SHOWN]))
+                yield Padding(Text(f"{word}: {listed}{more}"), (0, 0, 0, 4))
+        yield from (Padding(Text(line), (0, 0, 0, 4)) for line in compared.decided_metrics(target))
 
 
 def any_spent(spent: Spending) -> bool:

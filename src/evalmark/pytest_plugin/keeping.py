@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from evalmark.api import Book, Ledger, Loop, begin
+from evalmark.api import LAST_GREEN, Book, Ledger, Loop, baseline_of, begin
 from evalmark.errors import StoreError
 from evalmark.roles import Journal
 from evalmark.store import Store, open_store, packed, unpacked
 from evalmark.values import Gate, Result, Run, RunStatus, Spending, Trial
 
+NAME = "pytest"
+"""What runs of tests are called."""
 PARTS = pytest.StashKey[list[Run]]()
 Key = tuple[str, str, int, str]
 """Dataset, case, repeat, and the fingerprint of the case."""
@@ -54,7 +56,7 @@ class Keeper:
     def book(self) -> Book:
         """The run; begun, or taken up again, at the first use."""
         _ = self.baseline  # found now, when `last` still is the one before this
-        return begin(self._store, "pytest", self._place.gate, self._place.resume)
+        return begin(self._store, NAME, self._place.gate, self._place.resume)
 
     @cached_property
     def baseline(self) -> Run | None:
@@ -65,8 +67,11 @@ class Keeper:
         """
         if self._place.baseline is None:
             return None
-        with open_store(self._place.store, read_only=True) as store:
-            return store.run(self._place.baseline)
+        with open_store(self._place.store, read_only=self._place.baseline != LAST_GREEN) as store:
+            found = baseline_of(store, self._place.baseline, Run(id="", name=NAME, created=""))
+        if found.said:
+            self._say(found.said)
+        return found.run
 
     @property
     def is_used(self) -> bool:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from .drawing import InOrder, Place, drawn
     from .gate import GateVerdict, Outcome, figures_and_verdict, judge
     from .headline import REASONS, LeftOut, left_out, told
-    from .paired import Changes, changes
     from .scores import scale_ends
     from .standings import Overview, Portion, Standing, overview
     from .summary import Agreement, Group, MetricSummary, Pair, Steadiness, Summary, Tally, WorstRow
@@ -21,7 +20,6 @@ __all__ = [
     "Agreement",
     "Bar",
     "Beside",
-    "Changes",
     "Deciding",
     "GateVerdict",
     "Group",
@@ -40,7 +38,6 @@ __all__ = [
     "Tally",
     "Whole",
     "WorstRow",
-    "changes",
     "drawn",
     "figures_and_verdict",
     "judge",
@@ -57,7 +54,6 @@ __getattr__ = deferred(
         "Agreement": "summary",
         "Bar": "bars",
         "Beside": "bars",
-        "Changes": "paired",
         "Deciding": "deciding",
         "GateVerdict": "gate",
         "Group": "summary",
@@ -77,7 +73,6 @@ __getattr__ = deferred(
         "Tally": "summary",
         "Whole": "deciding",
         "WorstRow": "summary",
-        "changes": "paired",
         "drawn": "drawing",
         "figures_and_verdict": "gate",
         "judge": "gate",

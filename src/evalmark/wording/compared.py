@@ -232,6 +232,32 @@ def _what_would_decide(change: MetricChange, found: Difference) -> str:
     return can + (f"; about {found.needed:,} more like these would decide." if found.needed is not None else ".")
 
 
+def in_short(target: TargetChange) -> tuple[str, str]:
+    """What became of the cases of one target, in a line, and the verdict on whether they pass."""
+    found, matching = target.overall.difference, target.matching
+    left = matching.common - found.n + len(matching.new) + len(matching.gone) + len(matching.edited)
+    parts = [f"{found.down:,} worse", f"{found.up:,} better", f"{found.n - found.up - found.down:,} the same"]
+    parts += [f"{left:,} not comparable"] if left else []
+    if found.n and not found.up + found.down and found.outcome == "cannot tell":
+        return f"{', '.join(parts)}: nothing changed", "same"
+    luck = "" if found.p is None else f" ({found.test}: p = {found.p:.2g})"
+    return f"{', '.join(parts)}: {change_verdict(found)}{luck}", found.outcome
+
+
+def flip_name(flip: Flip) -> str:
+    """A case by its name, or by its input where the name was made of it."""
+    return one_line(flip.case, _NAME) if flip.asked is None else quoted(flip.asked).strip()
+
+
+def decided_metrics(target: TargetChange) -> list[str]:
+    """The metrics that became better or worse, a line each."""
+    return [
+        f"{change.difference.outcome}: {_went(change, None)}"
+        for change in target.metrics
+        if change.difference.outcome in ("better", "worse")
+    ]
+
+
 def flips_title(target: TargetChange) -> str:
     """How many cases came out otherwise."""
     worse = sum(flip.now < flip.before for flip in target.flips)

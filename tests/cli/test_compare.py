@@ -1,0 +1,267 @@
+"""`evalmark compare`, and `run` with a baseline: what they say, and with which exit code."""
+
+import asyncio
+import json
+import sqlite3
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from evalmark.store import open_store
+from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
+
+BOT = """
+import json, pathlib
+def answer(text):
+    bad = int(pathlib.Path("bad").read_text()) if pathlib.Path("bad").exists() else 0
+    return "no" if int(text.split()[-1]) < bad else text
+"""
+SUITE = """
+name: bot
+datasets: [cases.jsonl]
+target: bot:answer
+metrics: [equals]
+gate: {min_pass_rate: 0.5}
+"""
+
+
+@pytest.fixture
+def suite(world):
+    """A suite of 30 cases, of which so many fail as the file `bad` says."""
+    (world / "bot.py").write_text(BOT)
+    rows = [{"id": f"q{n}", "input": f"say {n}", "expected": f"say {n}"} for n in range(30)]
+    (world / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (world / "s.yaml").write_text(SUITE)
+    return world
+
+
+def bad(folder, cases):
+    (folder / "bad").write_text(str(cases))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "code", "said"),
+    [
+        pytest.param(0, 12, 1, "Worse: pass rate fell from 100 % to 60 %.", id="worse"),
+        pytest.param(12, 0, 0, "Better: pass rate rose from 60 % to 100 %.", id="better"),
+        pytest.param(0, 0, 3, "No case came out otherwise", id="so few equal cases prove nothing"),
+    ],
+)
+def test_two_runs_get_a_verdict(suite, evalmark, before, now, code, said):
+    for number in (before, now):
+        bad(suite, number)
+        assert evalmark("run", "s.yaml", "-q").code == 0
+    found = evalmark("compare", "last", "last~1")
+    assert (found.code, said in found.out) == (code, True), found.text
+    assert evalmark("compare", "last", "last~1", "--allow-undecided").code == (0 if code == 3 else code)
+
+
+def test_a_margin_decides_what_counts_as_the_same(suite, evalmark):
+    for _ in range(2):
+        evalmark("run", "s.yaml", "-q")
+    found = evalmark("compare", "last", "last~1", "--margin", "0.2", "--level", "0.9")
+    assert found.code == 0
+    assert "The same: No difference is larger than the margin of 20 points." in found.out
+    assert "90 % intervals" in found.out
+
+
+def test_texts_stand_side_by_side_and_reports_are_written(suite, evalmark):
+    evalmark("run", "s.yaml", "-q")
+    bad(suite, 10)
+    evalmark("run", "s.yaml", "-q")
+    found = evalmark("compare", "last", "last~1", "--pairs", "-n", 1, "-o", "c.json", "-o", "c.md")
+    assert "[-say 0-]" in found.out
+    assert "{+no+}" in found.out
+    assert "[-say 1-]" not in found.out
+    document = json.loads((suite / "c.json").read_text(encoding="utf-8"))
+    assert (document["outcome"], len(document["targets"][0]["flips"]), len(document["pairs"])) == ("worse", 10, 1)
+    assert (suite / "c.md").read_text(encoding="utf-8").startswith("## ❌ bot: worse")
+
+
+def test_github_gets_a_summary_and_annotations(suite, evalmark, monkeypatch):
+    evalmark("run", "s.yaml", "-q")
+    bad(suite, 10)
+    evalmark("run", "s.yaml", "-q")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(suite / "summary.md"))
+    found = evalmark("compare", "last", "last~1", "--to", "github")
+    assert "## ❌ bot: worse" in (suite / "summary.md").read_text(encoding="utf-8")
+    assert "::error title=bot%3A worse::pass rate fell" in found.out
+    assert "::error file=cases.jsonl,line=1,title=q0%3A passed%2C fails now::before: say 0%0Anow: no" in found.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(["last", "nope"], "there is no run 'nope'", id="no such baseline"),
+        pytest.param(["nope", "last"], "there is no run 'nope'", id="no such run"),
+        pytest.param(
+            ["last", "last-green"], "There is no complete run of 'bot' yet whose gate passed", id="none green"
+        ),
+        pytest.param(["last", "none"], "'none' is no run to compare with", id="none"),
+        pytest.param(["last", "missing.db@last"], "there is no such file of runs", id="no such store"),
+        pytest.param(["last", "last", "--margin", "1"], "the margin from 0 to below 1", id="no margin"),
+        pytest.param(["last", "last", "--level", "nan"], "the level has to lie between 0 and 1", id="no level"),
+        pytest.param(["last", "last", "-o", "c.html"], "no report of a comparison has this ending", id="no report"),
+        pytest.param(["last", "last", "-o", "cases.json", "--to", "gitlab"], "--to takes github", id="no place"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_sentence(suite, evalmark, words, said):
+    evalmark("run", "s.yaml", "-q")
+    found = evalmark("compare", *words)
+    assert (found.code, found.out) == (2, "")
+    assert said in found.err
+
+
+def test_a_run_beside_itself_and_one_of_another_store(suite, evalmark):
+    evalmark("run", "s.yaml", "-q")
+    evalmark("run", "s.yaml", "-q", "--store", "main.db")
+    assert "is compared with itself." in evalmark("compare", "last", "last").out
+    found = evalmark("compare", "last", "main.db")
+    assert (found.code, "30 cases in both runs" in found.out) == (3, True)
+
+
+def kept(path, name, results, status="complete"):
+    """A store with one more run."""
+    with open_store(path) as store:
+        run = Run(
+            id=f"20261121-00000{name[-1]}-aaaa",
+            name=name[:-1],
+            created=f"2026-11-21T00:00:0{name[-1]}Z",
+            status="running",
+            datasets=(DatasetInfo(name="d"),),
+            metrics=(Metric(name="m"),),
+        )
+        store.start(run)
+        asyncio.run(store.sink(run.id).write(results))
+        store.finish(replace(run, status=status))
+
+
+def results(values, text="x", start=0):
+    return [
+        Result(
+            trial=Trial(case=Case(id=f"c{n}", input=n), dataset="d", position=n),
+            output=Output(value=text),
+            scores=(
+                Score(name="m", status="unscored") if v is None else Score(name="m", raw=v, value=float(v), passed=v),
+            ),
+        )
+        for n, v in enumerate(values, start)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        pytest.param([], [], "There is nothing that could be compared.", id="no case"),
+        pytest.param(results([True]), results([False]), "1 case can show no difference", id="one case"),
+        pytest.param(results([True, True]), results([False, False]), "What changed may be luck", id="two cases"),
+        pytest.param(results([None] * 5), results([True] * 5), "No case was judged in both runs", id="all unscored"),
+        pytest.param(results([True] * 5), results([True] * 5, start=9), "have no case in common", id="no common case"),
+    ],
+)
+def test_few_or_no_cases_cannot_tell(world, evalmark, now, before, said):
+    kept("a.db", "then1", before)
+    kept("a.db", "now2", now)
+    found = evalmark("compare", "last", "last~1", "--pairs", "--store", "a.db")
+    assert found.code == 3
+    assert said in " ".join(found.out.split())
+
+
+def test_texts_of_100_000_characters_are_cut(world, evalmark):
+    kept("a.db", "then1", results([True], "word " * 20_000))
+    kept("a.db", "now2", results([False], "other " * 17_000))
+    found = evalmark("compare", "last", "last~1", "--pairs", "--store", "a.db")
+    assert "more words" in found.out
+    assert len(found.out) < 20_000
+
+
+def test_a_store_from_a_newer_version_is_left_alone(world, evalmark):
+    kept("a.db", "then1", results([True]))
+    with sqlite3.connect("a.db") as db:
+        db.execute("pragma user_version = 9999")
+    db.close()
+    found = evalmark("compare", "last", "last", "--store", "a.db")
+    assert (found.code, "newer" in found.err) == (2, True), found.err
+
+
+# `run` with a baseline.
+
+
+def test_a_run_that_is_worse_than_its_baseline_is_told_by_the_exit_code(suite, evalmark):
+    assert evalmark("run", "s.yaml", "-q").code == 0
+    bad(suite, 12)
+    found = evalmark("run", "s.yaml", "--baseline", "last", "-o", "r.json", "-o", "r.md", "-o", "r.html")
+    assert found.code == 1
+    assert "Gate passed" in found.out
+    assert "Worse: pass rate fell from 100 % to 60 %." in found.out
+    assert json.loads((suite / "r.json").read_text(encoding="utf-8"))["comparison"]["outcome"] == "worse"
+    assert "**Worse:** pass rate fell" in (suite / "r.md").read_text(encoding="utf-8")
+    assert "pass rate fell from 100 % to 60 %" in (suite / "r.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("gate", "words", "code"),
+    [
+        pytest.param(1.0, [], 1, id="the gate fails, whatever the comparison says"),
+        pytest.param(0.5, [], 3, id="the gate holds, and it cannot be told"),
+        pytest.param(0.5, ["--allow-undecided"], 0, id="which is allowed"),
+        pytest.param(0.5, ["--baseline", "none"], 0, id="nothing to compare with, against the suite"),
+    ],
+)
+def test_gate_and_comparison_decide_together(suite, evalmark, gate, words, code):
+    (suite / "s.yaml").write_text(SUITE.replace("0.5", str(gate)) + "baseline: last\n")
+    evalmark("run", "s.yaml", "-q", "--baseline", "none")
+    bad(suite, 1)
+    assert evalmark("run", "s.yaml", "-q", *words).code == code
+
+
+def test_the_last_green_run_is_the_newest_whose_gate_passed(suite, evalmark):
+    (suite / "s.yaml").write_text(SUITE + "baseline: last-green\n")
+    first = evalmark("run", "s.yaml", "-q")
+    assert first.code == 0
+    assert "There is no complete run of 'bot' yet whose gate passed" in first.err
+    bad(suite, 20)
+    red = evalmark("run", "s.yaml")
+    assert (red.code, "Gate failed" in red.out, "Worse: pass rate fell" in red.out) == (1, True, True)
+    bad(suite, 0)
+    again = evalmark("run", "s.yaml")  # held against the first, not against the red one
+    assert (again.code, "0 better" in again.out or "No case came out otherwise" in again.out) == (3, True)
+
+
+def test_an_unknown_baseline_is_said_before_anything_runs(suite, evalmark):
+    evalmark("run", "s.yaml", "-q")
+    found = evalmark("run", "s.yaml", "--baseline", "nope")
+    assert (found.code, "there is no run 'nope'" in found.err) == (2, True)
+    assert len(open_store(".evalmark/evalmark.db", read_only=True).runs()) == 1
+
+
+def test_several_suites_have_no_single_baseline(suite, evalmark):
+    (suite / "t.yaml").write_text(SUITE)
+    found = evalmark("run", "s.yaml", "t.yaml", "--baseline", "last")
+    assert (found.code, "--baseline last is one run" in found.err) == (2, True)
+
+
+def git(folder, *words):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", *identity, *words]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_where_git_is_the_green_run_has_to_lead_to_what_is_checked_out(suite, evalmark):
+    git(suite, "init", "-q", "-b", "main")
+    git(suite, "add", "bot.py", "s.yaml", "cases.jsonl")
+    git(suite, "commit", "-q", "-m", "one")
+    evalmark("run", "s.yaml", "-q")
+    git(suite, "checkout", "-q", "-b", "other")
+    git(suite, "commit", "-q", "--allow-empty", "-m", "two")
+    (suite / "bot.py").write_text(BOT + "\n")
+    evalmark("run", "s.yaml", "-q")
+    with open_store(".evalmark/evalmark.db", read_only=True) as store:
+        other, first = store.runs()
+    assert (first.revision, other.revision) == (git(suite, "rev-parse", "main"), git(suite, "rev-parse", "other") + "+")
+    assert f"commit {other.revision[:10]}+" in evalmark("show", "last").out
+    assert f"against {other.id}" in evalmark("run", "s.yaml", "--baseline", "last-green", "--allow-undecided").out
+    git(suite, "checkout", "-q", "-f", "main")
+    assert f"against {first.id}" in evalmark("run", "s.yaml", "--baseline", "last-green", "--allow-undecided").out
