@@ -49,13 +49,22 @@ class Between:
 
     def __init__(self, reach: Reach, level: float) -> None:
         self._reach, self._level = reach, level
-        self._worst, self._best = (BettingSequence(level, reach.bounds, size=reach.size) for _ in range(2))
+        self._worst = self._best = BettingSequence(level, reach.bounds, size=reach.size)
+        self._taken: list[float] = []
 
     def take(self, worst: float, best: float) -> None:
         """See what a case comes to: the least good that it may be, and the best."""
         low, high = self._reach.bounds
-        self._worst.take(min(max(worst, low), high))
-        self._best.take(min(max(best, low), high))
+        worst, best = min(max(worst, low), high), min(max(best, low), high)
+        if self._worst is self._best and worst != best:  # until then one is enough
+            self._best = BettingSequence(self._level, self._reach.bounds, size=self._reach.size)
+            for value in self._taken:
+                self._best.take(value)
+        self._worst.take(worst)
+        if self._best is not self._worst:
+            self._best.take(best)
+        else:
+            self._taken.append(worst)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -122,8 +131,8 @@ class Column:
     """None: all datasets."""
     trials: int = 1
     """How many scores a case has, at the most."""
-    skips_labels: bool = False
-    """Whether a metric that only names things, or counts in a unit of its own, is not held to anything."""
+    of_every: bool = False
+    """Whether every metric is asked for, and so not one that only names things, or counts in a unit of its own."""
 
 
 class MeanOf:
@@ -151,6 +160,11 @@ class MeanOf:
         worst, best = ends if self._reach.direction == "higher" else (ends[1], ends[0])
         self._between.take(worst, best)
 
+    @property
+    def is_of_every_metric(self) -> bool:
+        """Whether it is one of the means of all metrics."""
+        return self._column.of_every
+
     def _value(self, score: Score) -> float | None:
         """The value, where it is one from 0 to 1; a number that is none cannot be bounded."""
         if score.status != "scored":
@@ -166,8 +180,8 @@ class MeanOf:
         column = self._column
         if self._unbounded:
             own_unit = column.metric.unit not in ("", "raw") and scale_ends(column.metric.unit) is None
-            return True if column.skips_labels and own_unit and not self._numbers else None
-        if column.skips_labels and self._names and not self._numbers + self._missing:
+            return True if column.of_every and own_unit and not self._numbers else None
+        if column.of_every and self._names and not self._numbers + self._missing:
             return True
         return self._between.holds if self._numbers else None
 
@@ -186,21 +200,26 @@ def _is_missing(result: Result, score: Score | None) -> bool:
 class EveryTrial:
     """No trial may fail: missed at the first that does, and otherwise open to the end.
 
-    Where no score has passed or failed so far, nothing is asked for.
+    Nothing is asked for where every score so far was a number that can neither pass nor fail. One that was skipped might
+    pass or fail elsewhere.
     """
 
     def __init__(self) -> None:
-        self._judged, self._failed = 0, ""
+        self._gated = self._ungated = 0
+        self._failed = ""
 
     def take(self, results: Sequence[Result]) -> None:
-        verdicts = [result.verdict for result in results]
-        self._judged += verdicts.count("pass")
-        if not self._failed and "fail" in verdicts:
-            self._failed = results[verdicts.index("fail")].trial.case.id
+        for result in results:
+            verdict = result.verdict
+            free = verdict == "ungated" and bool(result.scores) and all(s.status == "scored" for s in result.scores)
+            self._ungated += free
+            self._gated += verdict in ("pass", "ungated") and not free
+            if verdict == "fail":
+                self._failed = self._failed or result.trial.case.id
 
     @property
     def holds(self) -> bool | None:
-        return False if self._failed else None if self._judged else True
+        return False if self._failed else True if self._ungated and not self._gated else None
 
     @property
     def said(self) -> str:

@@ -70,12 +70,17 @@ class Deciding:
         held = [said for bar in self._bars if (said := bar.said)]
         if missed:
             self.outcome = "fail"
-        elif complete and held and all(bar.holds for bar in self._bars):
+        elif complete and held and self._has_a_mean() and all(bar.holds for bar in self._bars):
             self.outcome = "pass"
         else:
             return
         told = "; ".join(missed or held)
         self.reason = f"Decided after {self.after:,} of {self.cases:,} cases: {told}."
+
+    def _has_a_mean(self) -> bool:
+        """Whether there is one for `min_score` to hold; without any, the gate cannot tell."""
+        means = (bar for bar in self._bars if isinstance(bar, MeanOf) and bar.is_of_every_metric)
+        return self._gate.min_score is None or any(bar.said for bar in means)
 
 
 def _made(gate: Gate, whole: Whole) -> Iterator[Make]:
@@ -96,7 +101,7 @@ def _made(gate: Gate, whole: Whole) -> Iterator[Make]:
         if size and metric.direction == "higher":
             where = f" in {dataset}" if len(whole.sizes) > 1 else ""
             where += f" on {target}" if len(whole.targets) > 1 else ""
-            column = Column(metric=metric, target=target, dataset=dataset, trials=whole.repeat, skips_labels=True)
+            column = Column(metric=metric, target=target, dataset=dataset, trials=whole.repeat, of_every=True)
             yield _mean_of(column, f"the mean of {metric.name}{where}", gate.min_score, size)
 
 
