@@ -220,12 +220,25 @@ def test_s0_2_a_pretty_printed_object_is_one_case(world):
         pytest.param("c.json", "[]", "there is no test case", id="an empty list"),
         pytest.param("c.json", '{"rows": []}', "`inputs` is not among rows", id="an object of another kind"),
         pytest.param("c.json", "[1, 2]", "found 1", id="numbers"),
+        pytest.param("c.jsonl", '{"inptu": 1, "liked": ["x"]}', "c.jsonl:1", id="an exported row that is none"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_said_with_its_line(world, name, text, said):
     (world / name).write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=f"(?s){said}"), UnitTest("x").for_test_cases_in_file(name):
         pass
+
+
+def test_a_file_of_exported_answers_is_a_file_of_test_cases(world):
+    row = {"id": "d06", "input": "Oslo?", "liked": ["yes"], "disliked": ["no"], "metadata": {"project": "demo"}}
+    (world / "c.jsonl").write_text(f"{json.dumps(row)}\n{json.dumps(ROW)}", encoding="utf-8")
+    first, second = UnitTest("x").for_test_cases_in_file("c.jsonl").get_all_test_cases()
+    assert (first.id, first.inputs, [(o.label, o.value) for o in first.outputs]) == (
+        "d06",
+        "Oslo?",
+        [(1, "yes"), (0, "no")],
+    )
+    assert second.inputs == {"q": "é"}
 
 
 def test_many_broken_lines_are_counted(world):

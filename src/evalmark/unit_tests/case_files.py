@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from evalmark.cases import as_cases
 from evalmark.documents import (
     MAX_ROW,
     JsonStream,
@@ -16,7 +17,7 @@ from evalmark.documents import (
 )
 from evalmark.errors import ConfigError, DataError
 
-from .labeled import TestCase
+from .labeled import TestCase, from_case
 
 _LISTS = ("test_cases", "cases")
 """Under which an object may hold its cases."""
@@ -112,6 +113,8 @@ def _test_case(row: Any, place: str) -> TestCase:
         raise row
     if not isinstance(row, Mapping):
         raise PlacedError(place, f"a test case is an object with `inputs` and `outputs`; found {row!r:.100}.")
+    if not {"inputs", "outputs"} & row.keys() and {"liked", "disliked"} & row.keys():
+        return _exported(row, place)
     missing = [name for name in ("inputs", "outputs") if row.get(name) is None]
     if missing:
         raise PlacedError(
@@ -127,5 +130,14 @@ def _test_case(row: Any, place: str) -> TestCase:
             for_template_name=row.get("for_template_name"),
             for_tracking_project=row.get("for_tracking_project"),
         )
+    except ConfigError as fault:
+        raise PlacedError(place, str(fault)) from None
+
+
+def _exported(row: Mapping[str, Any], place: str) -> TestCase:
+    """A row as `evalmark export` writes it: a case with answers that people liked and disliked."""
+    try:
+        (case,) = as_cases([row])
+        return from_case(case)
     except ConfigError as fault:
         raise PlacedError(place, str(fault)) from None
