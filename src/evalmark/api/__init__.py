@@ -10,7 +10,6 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .baselines import LAST_GREEN, NO_BASELINE, Baseline, baseline_of
     from .book import Book, begin, grown_by
-    from .calibrating import Calibrate, calibrated, check_lock, evidence_now, labels_on, prepare, write_lock
     from .conduct import Conduct, check_usable, execute
     from .doctor import examine, own_version
     from .door import Loop, now
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
     from .keeping import keep
     from .ledger import Ledger, Memory
+    from .promises import evidence_now, labels_on
     from .rag import RagJob, plan_rag
     from .recorded import as_row, recorded_cases
     from .rescoring import Rescore, plan_rescore
@@ -30,7 +30,6 @@ __all__ = [
     "NO_BASELINE",
     "Baseline",
     "Book",
-    "Calibrate",
     "Conduct",
     "GenerateJob",
     "Ledger",
@@ -44,8 +43,6 @@ __all__ = [
     "baseline_of",
     "begin",
     "broken_rules",
-    "calibrated",
-    "check_lock",
     "check_usable",
     "evaluate",
     "evaluate_async",
@@ -61,24 +58,15 @@ __all__ = [
     "own_version",
     "plan_rag",
     "plan_rescore",
-    "prepare",
     "recorded_cases",
     "save",
     "save_comparison",
     "validate",
-    "write_lock",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
-        "Calibrate": "calibrating",
-        "calibrated": "calibrating",
-        "check_lock": "calibrating",
-        "evidence_now": "calibrating",
-        "labels_on": "calibrating",
-        "prepare": "calibrating",
-        "write_lock": "calibrating",
         "Baseline": "baselines",
         "LAST_GREEN": "baselines",
         "NO_BASELINE": "baselines",
@@ -100,7 +88,9 @@ __getattr__ = deferred(
         "evaluate": "evaluation",
         "evaluate_async": "evaluation",
         "examine": "doctor",
+        "evidence_now": "promises",
         "execute": "conduct",
+        "labels_on": "promises",
         "GenerateJob": "generation",
         "broken_rules": "generation",
         "foresee_tests": "generation",

@@ -1,12 +1,14 @@
 """What the labels of today say of thresholds that were learned from earlier ones."""
 
 from dataclasses import replace
+from itertools import chain
 
-from evalmark.calibration import labels_changed
+from evalmark.calibration import Evidence, Kind, labels_changed, of_results, of_traffic
+from evalmark.errors import StoreError
 from evalmark.plans import Plan
 from evalmark.store import Store
+from evalmark.values import Label, Run, content_of
 
-from .calibrating import evidence_now
 from .ledger import Ledger
 
 
@@ -23,3 +25,24 @@ def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
         and (warning := labels_changed(entry, found, plan.lock))
     ]
     return replace(plan, notes=(*plan.notes, *said))
+
+
+def evidence_now(kind: Kind, name: str, ledger: Store) -> Evidence | None:
+    """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
+    if kind == "project":
+        return of_traffic(ledger.traffic.labelled(name), f"project {name}")
+    if kind == "file":
+        return None
+    try:
+        run = ledger.run(name)
+    except StoreError:  # another machine's
+        return None
+    return of_results(run.id, run.results, labels_on(ledger, run))
+
+
+def labels_on(ledger: Store, run: Run) -> list[Label]:
+    """Everything ever said of the outputs of a run, and of the same outputs elsewhere, in the order in which it was said."""
+    contents = {content_of(r.trial.case.input, r.output.value) for r in run.results}
+    gone = (label for label in ledger.traffic.all_labels() if label.about.startswith(f"output:{run.id}/"))
+    found = chain(ledger.traffic.labels_of(contents), gone)
+    return sorted(dict.fromkeys(found), key=lambda label: label.created)

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .audit import Audit, Biases, Ceiling, Confusion, Rate, Truths
+    from .auditing import audited, decides, verdict_of
+    from .canaries import CASES, Canary, Passed, canaries_passed, canary_cases, shipped_canaries
     from .evidence import Evidence, Told, of_results, of_rows, of_traffic, votes
     from .learning import (
         MAX_FALSE_PASS,
@@ -25,20 +28,33 @@ if TYPE_CHECKING:
     from .since import changed, labels_changed
 
 __all__ = [
+    "CASES",
     "LABELS",
     "MAX_FALSE_PASS",
     "NAME",
+    "Audit",
+    "Biases",
     "Calibrated",
     "Calibration",
+    "Canary",
+    "Ceiling",
+    "Confusion",
     "Evidence",
     "Kind",
     "Labels",
     "Lock",
     "Locked",
+    "Passed",
     "Promise",
+    "Rate",
     "Scored",
     "Told",
+    "Truths",
+    "audited",
+    "canaries_passed",
+    "canary_cases",
     "changed",
+    "decides",
     "is_barred",
     "labels_changed",
     "learn",
@@ -50,7 +66,9 @@ __all__ = [
     "row_labels",
     "samples",
     "scored",
+    "shipped_canaries",
     "split_level",
+    "verdict_of",
     "votes",
     "wanted_metrics",
 ]
@@ -58,6 +76,21 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "audited": "auditing",
+        "decides": "auditing",
+        "verdict_of": "auditing",
+        "Audit": "audit",
+        "Biases": "audit",
+        "Ceiling": "audit",
+        "Confusion": "audit",
+        "Rate": "audit",
+        "Truths": "audit",
+        "CASES": "canaries",
+        "Canary": "canaries",
+        "Passed": "canaries",
+        "canaries_passed": "canaries",
+        "canary_cases": "canaries",
+        "shipped_canaries": "canaries",
         "Calibrated": "learning",
         "Calibration": "learning",
         "Evidence": "evidence",

@@ -30,6 +30,7 @@ VERBS = {
     "compare": "compare",
     "note": "note",
     "calibrate": "calibrate",
+    "audit": "audit",
     "generate": "generate",
     "export": "export",
     **dict.fromkeys(("import",), "exchange"),

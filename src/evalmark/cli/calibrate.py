@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, calibration, console, documents, plans, report
+from evalmark import api, calibration, console, documents, plans, report, trust
 from evalmark import store as kept
 from evalmark.errors import need
 
@@ -64,21 +64,21 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     written. 130: interrupted.
     """
     settings = flags.settings(**flags.given(context))
-    wanted = api.Calibrate(
+    wanted = trust.Calibrate(
         about=about,
         metrics=tuple(metric or ()),
         suite=suite,
         promise=calibration.Promise(max_false_pass=max_false_pass, level=level),
         overrides=plans.Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())),
     )
-    api.check_lock(output)
+    trust.check_lock(output)
     with kept.open_store(settings.store) as ledger:
         with Progress(quiet=quiet) as progress:
-            prepared = api.prepare(wanted, settings, ledger, progress.loading)
+            prepared = trust.prepare(wanted, settings, ledger, progress.loading)
         run = None
         if prepared.plan is not None and prepared.evidence.told:
             run = judged(prepared.plan, settings, ledger, quiet=quiet)
-        found = api.calibrated(prepared, run)
+        found = trust.calibrated(prepared, run)
     if not quiet:
         say(console.calibration_screen(found, look()))
     if html is not None:
@@ -86,7 +86,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     if not found.is_kept:
         complain("Nothing is written, since the promise cannot be made of every metric.\n")
         raise typer.Exit(STOPPED)
-    api.write_lock(found, output)
+    trust.write_lock(found, output)
     if not quiet:
         say_line(f"  Written to {output}; a run uses it with: evalmark run SUITE --lock {output}")
 

@@ -6,6 +6,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .accounts import account
+    from .audit import audit_screen, canary_screen
     from .calibration import calibration_screen
     from .call import one_call, one_tool_call
     from .cases import one_case
@@ -25,7 +26,9 @@ __all__ = [
     "MetricForecast",
     "ModelForecast",
     "account",
+    "audit_screen",
     "calibration_screen",
+    "canary_screen",
     "comparison",
     "evals",
     "labels_said",
@@ -46,6 +49,8 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "audit_screen": "audit",
+        "canary_screen": "audit",
         "Forecast": "forecast",
         "Look": "drawing",
         "MetricForecast": "forecast",

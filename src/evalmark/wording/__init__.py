@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .audited import audit_lines, audit_title, canary_remarks, canary_rows, confusion_rows
     from .calibrated import (
         STEP,
         bars_around,
@@ -61,13 +62,18 @@ __all__ = [
     "agreement_lines",
     "all_remarks",
     "apart",
+    "audit_lines",
+    "audit_title",
     "bare",
     "bars",
     "bars_around",
     "behind",
     "calibration_title",
+    "canary_remarks",
+    "canary_rows",
     "centre",
     "clean",
+    "confusion_rows",
     "cut",
     "difference_lines",
     "differences_title",
@@ -120,6 +126,11 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "audit_lines": "audited",
+        "audit_title": "audited",
+        "canary_remarks": "audited",
+        "canary_rows": "audited",
+        "confusion_rows": "audited",
         "STEP": "calibrated",
         "bars_around": "calibrated",
         "calibration_title": "calibrated",

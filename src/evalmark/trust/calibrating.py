@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 
+from evalmark.api.promises import labels_on
+from evalmark.api.rescoring import AS_THE_SUITE_SAYS, plan_metrics
 from evalmark.calibration import (
     NAME,
     Calibration,
@@ -32,9 +33,7 @@ from evalmark.plans import Loader, Overrides, Plan, Source, load_embedder, plan_
 from evalmark.settings import Settings
 from evalmark.store import Store
 from evalmark.targets import Given
-from evalmark.values import Case, DatasetInfo, Label, Run, content_of
-
-from .rescoring import AS_THE_SUITE_SAYS, plan_metrics
+from evalmark.values import Case, DatasetInfo, Run
 
 PROMISE = Promise()
 _FILE = re.compile(r"[/\\]|\.(json|jsonl|ndjson|csv|tsv|ya?ml|parquet)(\.gz)?$", re.IGNORECASE)
@@ -104,27 +103,6 @@ def calibrated(prepared: Prepared, run: Run | None = None) -> Calibration:
     metrics = wanted_metrics(found.metrics, names, judges, f"run {found.id}")
     known = scored(found.results, metrics, by_case=prepared.kind != "run", run=found.id, embedder=found.embedder)
     return learn(prepared.kind, prepared.name, wanted.promise, prepared.evidence, known)
-
-
-def labels_on(ledger: Store, run: Run) -> list[Label]:
-    """Everything ever said of the outputs of a run, and of the same outputs elsewhere, in the order in which it was said."""
-    contents = {content_of(r.trial.case.input, r.output.value) for r in run.results}
-    gone = (label for label in ledger.traffic.all_labels() if label.about.startswith(f"output:{run.id}/"))
-    found = chain(ledger.traffic.labels_of(contents), gone)
-    return sorted(dict.fromkeys(found), key=lambda label: label.created)
-
-
-def evidence_now(kind: Kind, name: str, ledger: Store) -> Evidence | None:
-    """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
-    if kind == "project":
-        return of_traffic(ledger.traffic.labelled(name), f"project {name}")
-    if kind == "file":
-        return None
-    try:
-        run = ledger.run(name)
-    except StoreError:  # another machine's
-        return None
-    return of_results(run.id, run.results, labels_on(ledger, run))
 
 
 def write_lock(found: Calibration, path: Path) -> Lock:

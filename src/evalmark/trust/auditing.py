@@ -1,0 +1,199 @@
+"""Judges of a run held against people, or against what a machine can check."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from evalmark.api.promises import labels_on
+from evalmark.api.rescoring import AS_THE_SUITE_SAYS, Rescore, plan_rescore
+from evalmark.calibration import (
+    CASES,
+    Audit,
+    Passed,
+    Truths,
+    audited,
+    canaries_passed,
+    canary_cases,
+    decides,
+    of_results,
+    wanted_metrics,
+)
+from evalmark.errors import ConfigError
+from evalmark.inference import LEVEL
+from evalmark.plans import Loader, Overrides, Plan, Source, load_embedder
+from evalmark.prompt_metrics import Rules
+from evalmark.settings import Settings
+from evalmark.specs import PromptSpec, read_spec
+from evalmark.store import Store
+from evalmark.targets import Given
+from evalmark.values import DatasetInfo, Metric, Result, Run, Score
+
+PEOPLE, RULES = "labels", "rules"
+"""What a judge can be held against, beside other metrics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auditing:
+    """What `evalmark audit` was asked for."""
+
+    run: Run
+    metrics: tuple[str, ...] = ()
+    """Empty: all metrics that a model judges, or else all that pass or fail."""
+    against: str = PEOPLE
+    """`labels`, `rules`, or the name of a metric of the run."""
+    prompt: Path | None = None
+    """The prompt whose rules are checked, where the run has no scores of them."""
+    threshold: float | None = None
+    """Against which values are held, for metrics that neither pass nor fail."""
+    level: float = LEVEL
+    suite: Path | None = None
+    """Where the metrics stand that canaries are judged by; None: in the suite of the run, or by their names."""
+    overrides: Overrides = AS_THE_SUITE_SAYS
+
+
+def audit(wanted: Auditing, ledger: Store) -> tuple[Audit, ...]:
+    """How far each judge of a run agrees with people, with the rules that a machine can check, or with another metric.
+
+    Raises:
+        ConfigError: the run has no such metric, or none whose verdicts could be compared.
+    """
+    if not 0 < wanted.level < 1:
+        raise ConfigError(f"--level is {wanted.level:g}; it has to be between 0 and 1.")
+    run = wanted.run
+    truths = truths_of(wanted, ledger)
+    metrics = audited_metrics(wanted)
+    return tuple(audited(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics)
+
+
+def audited_metrics(wanted: Auditing) -> tuple[Metric, ...]:
+    """The metrics of a run that are audited.
+
+    Raises:
+        ConfigError: there are none, or one passes and fails nothing.
+    """
+    run, judges = wanted.run, wanted.overrides.judges
+    known = list({metric.name: metric for metric in run.metrics}.values())
+    where = f"run {run.id}"
+    if wanted.metrics or judges:
+        found = wanted_metrics(known, wanted.metrics, judges, where)
+    else:
+        found = [metric for metric in known if metric.judge] or known
+    found = [metric for metric in found if metric.name != wanted.against]
+    if not found:
+        raise ConfigError(f"{where} has no metric that could be held against {wanted.against}.")
+    fit = [metric for metric in found if wanted.threshold is not None or decides(run.results, metric.name)]
+    if not fit or (wanted.metrics and len(fit) < len(found)):
+        name = next(metric.name for metric in found if metric not in fit)
+        raise ConfigError(
+            f"{where}: {name} passes and fails nothing, so its verdicts cannot be compared; give it a --threshold, "
+            "from 0 to 1, or learn one with evalmark calibrate."
+        )
+    return tuple(fit)
+
+
+def truths_of(wanted: Auditing, ledger: Store) -> Truths:
+    """What is known of the outputs of a run.
+
+    Raises:
+        ConfigError: there is no such metric, or no prompt whose rules could be checked.
+    """
+    run = wanted.run
+    if wanted.against == PEOPLE:
+        evidence = of_results(run.id, run.results, labels_on(ledger, run))
+        return Truths(
+            verdicts={told.key: told.liked for told in evidence.told},
+            votes={told.key: told.votes for told in evidence.told},
+            source="people",
+            evidence=evidence,
+        )
+    if wanted.against == RULES:
+        return rules_truths(run, None if wanted.prompt is None else _spec(wanted.prompt, run))
+    names = [metric.name for metric in run.metrics]
+    if wanted.against not in names:
+        close = get_close_matches(wanted.against, [*names, PEOPLE, RULES], n=1)
+        advice = f"did you mean {close[0]!r}?" if close else f"it takes labels, rules, or one of {', '.join(names)}."
+        raise ConfigError(f"--against {wanted.against}: run {run.id} has no such metric; {advice}")
+    found = {
+        result.trial.id: score.passed
+        for result in run.results
+        for score in result.scores
+        if score.name == wanted.against and score.passed is not None
+    }
+    return Truths(verdicts=found, source=wanted.against, is_whole=True)
+
+
+def rules_truths(run: Run, spec: PromptSpec | None) -> Truths:
+    """Which outputs keep to all rules that a machine can check: by the scores of the run, or by the rules of a prompt.
+
+    Raises:
+        ConfigError: the run has no such scores and no prompt is named, or none of its rules can be checked.
+    """
+    rules = None if spec is None else Rules(spec=spec)
+    if rules is not None and not rules.checks:
+        raise ConfigError(
+            "the prompt has no rule that a machine can check, so there is nothing to hold a judge against."
+        )
+    found: dict[str, bool] = {}
+    for result in run.results:
+        said = _checked(result, rules)
+        if said:
+            found[result.trial.id] = all(said)
+    if not found:
+        raise ConfigError(
+            f"run {run.id} has no scores of rules; name the prompt with --prompt, or judge by them: evalmark rescore"
+        )
+    return Truths(verdicts=found, source="the rules", is_whole=True)
+
+
+def _checked(result: Result, rules: Rules | None) -> list[bool]:
+    """Whether each rule is kept that a machine has looked at."""
+    if result.output.error is not None:
+        return []
+    if rules is not None:
+        scores: Sequence[Score] = rules(result.trial.case, result.output)
+    else:
+        scores = [s for s in result.scores if s.name.startswith(f"{Rules.name}.") and "rule" in s.detail]
+    return [score.passed for score in scores if score.passed is not None]
+
+
+def _spec(prompt: Path, run: Run) -> PromptSpec:
+    """The prompt with its rules: those beside results that were read from a folder, else those in its own folder."""
+    folders = (Path(info.path) for info in run.datasets if info.path)
+    beside = next((folder for folder in folders if (folder / "rules.txt").is_file()), None)
+    return read_spec(prompt, beside)
+
+
+def plan_canaries(
+    wanted: Auditing, settings: Settings, load: Loader = load_embedder, most: int = CASES
+) -> tuple[Plan, tuple[Metric, ...]]:
+    """The plan that has every judge judge attacks as if they were answers to some cases of the run.
+
+    Raises:
+        ConfigError: the run has no case, or what judged it is not known any more.
+    """
+    run = wanted.run
+    metrics = audited_metrics(wanted)
+    by_name = wanted.suite is None and not run.suite
+    names = tuple(dict.fromkeys(metric.base or metric.name for metric in metrics)) if by_name else ()
+    again = Rescore(run=run, metrics=names, suite=wanted.suite, overrides=wanted.overrides)
+    plan = plan_rescore(again, settings, load)
+    called = {metric.name for metric in metrics} | {metric.base for metric in metrics if metric.base}
+    asked = {one.bound(None).name: one for one in plan.asked}
+    kept = {name: one for name, one in asked.items() if name in called or one.base in called}
+    cases = canary_cases(run.results, most)
+    if not cases or not kept:
+        missing = "a case" if not cases else f"a metric {' or '.join(sorted(called))} in {wanted.suite or run.suite}"
+        raise ConfigError(f"run {run.id}: there is not {missing} that canaries could be judged by.")
+    source = Source(info=DatasetInfo(name="canaries"), read=lambda _: iter(cases))
+    found = replace(plan, name=f"canaries for {run.name}", sources=(source,), asked=tuple(kept.values()))
+    found = replace(found, targets=(Given(),), kept=None, repeat=1, gate=None, suite="", notes=())
+    return found, tuple(one.bound(None).metric for one in kept.values())
+
+
+def canaries(run: Run, metrics: Sequence[Metric], wanted: Auditing) -> Mapping[str, tuple[Passed, ...]]:
+    """What each judge has let pass, by the name of its metric."""
+    return {
+        metric.name: canaries_passed(run.results, metric, threshold=wanted.threshold, level=wanted.level)
+        for metric in metrics
+    }
