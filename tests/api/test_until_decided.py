@@ -263,3 +263,29 @@ def test_no_cases_decide_nothing(store):
     run = ran(store, plan(echo, cases=0))
     assert (run.status, run.until_decided.outcome, run.until_decided.cases) == ("complete", None, 0)
     assert judge(summarise(run), run.gate).reasons == ("No cases ran.",)
+
+
+@pytest.mark.parametrize(
+    ("fails", "outcome", "said"),
+    [
+        pytest.param(range(0, CASES, 3), "fail", ", worse.", id="worse than the baseline, though the gate would hold"),
+        pytest.param((), "pass", "the same within 0.05.", id="as good as the baseline"),
+    ],
+)
+def test_a_baseline_is_one_more_bar(store, fails, outcome, said):
+    lenient = Gate(min_pass_rate=0.3)
+    before = ran(store, plan(echo, lenient, until_decided=False))
+
+    async def echo_again(number):  # the same cases, answered otherwise
+        return -2 if number in fails else await echo(number)
+
+    now = ran(store, plan(echo_again, lenient), baseline=before)
+    assert now.until_decided.outcome == outcome
+    assert said in now.until_decided.reason
+    assert len(now.results) < CASES
+
+
+def test_a_baseline_without_a_case_in_common_decides_nothing(store):
+    before = ran(store, plan(echo, cases=5, until_decided=False, sources=(Source(info=DatasetInfo(name="others"), read=lambda note: iter([Case(id="x", input=1, expected=1)])),)))  # fmt: skip
+    now = ran(store, plan(echo), baseline=before)
+    assert "baseline" not in now.until_decided.reason

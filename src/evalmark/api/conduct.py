@@ -53,6 +53,8 @@ class Conduct:
     """Which cases of which dataset; None: all."""
     stop: asyncio.Event | None = None
     """Set from outside to finish early."""
+    baseline: Run | None = None
+    """An earlier run that a run which stops once it is decided must not be worse than."""
     begun: Callable[[Run, Checked], None] | None = None
     """Told once, when the checks are over and the run has its id."""
     watch: Watch | None = None

@@ -1,16 +1,17 @@
 """A run that stops as soon as its gate is decided: the cases in a random order, the looks, and what was saved."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from secrets import randbelow
 
 from evalmark.engine import Watch
 from evalmark.errors import ConfigError
-from evalmark.inference import LEVEL
+from evalmark.inference import LEVEL, MARGIN, mean
 from evalmark.plans import Plan
-from evalmark.stats import Deciding, InOrder, Place, Whole, drawn, left_out
-from evalmark.values import Result, Run, Spending, Trial, UntilDecided, count, in_all
+from evalmark.stats import Beside, Deciding, InOrder, Make, Place, Whole, drawn, left_out
+from evalmark.values import Case, Result, Run, Spending, Trial, UntilDecided, count, fingerprint, in_all
 from evalmark.wording import money
 
 from .reading import Reading, Row, rows_of, trials_of
@@ -117,7 +118,7 @@ def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | Non
         sizes[dataset] += left_out(row.case) is None
     names = [target.name for target in plan.targets]
     whole = Whole(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
-    deciding = Deciding(plan.gate, whole, header.level)
+    deciding = Deciding(plan.gate, whole, header.level, _beside(reading.conduct.baseline, rows, names))
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
     in_order = InOrder(trials, order, deciding.take)
     found = Early(
@@ -133,6 +134,33 @@ def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | Non
     return found
 
 
+def _beside(baseline: Run | None, rows: Mapping[Place, Row], targets: Sequence[str]) -> list[Make]:
+    """That no target passes less often than it did in an earlier run, over the cases that both have."""
+    if baseline is None:
+        return []
+    before: dict[str, dict[str, list[Result]]] = {}
+    for result in baseline.results:
+        if left_out(result.trial.case) is None:
+            before.setdefault(result.trial.target, {}).setdefault(
+                _case(result.trial.dataset, result.trial.case), []
+            ).append(result)
+    alone = next(iter(before.values())) if len(before) == len(targets) == 1 else {}
+    made: list[Make] = []
+    for target in targets:
+        known = {case: _passing(results) for case, results in before.get(target, alone).items()}
+        found = {place: known.get(_case(place[0], row.case)) for place, row in rows.items()}
+        earlier = {place: value for place, value in found.items() if value is not None}
+        if earlier:
+            made.append(partial(Beside, earlier, partial(_passing, target=target), MARGIN))
+    return made
+
+
+def _passing(results: Iterable[Result], target: str | None = None) -> float | None:
+    """The share of the judged trials of a case that pass; None where none was judged."""
+    verdicts = [result.verdict for result in results if target in (None, result.trial.target)]
+    return mean([float(verdict == "pass") for verdict in verdicts if verdict in ("pass", "fail")])
+
+
 def _recorded(found: Early, run: Run) -> Sequence[Result]:
     """What earlier passes found of the cases that were drawn, at their present places."""
     plan, recorded = found.reading.plan, found.reading.recorded
@@ -142,5 +170,10 @@ def _recorded(found: Early, run: Run) -> Sequence[Result]:
     return [replace(result, trial=trial) for trial, result in known if result is not None]
 
 
-def _key(trial: Trial) -> tuple[str, str, str, int]:
-    return trial.dataset, trial.case.id + trial.case.fingerprint, trial.target, trial.repeat
+def _key(trial: Trial) -> tuple[str, str, int]:
+    return _case(trial.dataset, trial.case), trial.target, trial.repeat
+
+
+def _case(dataset: str, case: Case) -> str:
+    """The same in every run that asks the same."""
+    return fingerprint(dataset, case.id, case.fingerprint)

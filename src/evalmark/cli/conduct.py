@@ -67,7 +67,7 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
     refuse_reports(plan, show.reports)
     with store.open_store(settings.store) as ledger:
         against = _baseline(plan, ledger, show)  # found now, when `last` still is the one before this
-        run: Run = need("asyncio").run(_run(plan, settings, ledger, show))
+        run: Run = need("asyncio").run(_run(plan, settings, ledger, show, against))
         compared = _compared(run, against)
         summary = stats.summarise(run)
         verdict = stats.judge(summary, run.gate)
@@ -110,8 +110,9 @@ def _baseline(plan: "plans.Plan", ledger: "store.Store", show: Show) -> "Run | N
 
 
 def _compared(run: "Run", against: "Run | None") -> "Comparison | None":
-    """How a run that came to its end compares with the baseline."""
-    if against is None or run.status != "complete":
+    """How a run that came to its end compares with the baseline; in one that stopped once decided, the verdict says so."""
+    early = run.until_decided is not None and run.until_decided.outcome is not None
+    if against is None or early or run.status != "complete":
         return None
     if against.id == run.id:
         complain(f"The baseline {run.id} is the run that was taken up, so there is nothing to compare it with.\n")
@@ -153,7 +154,9 @@ def refuse_over(read: Iterable[Path | str | None], reports: Sequence[Path]) -> N
             )
 
 
-async def _run(plan: "plans.Plan", settings: "Settings", ledger: "store.Store", show: Show) -> "Run":
+async def _run(
+    plan: "plans.Plan", settings: "Settings", ledger: "store.Store", show: Show, against: "Run | None"
+) -> "Run":
     stop: asyncio.Event = need("asyncio").Event()
     with Progress(quiet=show.quiet) as progress:
 
@@ -171,6 +174,7 @@ async def _run(plan: "plans.Plan", settings: "Settings", ledger: "store.Store", 
             limit=show.limit,
             only=cases.parse_filter(show.only) if show.only else None,
             stop=stop,
+            baseline=against,
             begun=begun,
             watch=progress.recorded,
         )

@@ -1,0 +1,68 @@
+"""`evalmark run --until-decided` as a user types it: what it says, its reports, and a baseline."""
+
+import json
+import re
+
+import pytest
+
+BOT = """
+import time
+
+def answer(text):
+    time.sleep(0.001)
+    return text
+
+def worse(text):
+    time.sleep(0.001)
+    return text if int(text) % 2 else ""
+"""
+
+
+@pytest.fixture
+def suite(world):
+    (world / "bot.py").write_text(BOT, encoding="utf-8")
+    rows = [{"id": str(n), "input": str(n), "expected": str(n)} for n in range(400)]
+    (world / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    said = {
+        "name": "numbers",
+        "datasets": ["cases.jsonl"],
+        "target": "bot:answer",
+        "metrics": ["equals"],
+        "gate": {"min_pass_rate": 0.3},
+        "until_decided": True,
+    }
+    (world / "suite.json").write_text(json.dumps(said), encoding="utf-8")
+    return "suite.json"
+
+
+def test_the_word_the_seed_and_what_was_saved_are_said_by_run_show_and_reports(evalmark, suite, world):
+    done = evalmark("run", suite, "--seed", "7", "-j", "1", "-o", "r.md", "-o", "r.json", "-o", "r.html")
+    assert done.code == 0
+    decided = re.compile(r"Decided after (\d+) of 400 cases: the pass rate of all of them is from 0\.3")
+    saved = re.compile(r"Saved: \d+ of 400 cases were not asked\.")
+    kept = re.search(r"evalmark show (\S+)", done.out)[1]
+    shown = evalmark("show", kept).out
+    for text in (done.out, shown, *((world / name).read_text("utf-8") for name in ("r.md", "r.json", "r.html"))):
+        words = " ".join(text.split())
+        assert decided.search(words)
+        assert saved.search(words)
+        assert "in a random order drawn with seed 7" in words
+    head = json.loads((world / "r.json").read_text("utf-8"))["run"]["until_decided"]
+    assert (head["seed"], head["cases"], head["outcome"]) == (7, 400, "pass")
+
+
+def test_a_baseline_that_is_clearly_better_ends_the_run_with_code_1(evalmark, suite):
+    first = evalmark("run", suite, "-j", "1", "-q")
+    assert first.code == 0
+    done = evalmark("run", suite, "--target", "bot:worse", "--baseline", "last", "-j", "1")
+    assert "the difference from the baseline is from -" in " ".join(done.out.split())
+    assert done.code == 1
+
+
+def test_a_metric_that_judges_conversations_is_refused(evalmark, world, suite):
+    scorer = "class Talk:\n    needs_history = True\n    name = 'talk'\n    def __call__(self, case):\n        return True\n\ntalk = Talk()\n"
+    (world / "talk.py").write_text(scorer, encoding="utf-8")
+    said = json.loads((world / suite).read_text("utf-8")) | {"metrics": ["talk:talk"]}
+    (world / suite).write_text(json.dumps(said), encoding="utf-8")
+    done = evalmark("run", suite)
+    assert (done.code, "asks cases in a random order" in " ".join(done.err.split())) == (2, True)
