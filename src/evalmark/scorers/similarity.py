@@ -1,7 +1,7 @@
 """Closest of the liked and disliked examples decides: the cosine rule."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
@@ -161,6 +161,15 @@ class Similarity:
     def cannot_pass(self, score: Score) -> bool:
         """Whether a liked example bars the score from passing, whatever threshold is set on the metric."""
         return bool(score.detail.get("barred"))
+
+    def without_own_bar(self, score: Score) -> Score:
+        """The score where a threshold of the metric decides: its reason says nothing of what `positive` and `negative` ask."""
+        bars = (f", and {self.positive:g} is asked,", f", and {1 - self.negative:g} is allowed,")
+        end = score.reason.find(" to the ")  # what stands behind are texts of others
+        head = score.reason[:end]
+        for bar in bars:
+            head = head.removesuffix(bar)
+        return replace(score, reason=head + score.reason[end:]) if end > 0 else score
 
     @property
     def _rule(self) -> CosineRule:

@@ -146,6 +146,7 @@ class BoundScorer:
             return replace(score, status="unscored", passed=None, reason=reason)
         barred = bool(getattr(self.scorer, "cannot_pass", _never)(score))
         passed = not barred and meets(score.value, threshold, score.direction)
+        score = getattr(self.scorer, "without_own_bar", _as_it_is)(score)
         return score if score.passed is passed else replace(score, passed=passed)
 
 
@@ -291,6 +292,10 @@ def _without(names: Collection[str], description: Any) -> Any:
     if kind != "object" or not isinstance(held := rest[2], Mapping):
         return description
     return [kind, *rest[:2], {name: item for name, item in held.items() if name not in names}, *rest[3:]]
+
+
+def _as_it_is(score: Score) -> Score:
+    return score
 
 
 def _never(asked: Score | Case) -> bool:
