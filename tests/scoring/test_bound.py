@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from evalmark.errors import ConfigError
+from evalmark.judges import Measure, MetricFile, Rubric
 from evalmark.scorers import Contains, Equals, Similarity
 from evalmark.scoring import as_scorer, as_scores, scorer_name
+from evalmark.testing.chat import ScriptedModel
 from evalmark.values import Case, Output, Reply, Request, Score, ToolCall, Turn
 from tests.scorers.asking import Angles, ask, ask_all
 
@@ -503,3 +505,21 @@ def test_a_scorer_that_decides_nothing_only_records():
     (score,) = asyncio.run(bound(CASE, OUTPUT))
     assert (score.value, score.passed) == (0.0, None)
     assert bound.fingerprint != as_scorer(lambda output: False, threshold=0.5).fingerprint
+
+
+def test_the_version_of_a_metric_is_that_of_its_settings_and_not_of_its_judge_or_threshold():
+    plain = as_scorer(Similarity()).versioned
+    assert plain.version
+    assert as_scorer(Similarity(), threshold=0.3, name="close").versioned.version == plain.version
+    assert as_scorer(Similarity(positive=0.8)).versioned.version != plain.version
+    assert as_scorer(Equals()).versioned.version != as_scorer(Contains()).versioned.version
+
+
+def test_the_version_of_a_judge_is_that_of_what_it_is_told():
+    def of(description, judge=None):
+        metric = MetricFile(name="polite", description=description, measure=Measure(kind="scale", low=1, high=5))
+        return as_scorer(Rubric(metric=metric, judge=judge), judge=ScriptedModel([], name="other")).versioned
+
+    assert of("Is it polite?").version == of("Is it polite?", ScriptedModel([], name="own")).version
+    assert of("Is it polite?").version != of("Is it friendly?").version
+    assert of("Is it polite?").judge == "other"

@@ -1,0 +1,38 @@
+"""With a baseline, the table of evals says of each what changed since, and whether that can be luck."""
+
+import pytest
+
+EVALS = """
+import os
+from evalmark import describe_eval
+
+def answer(text):
+    return "no" if int(text) < int(os.environ.get("BAD", 0)) else text
+
+describe_eval("numbers", data=[{"input": str(n), "expected": str(n)} for n in range(8)], task=answer, scorers=["equals"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("bad", "reference", "said"),
+    [
+        pytest.param(7, "last", "7 worse, 0 better, 1 the same: worse (exact McNemar: p = 0.016)", id="worse"),
+        pytest.param(0, "last-green", "0 worse, 0 better, 8 the same: nothing changed", id="nothing changed"),
+        pytest.param(1, "last", "1 worse, 0 better, 7 the same: cannot tell (exact McNemar: p = 1)", id="luck"),
+    ],
+)
+def test_an_eval_says_what_changed(suite, bad, reference, said):
+    suite.write("test_numbers.py", EVALS)
+    first = suite.run()
+    assert first.code == 0
+    ended = suite.run("--evalmark-baseline", reference, BAD=str(bad))
+    assert said in ended.text
+    assert ended.code == (1 if bad else 0)
+
+
+def test_a_missing_green_run_is_said_and_no_fault(suite):
+    suite.write("test_numbers.py", EVALS)
+    ended = suite.run("--evalmark-baseline", "last-green")
+    assert ended.code == 0
+    assert "There is no complete run of 'pytest' yet whose gate passed" in ended.text
+    assert "against" not in ended.text
