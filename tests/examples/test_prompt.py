@@ -52,7 +52,7 @@ def test_two_models_side_by_side_show_where_the_judge_is_wrong(clean):
     (words,) = [one for one in disagreements(run) if one.rule == 2]
     assert (words.agreed, words.missed, words.alone) == (17, 3, 0)
     assert re.search(r"large +10 +9/10 +90 % +5/6 .* 4/4", shown.stdout)
-    assert "rules.2: large against small" in shown.stdout
+    assert "rules.2: small against large" in shown.stdout
 
 
 def test_what_ci_holds_passes_without_a_key_and_without_a_network(clean):

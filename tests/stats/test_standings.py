@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark.inference import wilson
-from evalmark.stats import overview
+from evalmark.stats import overview, summarise
 from evalmark.values import Case, Metric, Output, Result, Run, Score, Trial
 from tests.wording import sides
 
@@ -21,6 +21,8 @@ def test_targets_stand_in_the_order_in_which_they_were_named():
     found = overview(named)
     assert [one.target for one in found.standings] == ["openai/small", "openai/large", sides.HOSTILE]
     assert (found.differences[0].first, found.differences[0].second) == ("openai/small", "openai/large")
+    groups = [group.target for group in summarise(named).groups if not group.left_out]
+    assert list(dict.fromkeys(groups)) == ["openai/small", "openai/large", sides.HOSTILE]
 
 
 @pytest.mark.parametrize(

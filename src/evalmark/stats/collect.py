@@ -9,13 +9,13 @@ from itertools import chain, compress, groupby
 from operator import itemgetter
 from statistics import median
 
-from evalmark.inference import LEVEL, share
+from evalmark.inference import LEVEL, mean_pass_at_k, mean_pass_hat_k, share
 from evalmark.values import Metric, Mode, Result, Run, metrics_for
 
 from .headline import LeftOut, left_out
 from .panel import panels
 from .scores import Scores, figures
-from .summary import Group, MetricSummary, Summary, Tally
+from .summary import Group, MetricSummary, Repeats, Summary, Tally
 from .worst import WorstTrials
 
 _VERDICTS = ("pass", "fail", "error", "unscored", "ungated")
@@ -44,14 +44,19 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
         status=run.status,
         missing=_not_run(run, groups),
         total=_tally([trials for (*_, why), trials in groups.items() if not why], level),
-        groups=tuple(
-            _group(key, groups[key], run, level) for key in sorted(groups, key=lambda key: key[-1] is not None)
-        ),
+        groups=tuple(_group(key, groups[key], run, level) for key in _in_order(groups, run, datasets)),
         worst=last.in_order(),
         agreements=tuple(panel.agreement(level) for panel in judged),
         until_decided=run.until_decided,
         left_out=_tally(beside, level) if beside else None,
     )
+
+
+def _in_order(groups: Iterable[Key], run: Run, datasets: Mapping[str, int]) -> list[Key]:
+    """What counts before what does not; within that by dataset, and the targets as they were named."""
+    known = list(groups)
+    targets = {target: number for number, target in enumerate(run.in_order(key[1] for key in known))}
+    return sorted(known, key=lambda key: (key[-1] is not None, datasets[key[0]], targets[key[1]]))
 
 
 def _group(key: Key, trials: "_Trials", run: Run, level: float) -> Group:
@@ -62,7 +67,25 @@ def _group(key: Key, trials: "_Trials", run: Run, level: float) -> Group:
         mode=mode,
         tally=_tally([trials], level),
         metrics=tuple(_metrics(trials, metrics_for(run.metrics, dataset), level)),
+        repeats=_repeats(trials, run.repeat, level),
         left_out=why,
+    )
+
+
+def _repeats(trials: "_Trials", k: int, level: float) -> Repeats | None:
+    if k < 2 or not any(verdict < 2 for verdict in trials.verdicts):
+        return None
+    tries = Counter(trials.cases)
+    judged: Counter[int] = Counter()
+    passed: Counter[int] = Counter()
+    for case, verdict in zip(trials.cases, trials.verdicts, strict=True):
+        judged[case] += verdict < 2
+        passed[case] += verdict == 0
+    cases = [(judged[case], passed[case]) for case in tries]
+    return Repeats(
+        once=mean_pass_at_k(cases, 1, level),
+        any_of=mean_pass_at_k(cases, k, level),
+        all_of=mean_pass_hat_k(cases, k, level),
     )
 
 
