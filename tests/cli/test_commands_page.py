@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from evalmark.cli.app import program
-from evalmark.cli.words import in_full
+from evalmark.shell.words import in_full
 from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.testing.scripted import Says, ScriptedServer

@@ -10,10 +10,10 @@ import typer
 
 from evalmark import api
 from evalmark.errors import ConfigError, EvalmarkError, need
+from evalmark.shell.terminal import complain, is_open, say_line, silence
+from evalmark.shell.words import in_full
 
 from .flags import with_variables
-from .terminal import complain, is_open, say_line, silence
-from .words import in_full
 
 USAGE = 2
 PURPOSE = "Is it better, worse, or the same? Evaluations for teams that build on language models."
@@ -26,6 +26,7 @@ VERBS = {
     "rescore": "rescore",
     "rag": "rag",
     **dict.fromkeys(("list", "show", "validate"), "runs"),
+    "view": "view",
     "report": "report",
     "compare": "compare",
     "note": "note",

@@ -8,14 +8,14 @@ import typer
 from evalmark import api, console, forecasting, plans, trust
 from evalmark import store as kept
 from evalmark.errors import need
+from evalmark.shell.progress import Progress
+from evalmark.shell.terminal import look, say
 
 from . import flags
 from .calibrate import Level, Suite, judged
 from .conduct import STOPPED
-from .progress import Progress
 from .rescore import Metrics
 from .runs import Run
-from .terminal import look, say
 
 Against = Annotated[
     str, typer.Option("--against", metavar="labels|rules|METRIC", help="What its verdicts are held against.")

@@ -11,10 +11,10 @@ import typer
 from evalmark import console
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.shell.terminal import look, say, say_line
 from evalmark.values import count
 
 from . import flags
-from .terminal import look, say, say_line
 
 Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only calls of this model.")]
 Tool = Annotated[str | None, typer.Option("--tool", metavar="NAME", help="Only calls of this tool.")]

@@ -8,12 +8,12 @@ import typer
 from evalmark import api, calibration, console, documents, plans, report, trust
 from evalmark import store as kept
 from evalmark.errors import need
+from evalmark.shell.progress import Progress
+from evalmark.shell.terminal import complain, look, say, say_line
 
 from . import flags
 from .conduct import STOPPED
-from .progress import Progress
 from .rescore import Metrics
-from .terminal import complain, look, say, say_line
 
 if TYPE_CHECKING:
     from evalmark.settings import Settings

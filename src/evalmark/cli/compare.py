@@ -9,11 +9,11 @@ import typer
 from evalmark import api, comparison, console, report
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.shell.terminal import command, look, say, say_line
 
 from . import flags
 from .conduct import refuse_over
 from .report import To, check_to, kept_place, write_job_summary
-from .terminal import command, look, say, say_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

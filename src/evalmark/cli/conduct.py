@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 from evalmark import api, cases, comparison, console, report, stats, store, values
 from evalmark.errors import ConfigError, need
-
-from .progress import Progress
-from .terminal import complain, look, say, say_line
-from .words import NEWEST
+from evalmark.shell.progress import Progress
+from evalmark.shell.terminal import complain, look, say, say_line
+from evalmark.shell.words import NEWEST
 
 if TYPE_CHECKING:
     import asyncio

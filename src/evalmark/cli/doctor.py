@@ -3,9 +3,9 @@
 import typer
 
 from evalmark import api
+from evalmark.shell.terminal import say_line
 
 from . import flags
-from .terminal import say_line
 
 
 def add(app: typer.Typer) -> None:

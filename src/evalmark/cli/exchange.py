@@ -12,10 +12,10 @@ import typer
 from evalmark import api, console, documents, exchange, formats, openai_evals, promptfoo
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.shell.terminal import look, say, say_line
 from evalmark.values import count
 
 from . import flags
-from .terminal import look, say, say_line
 
 IMPORTERS: Mapping[str, "Callable[[Path], exchange.Imported]"] = MappingProxyType(
     {

@@ -14,12 +14,12 @@ import typer
 from evalmark import api, documents, exchange, formats, openai_evals, promptfoo, providers, report, suites
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.shell.terminal import complain, say_line
 from evalmark.values import count
 
 from . import flags
 from .exchange import write_new
 from .runs import Run
-from .terminal import complain, say_line
 
 if TYPE_CHECKING:
     from evalmark.settings import Settings

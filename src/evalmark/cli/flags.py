@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from evalmark.settings import Settings, load
-
-from .reading import read_here
+from evalmark.shell.reading import read_here
 
 MOST = 1_000_000_000
 """The largest whole number a flag takes."""

@@ -9,9 +9,9 @@ import typer
 from evalmark import api, generate
 from evalmark import store as kept
 from evalmark.errors import ConfigError, RunStoppedError, need
+from evalmark.shell.terminal import complain, look, say_line
 
 from . import flags
-from .terminal import complain, look, say_line
 
 if TYPE_CHECKING:
     from evalmark.settings import Settings

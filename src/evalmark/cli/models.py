@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 
 from evalmark import models as door
+from evalmark.shell.progress import Progress
+from evalmark.shell.terminal import say_line
 
 from . import flags
-from .progress import Progress
-from .terminal import say_line
 
 
 def add(app: typer.Typer) -> None:

@@ -9,9 +9,9 @@ import typer
 from evalmark import labelling, values
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.shell.terminal import say_line
 
 from . import flags
-from .terminal import say_line
 
 if TYPE_CHECKING:
     from evalmark.values import Label

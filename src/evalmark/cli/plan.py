@@ -9,10 +9,10 @@ import typer
 from evalmark import api, cases, console, forecasting, plans
 from evalmark import store as kept
 from evalmark.errors import need
+from evalmark.shell.terminal import look, say
 
 from . import flags
 from .run import Files
-from .terminal import look, say
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

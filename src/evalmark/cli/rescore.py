@@ -8,12 +8,12 @@ import typer
 
 from evalmark import api, plans
 from evalmark import store as kept
+from evalmark.shell.progress import Progress
+from evalmark.shell.words import once_more
 
 from . import flags
 from .conduct import Show, carry_out
-from .progress import Progress
 from .runs import Run
-from .words import once_more
 
 Metrics = Annotated[
     list[str] | None,

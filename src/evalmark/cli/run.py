@@ -9,11 +9,11 @@ import typer
 
 from evalmark import api, plans
 from evalmark.errors import ConfigError
+from evalmark.shell.progress import Progress
+from evalmark.shell.words import NEWEST, once_more
 
 from . import flags
 from .conduct import INTERRUPTED, Show, carry_out
-from .progress import Progress
-from .words import NEWEST, once_more
 
 WORST_FIRST = (INTERRUPTED, 1, 3, 0)
 

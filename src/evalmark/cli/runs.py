@@ -11,10 +11,10 @@ import typer
 from evalmark import api, console, labelling, stats, values
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.shell.terminal import look, say, say_line
 
 from . import flags
 from .sessions import labels_of, sessions_of, shown
-from .terminal import look, say, say_line
 
 if TYPE_CHECKING:
     from evalmark.values import Run as Kept

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from evalmark import console, labelling, values
 from evalmark.errors import ConfigError
-
-from .terminal import look
+from evalmark.shell.terminal import look
 
 if TYPE_CHECKING:
     from evalmark.store import Store
