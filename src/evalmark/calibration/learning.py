@@ -197,6 +197,9 @@ def wanted_metrics(known: Sequence[Metric], names: Sequence[str], judges: Sequen
             who = ", ".join(dict.fromkeys(metric.judge or "nobody" for metric in several))
             raise ConfigError(f"{where}: {name} was judged by {who}, not by {', '.join(judges)}.")
         found |= {metric.name: metric for metric in of_judge}
+    if judges and not found:
+        who = ", ".join(dict.fromkeys(metric.judge for metric in known if metric.judge)) or "nobody"
+        raise ConfigError(f"{where} was judged by {who}, not by {', '.join(judges)}.")
     return list(found.values())
 
 

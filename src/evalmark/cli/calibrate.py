@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, calibration, console, documents, plans, report, trust
+from evalmark import api, calibration, console, documents, plans, report, trust, wording
 from evalmark import store as kept
 from evalmark.errors import need
 from evalmark.shell.progress import Progress
@@ -98,12 +98,13 @@ def judged(plan: "plans.Plan", settings: "Settings", ledger: "kept.Store", *, qu
     """
     with Progress(quiet=quiet) as progress:
         conduct = api.Conduct(
-            ledger=ledger,
+            ledger=trust.Beside(ledger),
             settings=settings,
             begun=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
             watch=progress.recorded,
         )
         run: Run = need("asyncio").run(api.execute(plan, conduct))
+    complain("".join(f"{name}: {said}\n" for name, said in wording.spent_lines(run)) if not quiet else "")
     if run.status != "complete":
         complain(
             f"{' '.join(run.notes)}\nNothing was learned; what was judged is kept, and the same command goes on.\n"

@@ -6,10 +6,12 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .auditing import Auditing, audit, audited_metrics, canaries, plan_canaries, rules_truths, truths_of
+    from .beside import Beside
     from .calibrating import Calibrate, Prepared, calibrated, check_lock, prepare, write_lock
 
 __all__ = [
     "Auditing",
+    "Beside",
     "Calibrate",
     "Prepared",
     "audit",
@@ -28,6 +30,7 @@ __getattr__ = deferred(
     __name__,
     {
         "Auditing": "auditing",
+        "Beside": "beside",
         "Calibrate": "calibrating",
         "Prepared": "calibrating",
         "audit": "auditing",
