@@ -78,7 +78,9 @@ def note(  # noqa: PLR0913  each is a flag of the command line
         say_line(f"{_told(written)} {subject.title}, by {written.by}.")
         before = [one for one in labelling.history(ledger, [subject.about]) if one.by == written.by]
         if len(before) > 1:
-            say_line(f"  {written.by} has said {values.count(len(before), 'thing')} of it; all of them: evalmark show {id}")
+            say_line(
+                f"  {written.by} has said {values.count(len(before), 'thing')} of it; all of them: evalmark show {id}"
+            )
 
 
 def _check_flags(
