@@ -65,7 +65,8 @@ def _picture(one: Calibrated, look: Look) -> Iterable[RenderableType]:
     if not steps:
         return
     side = min(30, (inner(look) - _MIDDLE) // 2 - 8)
-    top = max([*liked.values(), *disliked.values()])
+    # Each side has a scale of its own, and its counts beside the bars: one label is often much rarer than the other.
+    tops = max(disliked.values(), default=1), max(liked.values(), default=1)
     yield Text(f"{'disliked':>{side + 6}}  {'score':^{_MIDDLE - 4}}  liked", style="dim")
     last = None
     for step in steps:
@@ -73,12 +74,13 @@ def _picture(one: Calibrated, look: Look) -> Iterable[RenderableType]:
         if last is True and not passes and one.learned.threshold is not None:
             yield _line(one, side)
         last = passes
-        yield _row(wording.edge_of(step, one), disliked.get(step, 0), liked.get(step, 0), top, side)
+        yield _row(wording.edge_of(step, one), (disliked.get(step, 0), liked.get(step, 0)), tops, side)
     yield Text("")
 
 
-def _row(edge: str, bad: int, good: int, top: int, side: int) -> Text:
-    left, right = (BAD * _length(bad, top, side), GOOD * _length(good, top, side))
+def _row(edge: str, counts: tuple[int, int], tops: tuple[int, int], side: int) -> Text:
+    bad, good = counts
+    left, right = BAD * _length(bad, tops[0], side), GOOD * _length(good, tops[1], side)
     left = f"{bad:,} {left}" if bad else ""
     text = Text(f"{left:>{side + 6}}", style=COLORS["fail"])
     text.append(f"  {edge:^{_MIDDLE - 4}}  ", style="default")

@@ -34,17 +34,19 @@ def separation_page(found: Calibration) -> Iterator[str]:
 
 
 def _histogram(one: Calibrated) -> str:
-    """Liked outputs upwards, disliked ones downwards, from 0 at the left to 1 at the right; a line at the threshold."""
+    """Liked outputs upwards, disliked ones downwards, from 0 at the left to 1 at the right; a line at the threshold.
+
+    Each half has a scale of its own: what counts is where they lie, and one label is often much rarer than the other.
+    """
     liked, disliked = wording.bars_around(one.liked, one), wording.bars_around(one.disliked, one)
-    top = max([*liked.values(), *disliked.values()], default=0)
-    if not top:
+    if not liked and not disliked:
         return ""
     start, middle = one.learned.threshold or 0.0, HIGH / 2
     parts = []
     for counts, is_liked in ((liked, True), (disliked, False)):
         for step, n in sorted(counts.items()):
             left, right = (min(1.0, max(0.0, start + wording.STEP * place)) for place in (step, step + 1))
-            height = max(1.5, (middle - 14) * n / top)
+            height = max(1.5, (middle - 14) * n / max(counts.values()))
             y = middle - height if is_liked else middle
             kind = "good" if is_liked else "bad"
             parts.append(
@@ -52,7 +54,10 @@ def _histogram(one: Calibrated) -> str:
                 f'height="{height:.1f}"><title>{n:,} {"liked" if is_liked else "disliked"}</title></rect>'
             )
     parts.append(f'<path class=axis d="M{_x(0):.1f} {middle}H{_x(1):.1f}"/>')
-    parts += [f'<text x="{_x(0):.0f}" y="11">liked</text>', f'<text x="{_x(0):.0f}" y="{HIGH - 3}">disliked</text>']
+    parts += [
+        f'<text x="{_x(0):.0f}" y="11">liked ({len(one.liked):,})</text>',
+        f'<text x="{_x(0):.0f}" y="{HIGH - 3}">disliked ({len(one.disliked):,})</text>',
+    ]
     if one.learned.threshold is not None:
         at = _x(one.learned.threshold)
         parts.append(f'<path class=cut d="M{at:.1f} 14V{HIGH - 14}"/>')

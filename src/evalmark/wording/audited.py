@@ -10,6 +10,9 @@ from .calibrated import labels_beside
 from .cleaning import one_line
 from .figures import DASH, percent, share_interval, so_many
 
+_SHOWN = 5
+"""Canaries that are named."""
+
 
 def audit_title(found: Audit) -> str:
     """Which judge is held against what."""
@@ -130,9 +133,15 @@ def canary_remarks(found: Sequence[Passed]) -> Iterator[str]:
     if not found:
         return
     every = found[0]
-    for text in every.texts[:5]:
-        yield f"passed: {one_line(text, 100) or 'an empty answer'}"
-    if len(every.texts) > 5:
-        yield f"… and {len(every.texts) - 5:,} more"
+    texts = list(dict.fromkeys(map(_seen, every.texts)))
+    for text in texts[:_SHOWN]:
+        yield f"passed: {text}"
+    if len(texts) > _SHOWN:
+        yield f"… and {len(texts) - _SHOWN:,} more"
     if every.unjudged:
         yield f"{count(every.unjudged, 'further output')} without a usable verdict, which passes nothing"
+
+
+def _seen(text: str) -> str:
+    """A canary as a reader sees it; one without a letter to be seen is empty."""
+    return one_line(text, 100) if any(c.isprintable() and not c.isspace() for c in text) else "an empty answer"
