@@ -26,10 +26,11 @@ from evalmark.values import Run, Spending, count
 
 from . import vectors, writing
 from .access import Access
+from .browsing import Browsing, Endings, endings
 from .health import Health, examine
 from .held import Held, RecordedTrials, RunSink
 from .recordings import Recordings
-from .results import all_runs, find_run, unfinished_run, writing_of
+from .results import all_runs, find_number, find_run, unfinished_run, writing_of
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -171,6 +172,19 @@ class Store:
         return self._access.read(
             lambda db: unfinished_run(db, self.path, self._here, (plan, suite), errors=retry_errors)
         )
+
+    def browse(self, run_id: str) -> Browsing:
+        """Pages of a run's results, in any order; for any thread, until it is closed.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        number = self._access.read(lambda db: find_number(db, self.path, run_id))
+        return Browsing(self._access.connect(), self.path, number)
+
+    def endings(self, run: Run) -> Endings:
+        """How the trials of a run ended, counted in the file."""
+        return self._access.read(lambda db: endings(db, run.id, repeated=run.repeat > 1))
 
     def check(self) -> Health:
         """Whether the file is sound, and what is in it."""

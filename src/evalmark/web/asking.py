@@ -1,0 +1,146 @@
+"""What an address asks for: read leniently, since a person may have typed it, and written back."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+from urllib.parse import urlencode
+
+from evalmark.store import Order, Wanted
+from evalmark.values import Verdict
+
+SIZES = (25, 50, 100)
+"""Rows a page; the second one where nobody says."""
+_MOST_PAGES = 1_000_000
+_LONGEST = 500
+"""Characters of a condition; nobody types more."""
+_ORDERS: Mapping[str, Order] = {name: name for name in get_args(Order)}
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+
+EVERYTHING = Wanted()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasesAsked:
+    """Which cases of a run, on which page."""
+
+    wanted: Wanted = EVERYTHING
+    page: int = 1
+    size: int = SIZES[1]
+
+    @property
+    def offset(self) -> int:
+        """Of the first row of the page."""
+        return (self.page - 1) * self.size
+
+    @property
+    def sort(self) -> str:
+        """By what rows are sorted, as an address says it; empty for the order of the run."""
+        wanted = self.wanted
+        name = wanted.order if wanted.order != "position" or wanted.descending else ""
+        by = f":{wanted.sorted_metric}" if wanted.sorted_metric else ""
+        return ("-" if wanted.descending else "") + name + by
+
+    @property
+    def is_filtered(self) -> bool:
+        wanted = self.wanted
+        return bool(wanted.verdicts or wanted.tag or wanted.text or wanted.low is not None or wanted.high is not None)
+
+    def query(self, **changes: Any) -> str:
+        """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
+        wanted = self.wanted
+        said = {
+            "verdict": list(wanted.verdicts),
+            "tag": wanted.tag,
+            "text": wanted.text,
+            "metric": wanted.metric,
+            "low": "" if wanted.low is None else f"{wanted.low:g}",
+            "high": "" if wanted.high is None else f"{wanted.high:g}",
+            "sort": self.sort,
+            "size": self.size if self.size != SIZES[1] else "",
+            "page": self.page if self.page != 1 else "",
+        } | changes
+        return written(said)
+
+    def sorted_by(self, order: str, metric: str = "") -> str:
+        """The address of the same rows sorted by something; the other way round where they are so already."""
+        wanted = self.wanted
+        is_so = self.direction(order, metric) != "none"
+        changed = replace(
+            wanted,
+            order=_ORDERS[order],
+            sorted_metric=metric,
+            descending=not wanted.descending if is_so else order == "seconds",
+        )
+        return replace(self, wanted=changed, page=1).query()
+
+    def direction(self, order: str, metric: str = "") -> str:
+        """`ascending` or `descending` where rows are sorted so, else `none`: the values of `aria-sort`."""
+        wanted = self.wanted
+        if wanted.order != order or wanted.sorted_metric != metric:
+            return "none"
+        return "descending" if wanted.descending else "ascending"
+
+
+def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str]) -> CasesAsked:
+    """What the query of an address asks of a run; what makes no sense is left out."""
+    sort = query.get("sort", "")
+    order, _, by = sort.removeprefix("-").partition(":")
+    is_known = order in _ORDERS and (by in metrics if order == "score" else not by)
+    metric = query.get("metric", "")
+    wanted = Wanted(
+        verdicts=tuple(dict.fromkeys(name for name in VERDICTS if name in verdicts)),
+        tag=_text(query, "tag"),
+        text=_text(query, "text"),
+        metric=metric if metric in metrics else "",
+        low=_number(query.get("low", "")),
+        high=_number(query.get("high", "")),
+        order=_ORDERS[order] if is_known else "position",
+        sorted_metric=by if is_known else "",
+        descending=sort.startswith("-"),
+    )
+    size = _whole(query.get("size", ""), SIZES[1])
+    return CasesAsked(wanted=wanted, page=_whole(query.get("page", ""), 1), size=size if size in SIZES else SIZES[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsAsked:
+    """Which runs, on which page."""
+
+    text: str = ""
+    status: str = ""
+    page: int = 1
+
+    def query(self, **changes: Any) -> str:
+        """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
+        return written(
+            {"text": self.text, "status": self.status, "page": self.page if self.page != 1 else ""} | changes
+        )
+
+
+def runs_asked(query: Mapping[str, str]) -> RunsAsked:
+    """What the query of an address asks of the list of runs."""
+    return RunsAsked(text=_text(query, "text"), status=_text(query, "status"), page=_whole(query.get("page", ""), 1))
+
+
+def written(said: Mapping[str, Any]) -> str:
+    """The part of an address that says this, without what is empty."""
+    pairs = [(name, value) for name, value in said.items() if value not in ("", None, [])]
+    return f"?{urlencode(pairs, doseq=True, errors='replace')}" if pairs else ""
+
+
+def _text(query: Mapping[str, str], name: str) -> str:
+    return query.get(name, "").strip()[:_LONGEST]
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _whole(text: str, otherwise: int) -> int:
+    return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and int(text[:12]) > 0 else otherwise

@@ -1,0 +1,121 @@
+"""The page of one result: what was asked and answered, what every score says, and every call that was made for it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from evalmark import wording
+from evalmark.errors import StoreError
+from evalmark.store import Kept
+from evalmark.values import Call, Metric, Result, Run, Score, ToolRecording, metrics_for
+
+from .asking import CasesAsked
+from .run_page import kind_of
+from .shelf import Shelf
+
+MOST_STEPS = 500
+MOST_CALLS = 100
+MOST_CONTEXTS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A call of a model or a tool, where it is still recorded."""
+
+    number: int
+    """From 1, in the order of the page."""
+    key: str
+    call: Call | None = None
+    tool: ToolRecording | None = None
+    trouble: str = ""
+    scores: tuple[str, ...] = ()
+    """The scores that it was made for; empty for calls of the target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A score with what its page shows of it."""
+
+    score: Score
+    kind: str
+    standing: str
+    metric: Metric | None
+    calls: tuple[int, ...]
+    """The numbers of the calls that were made for it."""
+    unsupported: Mapping[str, str]
+    detail: Mapping[str, Any]
+
+
+def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked, place: int | None) -> Mapping[str, Any] | None:
+    """What the template needs; None where there is no such result."""
+    browsing = shelf.browsing(run)
+    result = browsing.result(number)
+    if result is None:
+        return None
+    before, after = (None, None) if place is None else browsing.around(asked.wanted, place)
+    calls = list(_calls(shelf, result))
+    scores = [_judged(score, calls, metrics_for(run.metrics, result.trial.dataset)) for score in result.scores]
+    steps = wording.steps(result)
+    contexts = result.trial.case.contexts_of(result.output) or ()
+    return {
+        "run": run,
+        "asked": asked,
+        "number": number,
+        "place": place,
+        "before": before,
+        "after": after,
+        "result": result,
+        "trial": result.trial,
+        "case": result.trial.case,
+        "output": result.output,
+        "beside": _others(browsing.beside(number), number),
+        "scores": scores,
+        "unsupported": [sentence for judged in scores for sentence in judged.unsupported],
+        "calls": calls,
+        "steps": steps[:MOST_STEPS],
+        "all_steps": len(steps),
+        "all_calls": len(result.calls),
+        "contexts": contexts[:MOST_CONTEXTS],
+        "all_contexts": len(contexts),
+    }
+
+
+def _others(beside: Sequence[Kept], number: int) -> Sequence[Kept]:
+    """The results of the same case, where there are any but this one."""
+    return beside if any(kept.number != number for kept in beside) else ()
+
+
+def _calls(shelf: Shelf, result: Result) -> Iterator[Recorded]:
+    of_scores = {key: score.name for score in result.scores for key in _keys(score)}
+    for number, key in enumerate(islice(result.calls, MOST_CALLS), start=1):
+        names = tuple(dict.fromkeys(s.name for s in result.scores if key in _keys(s))) if key in of_scores else ()
+        found = _found(shelf, key)
+        yield Recorded(number=number, key=key, scores=names, **found)
+
+
+def _found(shelf: Shelf, key: str) -> dict[str, Any]:
+    recordings = shelf.store.recordings
+    try:
+        call = recordings.call(key)
+        return {"call": call} if call is not None else {"tool": recordings.tool_call(key)}
+    except StoreError as error:
+        return {"trouble": str(error)}
+
+
+def _keys(score: Score) -> list[str]:
+    keys = score.detail.get("calls")
+    return [key for key in keys if isinstance(key, str)] if isinstance(keys, list | tuple) else []
+
+
+def _judged(score: Score, calls: Sequence[Recorded], metrics: Mapping[str, Metric]) -> Judged:
+    keys = set(_keys(score))
+    return Judged(
+        score=score,
+        kind=kind_of(score),
+        standing=wording.standing(score, metrics),
+        metric=metrics.get(score.name),
+        calls=tuple(recorded.number for recorded in calls if recorded.key in keys),
+        unsupported=wording.unsupported(score),
+        detail={name: value for name, value in score.detail.items() if name != "calls"},
+    )

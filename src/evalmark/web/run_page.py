@@ -1,0 +1,109 @@
+"""The page of a run: what it came to, and its cases, filtered and sorted by its address."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evalmark import wording
+from evalmark.errors import StoreError
+from evalmark.store import Kept
+from evalmark.values import Metric, Mode, Run, Score, Trial, Verdict, metrics_for
+
+from .asking import SIZES, VERDICTS, CasesAsked
+from .figures import RunFigures
+from .shelf import Shelf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What a target gave for a case: the score of each column, by name."""
+
+    kept: Kept
+    scores: Mapping[str, Score]
+    metrics: Mapping[str, Metric]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A case for the n-th time, with the cells of each column."""
+
+    place: int
+    trial: Trial
+    cells: Mapping[tuple[str, Mode], tuple[Cell, ...]]
+
+    @property
+    def first(self) -> Cell:
+        return next(iter(self.cells.values()))[0]
+
+
+def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
+    """What the template needs."""
+    browsing = shelf.browsing(run)
+    verdicts = browsing.verdicts()
+    found = browsing.page(asked.wanted, asked.offset, asked.size)
+    pages = max(1, -(-found.total // asked.size))
+    if asked.page > pages:
+        asked = replace(asked, page=pages)
+        found = browsing.page(asked.wanted, asked.offset, asked.size)
+    rows = [_row(row.place, row.results, run) for row in found.rows]
+    line = shelf.line(run)
+    if not run.spending:
+        run = replace(run, spending=line.spending)
+    trials = sum(verdicts.values())
+    figures, trouble = _figures(shelf, run, trials)
+    return {
+        "run": run,
+        "line": line,
+        "asked": asked,
+        "trials": trials,
+        "verdicts": [(name, verdicts[name]) for name in VERDICTS if verdicts.get(name)],
+        "figures": figures,
+        "trouble": trouble,
+        "rows": rows,
+        "columns": sorted({column for row in rows for column in row.cells}),
+        "metrics": list(dict.fromkeys(metric.name for metric in run.metrics)),
+        "shows_dataset": len(run.datasets) > 1,
+        "found": found.total,
+        "pages": pages,
+        "sizes": SIZES,
+        "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
+    }
+
+
+def _figures(shelf: Shelf, run: Run, trials: int) -> tuple[RunFigures | None, str]:
+    """The figures, or what stands in their way; neither while they are being worked out."""
+    try:
+        return shelf.figures.of(run, trials), ""
+    except StoreError as error:
+        return None, str(error)
+
+
+def _row(place: int, results: Iterable[Kept], run: Run) -> Row:
+    cells: dict[tuple[str, Mode], tuple[Cell, ...]] = {}
+    trial = None
+    for kept in results:
+        trial = trial or kept.result.trial
+        column = kept.result.trial.target, kept.result.trial.mode
+        metrics = metrics_for(run.metrics, kept.result.trial.dataset)
+        cell = Cell(kept=kept, scores={score.name: score for score in kept.result.scores}, metrics=metrics)
+        cells[column] = (*cells.get(column, ()), cell)
+    assert trial is not None  # noqa: S101  a row has at least one result
+    return Row(place=place, trial=trial, cells=cells)
+
+
+def short(score: Score, metric: Metric | None) -> str:
+    """What a score says in the least room; its threshold stands in the head of the column.
+
+    >>> short(Score(name="similarity", raw=0.41, value=0.41), None)
+    '0.410'
+    """
+    if score.status != "scored":
+        return score.status
+    return wording.verdict_of(score.raw, score.value, metric.unit if metric else "")
+
+
+def kind_of(score: Score) -> Verdict | str:
+    """How a score ended, as the word that a page gives a sign and a colour."""
+    if score.status != "scored":
+        return score.status
+    return {True: "pass", False: "fail", None: "ungated"}[score.passed]

@@ -1,0 +1,99 @@
+"""The store as the pages read it: runs, and their results a page at a time."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evalmark.errors import StoreError
+from evalmark.inference import Share, no_interval, share, wilson
+from evalmark.store import Browsing, Endings, Store
+from evalmark.values import Run, Spending, Verdict
+
+from .figures import Figures
+
+_OPEN = 4
+"""Runs whose results are held ready to be sorted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine:
+    """A run as a list shows it."""
+
+    run: Run
+    verdicts: Mapping[Verdict, int]
+    passed: Share
+    spending: tuple[Spending, ...]
+    is_of_prompt_tests: bool
+    """Whether some of its trials may be left out of the headline, which a list does not look into."""
+
+    @property
+    def trials(self) -> int:
+        return sum(self.verdicts.values())
+
+
+class Shelf:
+    """What pages ask of one store, for any thread."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.figures = Figures()
+        self._lock = threading.Lock()
+        self._browsing: OrderedDict[tuple[str, str], Browsing] = OrderedDict()
+        self._endings: dict[tuple[str, str | None], Endings] = {}
+
+    def browsing(self, run: Run) -> Browsing:
+        """The results of a run, ready to be looked through."""
+        key = run.id, run.created
+        with self._lock:
+            if key not in self._browsing:
+                self._browsing[key] = self.store.browse(run.id)
+            self._browsing.move_to_end(key)
+            while len(self._browsing) > _OPEN:
+                self._browsing.popitem(last=False)  # closed when the last page that uses it is done
+            return self._browsing[key]
+
+    def line(self, run: Run) -> RunLine:
+        """A run with what is counted in the file; of a run at its end, counted once."""
+        key = run.id, run.finished
+        counted = self._endings.get(key) or self.store.endings(run)
+        if run.status == "complete" and run.finished is not None:
+            self._endings[key] = counted
+        spending = run.spending
+        if not spending:
+            spending = self._spending(run)
+        return RunLine(
+            run=run,
+            verdicts=counted.verdicts,
+            passed=pass_share(counted),
+            spending=spending,
+            is_of_prompt_tests=counted.is_of_prompt_tests,
+        )
+
+    def _spending(self, run: Run) -> tuple[Spending, ...]:
+        """A run that goes on, or was killed, has no figures of its calls in its header; the journal has."""
+        if run.status == "complete":
+            return ()
+        try:
+            return self.store.spending(run.id)
+        except StoreError:  # it was deleted since
+            return ()
+
+
+def pass_share(counted: Endings) -> Share:
+    """Passed of those that passed or failed, with the interval that reports give it.
+
+    >>> found = pass_share(Endings(verdicts={"pass": 9, "fail": 1, "error": 4}))
+    >>> found.passed, found.n, round(found.interval.low, 3)
+    (9, 10, 0.596)
+    """
+    passed = counted.verdicts.get("pass", 0)
+    n = passed + counted.verdicts.get("fail", 0)
+    if counted.is_of_prompt_tests:
+        why = no_interval("some of these trials may be left out of the headline")
+        return Share(passed=passed, n=n, value=passed / n if n else None, interval=why)
+    if any(judged > 1 for _, judged in counted.by_case):
+        flags = [int(turn < yes) for yes, judged in counted.by_case for turn in range(judged)]
+        cases = [case for case, (_, judged) in enumerate(counted.by_case) for _ in range(judged)]
+        return share(flags, cases)
+    return Share(passed=passed, n=n, value=passed / n if n else None, interval=wilson(passed, n))
