@@ -69,6 +69,7 @@ def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[Rende
     yield Padding(ending, (0, 0, 0, 2))
     if group.metrics:
         yield Padding(_metrics(group, look), (0, 0, 0, 2))
+    yield from (Padding(Text(f"{name}  {said}"), (0, 0, 0, 2)) for name, said in wording.repeats(group))
 
 
 def _by_dataset(run: Run, baseline: Run) -> dict[str, Comparison]:
@@ -115,13 +116,14 @@ def any_spent(spent: Spending) -> bool:
 
 def _metrics(group: Group, look: Look) -> Table:
     table = Table.grid(padding=(0, 3, 0, 0))
-    table.add_column(overflow="fold", max_width=max(20, inner(look) - 34))
+    table.add_column(overflow="fold", max_width=max(20, inner(look) - 44))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="dim")
     for metric in group.metrics:
         lower = " ↓" if metric.direction == "lower" else ""
         spread = Text(wording.spread(metric), style="dim")
-        table.add_row(f"{one_line(metric.name, 80)}{lower}", wording.centre(metric), spread)
+        table.add_row(f"{one_line(metric.name, 80)}{lower}", wording.centre(metric), spread, f"n {metric.n:,}")
     return table
 
 

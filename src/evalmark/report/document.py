@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalmark.inference import Share
-from evalmark.stats import Agreement, GateVerdict, MetricSummary, Summary, Tally, figures_and_verdict
+from evalmark.stats import Agreement, GateVerdict, MetricSummary, Repeats, Summary, Tally, figures_and_verdict
 from evalmark.values import Case, Output, Result, Run, Score, ToolCall, Turn, plain
 
 from .compared_document import comparison_of
@@ -149,7 +149,7 @@ def _summary(summary: Summary, options: Options) -> dict[str, Any]:
                 "tally": _tally(group.tally, options),
                 "metrics": [_metric(metric) for metric in group.metrics],
             }
-            | _present({"left_out": group.left_out})
+            | _present({"repeats": _repeats(group.repeats), "left_out": group.left_out})
             for group in summary.groups
         ],
         "agreements": [_agreement(found) for found in summary.agreements],
@@ -157,6 +157,16 @@ def _summary(summary: Summary, options: Options) -> dict[str, Any]:
             {"dataset": t.dataset, "target": t.target, "case": t.case.id, "repeat": t.repeat, "mode": t.mode}
             for t in (result.trial for result in summary.worst)
         ],
+    }
+
+
+def _repeats(found: Repeats | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    named = {"once": found.once, "any_of": found.any_of, "all_of": found.all_of}
+    return {"k": found.any_of.k} | {
+        name: {"value": of.value, "n": of.n, "left_out": of.left_out, "interval": interval_of(of.interval)}
+        for name, of in named.items()
     }
 
 

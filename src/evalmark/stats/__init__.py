@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .headline import REASONS, LeftOut, left_out, told
     from .scores import scale_ends
     from .standings import Overview, Portion, Standing, overview
-    from .summary import Agreement, Group, MetricSummary, Pair, Steadiness, Summary, Tally, WorstRow
+    from .summary import Agreement, Group, MetricSummary, Pair, Repeats, Steadiness, Summary, Tally, WorstRow
 
 __all__ = [
     "REASONS",
@@ -32,6 +32,7 @@ __all__ = [
     "Pair",
     "Place",
     "Portion",
+    "Repeats",
     "Standing",
     "Steadiness",
     "Summary",
@@ -66,6 +67,7 @@ __getattr__ = deferred(
         "Pair": "summary",
         "Place": "drawing",
         "Portion": "standings",
+        "Repeats": "summary",
         "REASONS": "headline",
         "Standing": "standings",
         "Steadiness": "summary",

@@ -9,13 +9,13 @@ from itertools import chain, compress, groupby
 from operator import itemgetter
 from statistics import median
 
-from evalmark.inference import LEVEL, share
+from evalmark.inference import LEVEL, mean_pass_at_k, mean_pass_hat_k, share
 from evalmark.values import Metric, Mode, Result, Run, metrics_for
 
 from .headline import LeftOut, left_out
 from .panel import panels
 from .scores import Scores, figures
-from .summary import Group, MetricSummary, Summary, Tally
+from .summary import Group, MetricSummary, Repeats, Summary, Tally
 from .worst import WorstTrials
 
 _VERDICTS = ("pass", "fail", "error", "unscored", "ungated")
@@ -67,7 +67,25 @@ def _group(key: Key, trials: "_Trials", run: Run, level: float) -> Group:
         mode=mode,
         tally=_tally([trials], level),
         metrics=tuple(_metrics(trials, metrics_for(run.metrics, dataset), level)),
+        repeats=_repeats(trials, run.repeat, level),
         left_out=why,
+    )
+
+
+def _repeats(trials: "_Trials", k: int, level: float) -> Repeats | None:
+    if k < 2 or not trials.repeated or not any(verdict < 2 for verdict in trials.verdicts):
+        return None
+    tries = Counter(trials.cases)
+    judged: Counter[int] = Counter()
+    passed: Counter[int] = Counter()
+    for case, verdict in zip(trials.cases, trials.verdicts, strict=True):
+        judged[case] += verdict < 2
+        passed[case] += verdict == 0
+    cases = [(judged[case], passed[case]) for case in tries]
+    return Repeats(
+        once=mean_pass_at_k(cases, 1, level),
+        any_of=mean_pass_at_k(cases, k, level),
+        all_of=mean_pass_hat_k(cases, k, level),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from evalmark.inference import Interval, Share
+from evalmark.inference import Interval, OfTries, Share
 from evalmark.values import Direction, Mode, Result, RunStatus, UntilDecided
 
 from .headline import LeftOut
@@ -152,6 +152,18 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """What several tries of each case tell: whether one of them passes, whether any would, and whether all would."""
+
+    once: OfTries
+    """pass@1, which is pass^1: the mean over cases of the share of their judged tries that pass."""
+    any_of: OfTries
+    """pass@k, with k as many as each case was asked; without a value where no case has so many judged tries."""
+    all_of: OfTries
+    """pass^k, of the same cases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """One dataset on one target, each row on its own or as turns of a conversation."""
 
@@ -160,6 +172,8 @@ class Group:
     mode: Mode
     tally: Tally
     metrics: tuple[MetricSummary, ...]
+    repeats: Repeats | None = None
+    """None where cases were asked once, or no trial passed or failed."""
     left_out: LeftOut | None = None
     """Why its trials stand beside the headline figure, as a group of their own; None where they count."""
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         so_many,
         spread,
     )
-    from .judged import agreement_lines, all_remarks, remarks, worst_rows
+    from .judged import agreement_lines, all_remarks, remarks, repeats, worst_rows
     from .spending import money, spent_lines
     from .standings import (
         Cell,
@@ -102,6 +102,7 @@ __all__ = [
     "promise_lines",
     "quoted",
     "remarks",
+    "repeats",
     "share",
     "share_interval",
     "shown",
@@ -178,6 +179,7 @@ __getattr__ = deferred(
         "placed": "figures",
         "quoted": "titles",
         "remarks": "judged",
+        "repeats": "judged",
         "share": "figures",
         "share_interval": "figures",
         "shown": "cleaning",

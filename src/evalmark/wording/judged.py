@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from evalmark.inference import Interval
+from evalmark.inference import Interval, OfTries
 from evalmark.stats import Agreement, Group, MetricSummary, Pair, WorstRow
 from evalmark.values import count
 
 from .cleaning import clean, one_line
-from .figures import DASH, percent, so_many
+from .figures import DASH, GAP, percent, share_interval, so_many
 from .titles import quoted
 from .verdicts import verdict_of
 
@@ -46,8 +46,24 @@ def remarks(metric: MetricSummary) -> Iterator[str]:
 
 
 def all_remarks(part: Group) -> list[tuple[str, str]]:
-    """The remarks on all metrics of a group, each with its metric."""
-    return [(one_line(metric.name, 60), said) for metric in part.metrics for said in remarks(metric)]
+    """What repeats of a group tell, and the remarks on all its metrics, each with its metric."""
+    return repeats(part) + [(one_line(metric.name, 60), said) for metric in part.metrics for said in remarks(metric)]
+
+
+def repeats(part: Group) -> list[tuple[str, str]]:
+    """Of how many cases one try passes, any of k and all of k, each with its interval and the cases it is over."""
+    if (found := part.repeats) is None:
+        return []
+    names = ("pass@1", f"pass@{found.any_of.k}", f"pass^{found.all_of.k}")
+    return [(name, _of_tries(of)) for name, of in zip(names, (found.once, found.any_of, found.all_of), strict=True)]
+
+
+def _of_tries(of: OfTries) -> str:
+    if of.value is None:
+        return f"{GAP} (no case has {of.k:,} judged tries)"
+    fewer = "without a judged try" if of.k == 1 else f"with fewer than {of.k:,} judged tries"
+    left = f", {of.left_out:,} {fewer} left out" if of.left_out else ""
+    return f"{percent(of.value)} ({share_interval(of.interval)}) over {count(of.n, 'case')}{left}"
 
 
 def worst_rows(part: Group, most: int) -> list[tuple[str, str, str, str]]:

@@ -135,7 +135,16 @@ def _difference(found: Difference) -> str:
     is_apart = low is not None and high is not None and (low > 0 or high < 0)
     p = found.p if found.adjusted is None else found.adjusted
     luck = f", which may be luck (p = {p:.2g})" if found.outcome == "cannot tell" and is_apart and p is not None else ""
-    return f"{said}{luck}; {turned}{alone}"
+    return f"{said}{luck}; {turned}{alone}{_what_would_show(found)}"
+
+
+def _what_would_show(found: Difference) -> str:
+    """Where no difference was found, the smallest that so many tests show, and how many more would decide."""
+    if found.outcome not in ("same", "cannot tell"):
+        return ""
+    shown = "no difference" if found.smallest is None else f"{100 * found.smallest:.1f} points or more"
+    more = f", and about {found.needed:,} more like these would decide" if found.needed is not None else ""
+    return f"; {found.n:,} can show {shown}{more}"
 
 
 def _points(found: Interval) -> str:
