@@ -7,7 +7,7 @@ from markupsafe import Markup
 from evalmark.inference import Interval
 from evalmark.stats import MetricSummary
 
-_WIDTH, _HEIGHT, _EDGE = 120, 16, 4
+_WIDTH, _HEIGHT, _EDGE = 144, 16, 4
 
 
 def interval_picture(value: float | None, interval: Interval, limit: float | None = None) -> Markup:
@@ -18,10 +18,10 @@ def interval_picture(value: float | None, interval: Interval, limit: float | Non
     if interval.low is not None and interval.high is not None:
         low, high = max(0.0, interval.low), min(1.0, interval.high)
         width = max(1.0, _WIDTH * (high - low))
-        parts.append(f'<rect class="band" x="{_x(low):.1f}" y="4" width="{width:.1f}" height="8" rx="2"/>')
+        parts.append(f'<rect class="band" x="{_x(low):.1f}" y="3" width="{width:.1f}" height="10" rx="2"/>')
     if limit is not None and 0 <= limit <= 1:
         parts.append(f'<path class="limit" d="M{_x(limit):.1f} 1V15"/>')
-    parts.append(f'<circle class="dot" cx="{_x(value):.1f}" cy="8" r="3.5"/>')
+    parts.append(f'<circle class="dot" cx="{_x(value):.1f}" cy="8" r="2.5"/>')
     return _svg(_WIDTH + 2 * _EDGE, _HEIGHT, parts)
 
 

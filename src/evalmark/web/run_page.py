@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from evalmark import wording
@@ -60,7 +61,7 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "figures": figures,
         "trouble": trouble,
         "rows": rows,
-        "columns": sorted({column for row in rows for column in row.cells}),
+        "columns": sorted({column for row in rows for column in row.cells}, key=partial(_as_named, run.target)),
         "metrics": list(dict.fromkeys(metric.name for metric in run.metrics)),
         "shows_dataset": len(run.datasets) > 1,
         "found": found.total,
@@ -89,6 +90,12 @@ def _row(place: int, results: Iterable[Kept], run: Run) -> Row:
         cells[column] = (*cells.get(column, ()), cell)
     assert trial is not None  # noqa: S101  a row has at least one result
     return Row(place=place, trial=trial, cells=cells)
+
+
+def _as_named(targets: str, column: tuple[str, Mode]) -> tuple[int, str, Mode]:
+    """Targets in the order in which the run names them."""
+    target, mode = column
+    return f", {targets}, ".find(f", {target}, "), target, mode
 
 
 def short(score: Score, metric: Metric | None) -> str:
