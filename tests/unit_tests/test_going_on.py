@@ -25,6 +25,13 @@ def test_s0_4_the_function_gets_the_inputs_as_one_argument(world):
     assert seen == [{"question": 0}, {"question": 1}]
 
 
+def test_a_function_that_changes_its_inputs_changes_nothing_else(world):
+    unit_test = quiet()
+    test = run(unit_test, lambda inputs: inputs.clear() or "deg=0")
+    assert test.results[0].test_case.inputs == {"question": 0}
+    assert [result.trial.case.input for result in unit_test.run.results] == [{"question": 0}]
+
+
 def test_s0_6_the_next_case_comes_when_this_has_a_result(world):
     with quiet(2) as test:
         cases = test.test_cases()

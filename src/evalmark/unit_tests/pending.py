@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evalmark.engine import describe, with_tools
-from evalmark.roles import Uses, counting
+from evalmark.roles import Uses, counting, own
 from evalmark.targets.identity import name_of
 from evalmark.values import Output, Score
 
@@ -45,9 +45,9 @@ class CaseUnderTest:
     def evaluate(self, function: Any, continue_on_error: bool = False) -> Judging:
         """Call a function or a chain with the inputs, and judge what it gives.
 
-        It gets the inputs as one argument, or by name where it has several parameters that are all among them; a chain of
-        LangChain is invoked. What it raises fails the case, and goes on to the caller unless `continue_on_error`. The
-        judgement is made beside the test; whoever looks at what this returns waits for it.
+        It gets a copy of the inputs as one argument, or by name where it has several parameters that are all among them; a
+        chain of LangChain is invoked. What it raises fails the case, and goes on to the caller unless `continue_on_error`.
+        The judgement is made beside the test; whoever looks at what this returns waits for it.
 
         Raises:
             ConfigError: the case has its result already, or is not the one the test is about.
@@ -57,7 +57,7 @@ class CaseUnderTest:
         target = name_of(function)
         started, uses = time.perf_counter(), self._uses(target)
         try:
-            call = bound_call(function, self.inputs)
+            call = bound_call(function, own(self.inputs))
             with counting(uses):
                 returned = finished_now(call())
             output = self._output(function, returned, time.perf_counter() - started, uses)
@@ -76,7 +76,7 @@ class CaseUnderTest:
         target, threads = name_of(function), self._session.threads
         started, uses = time.perf_counter(), self._uses(target)
         try:
-            call = bound_call(function, self.inputs, is_async=True)
+            call = bound_call(function, own(self.inputs), is_async=True)
             with counting(uses):
                 is_async = inspect.iscoroutinefunction(function) or hasattr(type(function), "ainvoke")
                 returned = await finished(call() if is_async else await threads.run(lambda _: call()))
