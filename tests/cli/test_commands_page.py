@@ -12,8 +12,8 @@ import pytest
 import typer.main
 
 from evalmark.cli.app import program
-from evalmark.shell.words import in_full
 from evalmark.settings import Settings
+from evalmark.shell.words import in_full
 from evalmark.store import open_store
 from evalmark.testing.scripted import Says, ScriptedServer
 from evalmark.values import Call, Request, Session, Span, ToolRecording, Turn, tool_key
@@ -75,6 +75,7 @@ TABLES = {"models"}
 """Settings that have a table under [tool.evalmark], and no variable."""
 WHEN_UNSET = {
     "cache_dir": "the user's cache folder",
+    "lock": "no learned thresholds",
     "connections": "as many as `jobs`",
     "rpm": "what the endpoint says",
     "tpm": "what the endpoint says",
@@ -115,8 +116,19 @@ def test_the_exit_codes_stand_in_the_order_in_which_they_are_decided():
 
 
 # What the page shows is compared with what is printed, line by line; "…" stands for anything. Commands that need the
-# embedding model, a signal, or a home folder are left out. The models that judge are a server on this machine.
-LEFT_OUT = re.compile(r"evalmark (?:rag|models|doctor)|--case stolen|slow:answer|EVALMARK_")
+# embedding model, a signal, a browser, or a home folder are left out. The models that judge are a server on this machine.
+LEFT_OUT = re.compile(r"evalmark (?:rag|models|doctor|view)|--case stolen|slow:answer|EVALMARK_")
+DISLIKED = ("I cannot say.", "Ask somebody else.", "Orders are not my business.", "Please wait.", "Call the shop.")
+
+
+def labelled(number: int) -> str:
+    """A row with an answer and what somebody says of it."""
+    expected = f"Your order {number} is on its way."
+    liked = expected if number % 3 else f"Order {number} is on its way."
+    said = {"answer": liked, "label": "up"} if number <= 30 else {"answer": DISLIKED[number % 5], "label": "down"}
+    return json.dumps({"input": f"Where is order {number}?", "expected": expected} | said)
+
+
 FILES = {
     "bad.yaml": "name: sums\ndatasets: [rows.csv]\nmetrics: [equal]\nrepeats: 2\n",
     "rows.jsonl": '{"id": "a", "input": "1 + 1?", "answer": "2"}\n{"id": "b", "input": "2 + 2?"\n'
@@ -124,6 +136,8 @@ FILES = {
     "down.py": 'def down(question):\n    raise ConnectionError("no route")\n',
     "slow.py": "def answer(text):\n    return text\n",
     "classify.prompty": script.PROMPT,
+    "labelled.jsonl": "\n".join(map(labelled, range(1, 101))),
+    "orders.yaml": "name: orders\ndatasets: [labelled.jsonl]\nmetrics: [equals, {edit_similarity: {threshold: 0.5}}]\n",
 }
 CHANGING = (
     (re.compile(r"\d{8}-\d{6}-\w{4}"), "ID"),
@@ -220,6 +234,7 @@ def test_what_the_page_shows_is_what_is_printed(evalmark, world, models, monkeyp
     for name, text in FILES.items():
         (world / name).write_text(text, encoding="utf-8")
     evalmark("run", "examples/checks/suite.yaml", "--target", "slow:answer", "--store", "other.db", "-q")
+    evalmark("run", "orders.yaml", "--store", "orders.db", "-q")
     for target in ([], ["--target", "slow:answer"]):
         evalmark("run", "examples/checks/suite.yaml", *target, "--store", "changed.db", "-q")
     record_by_hand(world / ".evalmark" / "evalmark.db")
