@@ -51,7 +51,7 @@ UP, DOWN = 1.0, 0.1
         pytest.param([DOWN] * 10 + [UP] * 20, [UP] * 30, "worse", id="ten of thirty fail that passed"),
         pytest.param([UP] * 30, [DOWN] * 10 + [UP] * 20, "better", id="ten of thirty pass that failed"),
         pytest.param([DOWN] * 5 + [UP] * 25, [UP] * 30, "cannot tell", id="five that fail can be luck"),
-        pytest.param([UP] * 30, [UP] * 30, "cannot tell", id="thirty equal cases prove no equality"),
+        pytest.param([UP] * 30, [UP] * 29 + [DOWN], "cannot tell", id="one of thirty proves nothing"),
         pytest.param([UP] * 200, [UP] * 200, "same", id="two hundred do, within five points"),
         pytest.param([UP] * 2, [DOWN] * 2, "cannot tell", id="two cases prove nothing"),
         pytest.param([UP], [DOWN], "cannot tell", id="one case"),
@@ -70,6 +70,25 @@ def test_exit_codes_follow_the_word():
     }
     assert words == {"same": 0, "better": 0, "worse": 1}
     assert compare(of([]), of([])).exit_code == 3
+
+
+def test_answers_that_are_word_for_word_what_they_were_are_the_same_however_few():
+    found = compare(of([UP, DOWN, 0.7]), of([UP, DOWN, 0.7], "then"))
+    assert (found.outcome, found.exit_code, found.targets[0].is_identical) == ("same", 0, True)
+    assert not compare(of([UP, DOWN, 0.7]), of([UP, DOWN, 0.8], "then")).targets[0].is_identical
+
+
+def test_other_words_with_the_same_scores_are_not_the_same():
+    other = run("then", [replace(r, output=Output(value="y")) for r in of([UP] * 5).results])
+    assert (compare(of([UP] * 5), other).outcome, compare(of([UP] * 5), of([UP] * 5)).outcome) == (
+        "cannot tell",
+        "same",
+    )
+
+
+def test_errors_in_both_runs_are_nothing_that_stayed_the_same():
+    broken = run("now", [replace(r, output=Output(error="E: x"), scores=()) for r in of([UP] * 5).results])
+    assert compare(broken, broken).outcome == "cannot tell"
 
 
 def test_cannot_tell_says_how_many_more_cases_would():

@@ -94,6 +94,13 @@ class TargetChange:
     flips: tuple[Flip, ...]
     """Those that became worse first, the largest change first."""
     slices: tuple[Slice, ...] = ()
+    is_identical: bool = False
+    """Whether every output of the common cases, and every score, is word for word what it was: then nothing has changed, however
+    few cases there are."""
+
+    def outcome_of(self, change: MetricChange) -> Outcome:
+        """What is said of one of the changes."""
+        return "same" if self.is_identical else change.difference.outcome
 
     @property
     def worse(self) -> tuple[Flip, ...]:
@@ -137,9 +144,8 @@ class Comparison:
         One metric that gets worse is not made good by another that gets better. Where nothing got worse and something is
         proven better, metrics that cannot be told are no reason to doubt it; one that no longer judges any case is.
         """
-        changes = [change for target in self.targets for change in target.changes]
-        found = {change.difference.outcome for change in changes}
-        if any(change.is_lost for change in changes):
+        found = {target.outcome_of(change) for target in self.targets for change in target.changes}
+        if any(change.is_lost for target in self.targets for change in target.changes):
             found.discard("better")
         order: tuple[Outcome, ...] = ("worse", "better", "cannot tell", "same")
         return next((word for word in order if word in found), "cannot tell")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from evalmark.stats import left_out
-from evalmark.values import Direction, Result, Run, Score, Trial, fingerprint
+from evalmark.values import Direction, Result, Run, Score, Trial, canonical, fingerprint
 
 from .change import Key
 
@@ -35,6 +35,13 @@ class Column:
         """The same in the scorer's own unit."""
         return _means(self.raws)
 
+    def has_said(self, key: Key, other: "Column", was: Key) -> bool:
+        """Whether a case has the scores that it had in another column."""
+        return all(
+            sorted(mine.get(key, ())) == sorted(theirs.get(was, ()))
+            for mine, theirs in ((self.values, other.values), (self.raws, other.raws))
+        )
+
     def add(self, key: Key, score: Score) -> None:
         """Take in a score; a label that stands for no number is nothing to compare, and nothing that is missing."""
         self.direction = score.direction
@@ -61,10 +68,15 @@ class Columns:
     asked: dict[Key, object] = field(default_factory=dict)
     """The inputs of cases whose id was made of it, and so tells a reader nothing."""
     metrics: dict[str, Column] = field(default_factory=dict)
+    outputs: dict[Key, list[int]] = field(default_factory=dict)
+    """What was answered, as a hash for each repeat that was."""
 
     def add(self, result: Result) -> None:
         """Take in a result."""
         trial, key = result.trial, key_of(result.trial)
+        if result.output.error is None:
+            value = result.output.value
+            self.outputs.setdefault(key, []).append(hash(value if isinstance(value, str) else canonical(value)))
         if key not in self.cases:
             self.cases[key] = content(trial)
             if trial.case.tags:
@@ -78,6 +90,18 @@ class Columns:
             overall.not_asked.add(key)
         for score in result.scores:
             self.metrics.setdefault(score.name, Column()).add(key, score)
+
+    def has_answered(self, key: Key, other: "Columns", was: Key) -> bool:
+        """Whether a case was answered as it was in another run, and scored the same by every metric of either."""
+        mine, theirs = self.outputs.get(key), other.outputs.get(was)
+        if (
+            mine is None
+            or theirs is None
+            or sorted(mine) != sorted(theirs)
+            or self.metrics.keys() != other.metrics.keys()
+        ):
+            return False
+        return all(column.has_said(key, other.metrics[name], was) for name, column in self.metrics.items())
 
 
 def columns_of(run: Run) -> dict[str, Columns]:

@@ -79,6 +79,8 @@ def _target(
         metrics=tuple(c for c in found if (c.difference.n or c.is_lost) and not sides.tells_the_same(c)),
         flips=tuple(sides.flips()),
         slices=tuple(sides.slices()),
+        is_identical=bool(matched.pairs)
+        and all(now.has_answered(key, before, was) for key, was in matched.pairs.items()),
     )
 
 

@@ -42,6 +42,7 @@ def _target(target: TargetChange) -> dict[str, Any]:
         "changes": [_change(change) for change in target.changes],
         "flips": [_flip(flip) for flip in target.flips],
         "slices": [_slice(one) for one in target.slices],
+        "identical": target.is_identical,
     }
 
 

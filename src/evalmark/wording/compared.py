@@ -19,6 +19,8 @@ _TRUTHS = "paired score"
 _NAMED = 3
 """Metrics that the verdict names."""
 _NAME = 60
+IDENTICAL = "identical"
+"""The verdict where every output and every score is what it was."""
 _WORDS = {"better": "better", "worse": "worse", "cannot tell": "cannot tell"}
 
 
@@ -61,16 +63,18 @@ def verdict_sentence(found: Comparison) -> str:
     """Why the verdict is what it is, in one sentence."""
     several = len(found.targets) > 1
     changes = [(target, change) for target in found.targets for change in target.changes]
-    decisive = [_went(change, target if several else None) for target, change in changes if _is(change, found.outcome)]
+    decisive = [_went(c, t if several else None) for t, c in changes if t.outcome_of(c) == found.outcome]
     if not found.targets:
         return "There is nothing that could be compared."
+    if all(target.is_identical for target in found.targets):
+        return "Every output is word for word what it was, and so is every score."
     if found.outcome == "same":
         return f"No difference is larger than the margin of {_points(found.margin)} points."
     if found.outcome == "cannot tell":
         return _undecided([change for _, change in changes])
     more = f", and {count(len(decisive) - _NAMED, 'more metric')}" if len(decisive) > _NAMED else ""
     said = "; ".join(decisive[:_NAMED]) + more
-    unclear = [_name(change) for _, change in changes if _is(change, "cannot tell")]
+    unclear = [_name(change) for target, change in changes if target.outcome_of(change) == "cannot tell"]
     doubt = f" It cannot be told of {_listed(unclear)}." if found.outcome == "better" and unclear else ""
     return f"{said}.{doubt}"
 
@@ -85,10 +89,6 @@ def _undecided(changes: Sequence[MetricChange]) -> str:
     if not any(change.difference.up or change.difference.down for change in changes):
         return "No case came out otherwise, but so few cases do not show that nothing changed."
     return "What changed may be luck, and so few cases do not show that nothing changed."
-
-
-def _is(change: MetricChange, outcome: Outcome) -> bool:
-    return change.difference.outcome == outcome
 
 
 def _went(change: MetricChange, target: TargetChange | None) -> str:
@@ -111,10 +111,10 @@ def target_title(change: TargetChange, *, several: bool) -> str:
 
 def change_rows(target: TargetChange) -> list[ChangeRow]:
     """A row for whether cases pass as a whole, and one for each metric."""
-    return [_row(change) for change in target.changes]
+    return [_row(change, target) for change in target.changes]
 
 
-def _row(change: MetricChange) -> ChangeRow:
+def _row(change: MetricChange, target: TargetChange) -> ChangeRow:
     found = change.difference
     p = found.p if found.adjusted is None else found.adjusted
     return ChangeRow(
@@ -125,8 +125,8 @@ def _row(change: MetricChange) -> ChangeRow:
         difference=_signed(change, found.value),
         interval=_interval(change),
         p=GAP if p is None else _luck(p),
-        verdict=change_verdict(found, change),
-        outcome=found.outcome,
+        verdict=IDENTICAL if target.is_identical else change_verdict(found, change),
+        outcome=target.outcome_of(change),
     )
 
 
@@ -211,16 +211,16 @@ def table_remarks(found: Comparison) -> list[str]:
 
 def change_remarks(target: TargetChange) -> list[tuple[str, str]]:
     """What is missing, and what would decide where nothing can be told: a metric, and a sentence."""
-    return [(_name(change), said) for change in target.changes for said in _remarks(change)]
+    return [(_name(change), said) for change in target.changes for said in _remarks(change, target)]
 
 
-def _remarks(change: MetricChange) -> Iterable[str]:
+def _remarks(change: MetricChange, target: TargetChange) -> Iterable[str]:
     before, now = change.unjudged
     where = [f"{before:,} in the baseline" if before else "", f"{now:,} in the run" if now else ""]
     if any(where):
         yield f"cases that could not be judged: {', '.join(filter(None, where))}."
     found = change.difference
-    if found.outcome == "cannot tell" and found.n:
+    if target.outcome_of(change) == "cannot tell" and found.n:
         yield _what_would_decide(change, found)
 
 
