@@ -110,6 +110,24 @@ def test_a_run_warns_of_what_has_changed_since(evalmark, demo):
     assert "learned from 192 labelled outputs of project demo, and there are 193 now" in said
 
 
+def test_a_lock_can_be_left_out_and_a_metric_that_turned_round_is_learned_anew(evalmark, demo):
+    learned(evalmark)
+    lock = Path("evalmark.lock.json")
+    lock.write_text(lock.read_text().replace('"higher"', '"lower"'))
+    turned = evalmark("run", suite())
+    assert (turned.code, "was learned where lower is better, and now higher is" in turned.err) == (2, True)
+    assert evalmark("run", "s.yaml", "--lock", "none").code == 0
+    again = evalmark("calibrate", "demo", "--suite", "s.yaml", "--metric", "similarity", "--embeddings", "emb:angle")
+    assert again.code == 0
+    assert read_lock(lock).metrics["similarity"].direction == "higher"
+
+
+def test_no_page_is_written_over_what_is_read(evalmark, demo):
+    suite(more="")
+    said = evalmark("calibrate", "demo", "--suite", "s.yaml", "--html", "s.yaml")
+    assert (said.code, "no report is written over it" in said.err) == (2, True)
+
+
 def test_locks_that_cannot_be_read_end_the_run_before_it_begins(evalmark, demo):
     missing = evalmark("run", suite(more=""), "--lock", "no.json")
     assert (missing.code, missing.err) == (2, "no.json: there is no such lock file; evalmark calibrate writes one.\n")

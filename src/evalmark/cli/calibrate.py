@@ -12,7 +12,7 @@ from evalmark.shell.progress import Progress
 from evalmark.shell.terminal import complain, look, say, say_line
 
 from . import flags
-from .conduct import STOPPED
+from .conduct import STOPPED, refuse_over
 from .rescore import Metrics
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
         overrides=plans.Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())),
     )
     trust.check_lock(output)
+    refuse_over([about, suite, output], [html] if html else [])
     with kept.open_store(settings.store) as ledger:
         with Progress(quiet=quiet) as progress:
             prepared = trust.prepare(wanted, settings, ledger, progress.loading)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .checking import Checked, check, refuse
     from .judging import FromFile, Judge, Wanted, asked_for, asked_in_python, judge_named, judged
     from .lending import Lender, chat_model
+    from .locking import NO_LOCK
     from .models import Configured, Door, Models
     from .overrides import Overrides
     from .plan import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_IT_IS",
+    "NO_LOCK",
     "Asked",
     "Bound",
     "Checked",
@@ -72,6 +74,7 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "NO_LOCK": "locking",
         "AS_IT_IS": "plan",
         "Asked": "plan",
         "Bound": "plan",

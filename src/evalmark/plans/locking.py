@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from evalmark.values import Metric
 
 
+NO_LOCK = "none"
+"""Stands for no lock file, whatever the suite and the settings name."""
+
+
 def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     """The plan with the thresholds of a lock file on the metrics that have none of the suite; as it is without a file.
 
@@ -24,7 +28,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     Raises:
         ConfigError: the lock file cannot be read, or a metric has turned round since.
     """
-    if not path:
+    if not path or path == NO_LOCK:
         return plan
     lock = calibration.read_lock(Path(path))
     asked: list[Asked] = []

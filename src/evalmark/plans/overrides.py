@@ -25,7 +25,7 @@ class Overrides:
     models: tuple[str, ...] = ()
     """Models under test, in the place of those that the suite or the prompt names."""
     lock: str | None = None
-    """The file of learned thresholds, in the place of the one that the suite names."""
+    """The file of learned thresholds, in the place of the one that the suite names; `none`: no thresholds from a file."""
     until_decided: bool = False
     """Whether the run stops as soon as its gate is decided."""
     seed: int | None = None

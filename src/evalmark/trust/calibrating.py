@@ -29,7 +29,7 @@ from evalmark.calibration import (
 from evalmark.cases import BadRow, Faults, read_cases
 from evalmark.documents import write_whole
 from evalmark.errors import ConfigError, StoreError
-from evalmark.plans import Loader, Overrides, Plan, Source, load_embedder, plan_suite
+from evalmark.plans import NO_LOCK, Loader, Overrides, Plan, Source, load_embedder, plan_suite
 from evalmark.settings import Settings
 from evalmark.store import Store
 from evalmark.targets import Given
@@ -170,7 +170,7 @@ def _plan(wanted: Calibrate, settings: Settings, load: Loader, cases: tuple[Case
     if wanted.suite is None:
         plan = plan_metrics(wanted.metrics, settings, wanted.overrides, load)
     else:
-        overrides = replace(wanted.overrides, target="evalmark.api.rescoring:not_asked")
+        overrides = replace(wanted.overrides, target="evalmark.api.rescoring:not_asked", lock=NO_LOCK)
         plan = plan_suite(wanted.suite, settings, overrides, load)
         bound = {asked.bound(None).metric.name: asked for asked in plan.asked}
         metrics = [asked.bound(None).versioned for asked in plan.asked]
