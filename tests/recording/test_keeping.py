@@ -39,6 +39,14 @@ SECRETS = {
     "an address": "postgres://ann:s3cr3tpw@db.example/x",
     "a setting": "API_KEY=abcdef123456",
     "as JSON": '{"client_secret": "abcdef123456"}',
+    "as JSON within JSON": '{\\"client_secret\\": \\"abcdef123456\\"}',
+    "of several words": '{"password": "correct horse, battery; staple"}',
+    "of aws": "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    "of a framework": "SECRET_KEY=abcdef123456",
+    "of azure": "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=abcdef123456==",
+    "a token": "token=abcdef123456",
+    "a signed address": "https://a.example/b?sv=1&sig=abcdef123456",
+    "an address, with @": "postgres://ann:s3@cr3tpw@db.example/x",
 }
 
 
@@ -53,6 +61,12 @@ def test_secrets_are_known_by_their_shape(name):
     assert found.endswith(" end")
 
 
+def test_an_encrypted_private_key_and_one_that_is_cut_off_go_to_their_end():
+    head = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,AB12\n\nMIIEow\n"
+    assert masked(f"say {head}-----END RSA PRIVATE KEY----- end") == "say (not kept) end"
+    assert masked(f"say {head}") == "say (not kept)"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -61,6 +75,7 @@ def test_secrets_are_known_by_their_shape(name):
         "see https://example.org/a:b@c and mail ann@example.org",
         "the token limit is 4096 tokens: keep it",
         "tokens: 12, key: yes",
+        "the next token: probably a comma; is it?",
         "eyJ is how a web token begins",
         "",
     ],
@@ -84,13 +99,20 @@ def test_no_secret_reaches_the_disk(store, answers):
     def answer(question, settings):
         with record.step("tool", kind="tool", input={"password": "hunter2-xyz"}) as step:
             step.output = [f"found {JWT}"]
+            step.template = "hf_" + "t" * 36
+            step.metadata |= {
+                "aws_secret_access_key": "wJalrX",
+                "nested": [{"refresh_token": "r3fr3sh"}],
+                "secret_key": "k3yk3y",
+            }
         raise KeyError("ghp_" + "e" * 36)
 
     with pytest.raises(KeyError):
         answer("my key is sk-" + "q" * 40, settings={"headers": {"Authorization": "abc-def-ghi"}})
     assert len(answers()) == 1
     written = b"".join(path.read_bytes() for path in store.parent.iterdir())
-    for secret in ("t0ps3cr3t", "s" * 40, "hunter2-xyz", JWT, "e" * 36, "q" * 40, "abc-def-ghi"):
+    named = ("wJalrX", "r3fr3sh", "k3yk3y")
+    for secret in ("t0ps3cr3t", "s" * 40, "hunter2-xyz", JWT, "e" * 36, "q" * 40, "abc-def-ghi", "t" * 36, *named):
         assert secret.encode() not in written
 
 

@@ -6,8 +6,11 @@ from typing import Any
 
 from .document import DataPath
 
-_ENDS = ("apikey", "authorization", "bearer", "password", "secret")
-_TOKENS = frozenset(("token", "accesstoken", "apitoken", "authtoken", "bearertoken"))
+_ENDS = (
+    *("accesskey", "accountkey", "apikey", "authorization", "bearer", "passphrase", "passwd", "password"),
+    *("privatekey", "refreshtoken", "secret", "secretkey", "sessiontoken", "subscriptionkey"),
+)
+_TOKENS = frozenset(("token", "accesstoken", "apitoken", "authtoken", "bearertoken", "idtoken"))
 """Other tokens, such as `stop_token`, are words of a model."""
 NOT_KEPT = "(not kept)"
 """What stands in the place of a secret."""

@@ -28,18 +28,27 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{0,1000}")),
     (
         ("PRIVATE KEY",),
-        re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[^-]*(?:-----END[A-Z0-9 ]{0,60}-----)?"),
+        # Up to its end, or that of the text: the headers of an encrypted key hold dashes of their own.
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END[A-Z0-9 ]{0,60}-----|\Z)", re.DOTALL
+        ),
     ),
 )
 _BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/-]{12,4000}=*", re.IGNORECASE)
 _BEARERS = ("earer ", "EARER ", "asic ", "ASIC ")
-_IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]{0,200}:)[^\s/@'\"<>]{1,200}(?=@)")
+_IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]{0,200}:)[^\s/'\"<>]{1,200}(?=@)")
 _NAMED = re.compile(
-    r"(\b[\w-]{0,40}(?:api[_-]?key|secret|password|passwd|access[_-]?token|auth[_-]?token)[\"']?\s{0,3}[=:]\s{0,3}[\"']?)"
-    r"[^\s\"',;&]{6,500}",
+    r"(\b[\w-]{0,40}(?:api[_-]?key|secret|passw(?:or)?d|passphrase|(?:secret|access|private|account)[_-]?key"
+    r"|(?:access|auth|refresh|session|id|bot|api)[_-]?token|\btoken(?=\\{0,3}[\"']|=))(?:\\{0,3}[\"'])?\s{0,3}[=:]\s{0,3})"
+    r"(?:(\\{0,3}[\"'])(?:(?!\2)[^\n]){6,500}?(?=\2)|(?:\\{0,3}[\"'])?(?:[^\s\"',;&\\]|\\(?![\"'])){6,500})",
     re.IGNORECASE,
 )
-_NAMES = ("key", "secret", "passw", "token")
+"""What stands behind a name: all within quotes, or up to what ends a word."""
+_IN_QUERY = re.compile(
+    r"([?&;](?:key|token|code|pwd|sig|signature|x-(?:amz|goog)-(?:signature|security-token))=)[^\s\"'<>&;#]{6,4000}",
+    re.IGNORECASE,
+)
+_NAMES = ("key", "secret", "passw", "passphrase", "token")
 
 
 def masked(text: str) -> str:
@@ -58,7 +67,9 @@ def masked(text: str) -> str:
     if "://" in text and "@" in text:
         text = _IN_ADDRESS.sub(rf"\1{MASK}", text)
     if ("=" in text or ":" in text) and any(word in text.lower() for word in _NAMES):
-        text = _NAMED.sub(rf"\1{MASK}", text)
+        text = _NAMED.sub(lambda found: f"{found[1]}{found[2] or ''}{MASK}", text)
+    if "=" in text and ("?" in text or "&" in text or ";" in text):
+        text = _IN_QUERY.sub(rf"\1{MASK}", text)
     return text
 
 

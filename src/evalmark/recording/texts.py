@@ -39,7 +39,7 @@ def sealed(span: OpenSpan) -> Span:
         parent=span.parent,
         kind=span.kind,
         name=keep.text(span.name),
-        template=str(span.template),
+        template=masked(str(span.template)),  # tests ask for it by name, so a redactor leaves it as it is
         started=moment(span.started),
         seconds=span.seconds,
         input=keep(_plain(span.input.input if isinstance(span.input, Arguments) else span.input)),
