@@ -12,7 +12,6 @@ from evalmark.errors import EvalmarkError
 from evalmark.values import Run
 
 _KEPT = 16
-_PATIENCE = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +25,7 @@ class RunFigures:
 class Figures:
     """Works out the figures of each run once, and again when there is more of it."""
 
-    def __init__(self, patience: float = _PATIENCE) -> None:
+    def __init__(self, patience: float) -> None:
         self._patience = patience
         """Seconds that a page waits for them."""
         self._lock = threading.Lock()

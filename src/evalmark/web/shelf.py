@@ -35,9 +35,9 @@ class RunLine:
 class Shelf:
     """What pages ask of one store, for any thread."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, figures: Figures) -> None:
         self.store = store
-        self.figures = Figures()
+        self.figures = figures
         self._lock = threading.Lock()
         self._browsing: OrderedDict[tuple[str, str], Browsing] = OrderedDict()
         self._endings: dict[tuple[str, str | None], Endings] = {}

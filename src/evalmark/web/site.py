@@ -19,6 +19,7 @@ from evalmark.values import Run, plain
 from . import case_page, run_page, runs_page
 from .asking import cases_asked, runs_asked
 from .drawing import environment, page
+from .figures import Figures
 from .guard import Door, Guarded
 from .paths import name_in
 from .shelf import Shelf
@@ -27,14 +28,18 @@ _STATIC = Path(__file__).parent / "static"
 _KINDS = {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
-def pages(store: Store, door: Door) -> Guarded:
-    """The viewer of a store as an ASGI application, behind its door."""
-    return Guarded(app=site(store), door=door)
+PATIENCE = 0.3
+"""Seconds that a page waits for the figures of a run, before it is shown without them."""
 
 
-def site(store: Store) -> Starlette:
+def pages(store: Store, door: Door, patience: float = PATIENCE) -> Guarded:
+    """The viewer of a store as an ASGI application, behind its door; `patience`: seconds to wait for figures."""
+    return Guarded(app=site(store, patience), door=door)
+
+
+def site(store: Store, patience: float = PATIENCE) -> Starlette:
     """The same without the door."""
-    desk = _Desk(Shelf(store))
+    desk = _Desk(Shelf(store, Figures(patience)))
     static = [
         Route(f"/static/{file.name}", partial(_static, file.read_bytes(), _KINDS[file.suffix]))
         for file in sorted(_STATIC.iterdir())

@@ -1,0 +1,127 @@
+"""Nobody is let in but a browser of this machine that was given the token: every route, every method, hostile headers."""
+
+import asyncio
+import re
+
+import pytest
+
+from evalmark.web.guard import HEADERS
+
+from .conftest import DOOR, TOKEN, asked, from_browser
+
+RUN = "20261121-101500-3f9a"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+HOST = ("host", "127.0.0.1:7878")
+COOKIE = ("cookie", f"{DOOR.cookie}={TOKEN}")
+HOSTILE = {
+    "no host": [COOKIE],
+    "two hosts": [HOST, ("host", "127.0.0.1:7878"), COOKIE],
+    "two hosts, one of them another": [HOST, ("host", "evil.example"), COOKIE],
+    "a host of somebody else": [("host", "evil.example"), COOKIE],
+    "a host that begins like ours": [("host", "127.0.0.1.evil.example:7878"), COOKIE],
+    "a host that names every address": [("host", "0.0.0.0:7878"), COOKIE],
+    "a host with a dot at its end": [("host", "localhost.:7878"), COOKIE],
+    "a host with another port": [("host", "127.0.0.1:7879"), COOKIE],
+    "a host without the port": [("host", "127.0.0.1"), COOKIE],
+    "a host behind a user": [("host", "127.0.0.1:7878@evil.example"), COOKIE],
+    "an origin of somebody else": [HOST, ("origin", "http://evil.example"), COOKIE],
+    "an origin that is null": [HOST, ("origin", "null"), COOKIE],
+    "an origin with another scheme": [HOST, ("origin", "ftp://127.0.0.1:7878"), COOKIE],
+    "an origin with a user": [HOST, ("origin", "http://me@127.0.0.1:7878"), COOKIE],
+    "an origin on port 0": [HOST, ("origin", "http://127.0.0.1:0"), COOKIE],
+    "an origin of another port here": [HOST, ("origin", "http://127.0.0.1:9999"), COOKIE],
+    "a page of another site asks": [HOST, ("sec-fetch-site", "cross-site"), COOKIE],
+    "a page of the same site on another port asks": [HOST, ("sec-fetch-site", "same-site"), COOKIE],
+    "no token": [HOST],
+    "a wrong token": [HOST, ("cookie", f"{DOOR.cookie}={TOKEN[:-1]}x")],
+    "an empty token": [HOST, ("cookie", f"{DOOR.cookie}=")],
+    "two cookies": [HOST, COOKIE, ("cookie", f"{DOOR.cookie}=other")],
+    "the token under the name of another port": [HOST, ("cookie", f"evalmark-1={TOKEN}")],
+    "the token as a password": [HOST, ("authorization", f"Bearer {TOKEN}")],
+    "a host that a proxy is said to have seen": [HOST, ("x-forwarded-host", "127.0.0.1:7878")],
+}
+
+
+def routes(app) -> list[str]:
+    """An address for every route there is, taken from the router so that none is forgotten."""
+    paths = [route.path for route in app.app.routes]
+    assert len(paths) >= 6
+    return [path.replace("{run}", RUN).replace("{number:int}", "1") for path in paths]
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_headers_open_no_route_to_any_method(app, hostile):
+    addresses = [*routes(app), "/nothing", "//evil.example/", "/runs/../../etc/passwd"]
+    for address in addresses:
+        for method in METHODS:
+            answer = asked(app, address, method, HOSTILE[hostile])
+            assert answer.status in (400, 403, 405), (address, method)
+            assert b"squares" not in answer.body
+            assert "set-cookie" not in answer.headers
+
+
+def test_with_good_headers_every_route_opens_to_be_looked_at_and_to_nothing_else(app):
+    for address in routes(app):
+        for method in METHODS:
+            answer = from_browser(app, address, method)
+            assert answer.status == (200 if method in ("GET", "HEAD") else 405), (address, method)
+
+
+def test_every_answer_has_the_headers_that_keep_a_browser_in_check(app):
+    answers = [
+        from_browser(app, "/"),
+        from_browser(app, "/nothing"),
+        from_browser(app, "/static/style.css"),
+        from_browser(app, "/", "POST"),
+        asked(app, "/", headers=[HOST]),
+        asked(app, f"/?token={TOKEN}", headers=[HOST]),
+        asked(app, "/", headers=[("host", "evil.example")]),
+    ]
+    for answer in answers:
+        for name, value in HEADERS:
+            assert answer.headers[name.decode()] == value.decode()
+    policy = answers[0].headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+    assert "script-src" not in policy
+
+
+def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(app):
+    answer = asked(app, f"/runs/{RUN}?text=a+b&token={TOKEN}&page=2", headers=[HOST])
+    assert answer.status == 303
+    assert answer.headers["location"] == f"/runs/{RUN}?text=a+b&page=2"
+    assert answer.headers["set-cookie"] == f"{DOOR.cookie}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+
+
+@pytest.mark.parametrize(
+    "query", ["token=wrong", f"token={TOKEN}&token=other", f"Token={TOKEN}", "token=", f"token={TOKEN}x"]
+)
+def test_another_token_in_the_address_opens_nothing(app, query):
+    assert asked(app, f"/?{query}", headers=[HOST]).status == 403
+
+
+@pytest.mark.parametrize("path", ["//evil.example/", "/\\evil.example", "///evil.example//x"])
+def test_the_token_does_not_lead_to_another_host(app, path):
+    answer = asked(app, f"{path}?token={TOKEN}", headers=[HOST])
+    assert re.match(r"/(?![/\\])", answer.headers["location"])
+
+
+def test_a_page_of_the_viewer_itself_may_ask(app):
+    for site_of in ("same-origin", "none"):
+        headers = [HOST, COOKIE, ("sec-fetch-site", site_of), ("origin", "http://127.0.0.1:7878")]
+        assert asked(app, "/", headers=headers).status == 200
+
+
+def test_a_websocket_is_turned_away(app):
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1:7878"), (b"cookie", f"{DOOR.cookie}={TOKEN}".encode())]
+    asyncio.run(app({"type": "websocket", "path": "/", "headers": headers}, None, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+def test_nothing_of_the_door_is_printed_with_the_token():
+    assert TOKEN not in repr(DOOR)

@@ -1,0 +1,87 @@
+"""Where the viewer listens, and what it refuses to do without a token."""
+
+import http.client
+import threading
+
+import pytest
+
+from evalmark.errors import ConfigError
+from evalmark.web import bound, pages
+
+uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
+
+
+def closed(made):
+    for each in made.sockets:
+        each.close()
+
+
+def test_it_listens_on_this_machine_only_and_makes_a_token_each_time():
+    first, second = bound(0), bound(0)
+    try:
+        assert {each.getsockname()[0] for each in first.sockets} <= {"127.0.0.1", "::1"}
+        assert len({each.getsockname()[1] for each in first.sockets}) == 1
+        assert first.door.token != second.door.token
+        assert len(first.door.token) >= 32
+        assert first.address_of("/runs/x") == f"{first.origin}/runs/x?token={first.door.token}"
+        assert first.origin.removeprefix("http://") in first.door.hosts
+    finally:
+        closed(first)
+        closed(second)
+
+
+@pytest.mark.parametrize(
+    ("host", "token", "said"),
+    [
+        pytest.param("0.0.0.0", "", "EVALMARK_TOKEN", id="every address without a token"),  # noqa: S104
+        pytest.param("192.0.2.7", "", "EVALMARK_TOKEN", id="another address without a token"),
+        pytest.param("box.example", "", "EVALMARK_TOKEN", id="a name without a token"),
+        pytest.param("0.0.0.0", "a-long-enough-token", "name the one", id="every address with a token"),  # noqa: S104
+        pytest.param("::", "a-long-enough-token", "name the one", id="every address of IPv6 with a token"),
+        pytest.param("", "short", "at least 16", id="a short token"),
+        pytest.param("", "a token; Path=/; Domain=x", "letters, digits", id="a token that would break a cookie"),
+        pytest.param("192.0.2.7", "a-long-enough-token", "port 0", id="an address of another machine"),
+    ],
+)
+def test_what_is_not_safe_or_not_here_is_refused(host, token, said):
+    with pytest.raises(ConfigError, match=said):
+        bound(0, host, token)
+
+
+def test_a_port_that_is_taken_is_named_with_a_way_out():
+    first = bound(0)
+    try:
+        port = first.sockets[0].getsockname()[1]
+        with pytest.raises(ConfigError, match=f"port {port}.*--port 0"):
+            bound(port)
+    finally:
+        closed(first)
+
+
+def test_a_real_server_answers_who_holds_the_token_and_refuses_two_hosts(store):
+    made = bound(0)
+    config = uvicorn.Config(pages(store, made.door), http="h11", ws="none", lifespan="off", log_config=None)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": list(made.sockets)}, daemon=True)
+    thread.start()
+    try:
+        host = made.origin.removeprefix("http://")
+        assert status(host, "/", [("Host", host)]) == 403
+        assert status(host, f"/?token={made.door.token}", [("Host", host)]) == 303
+        assert status(host, "/", [("Host", host), ("Cookie", f"{made.door.cookie}={made.door.token}")]) == 200
+        assert status(host, "/", [("Host", host), ("Host", host)]) == 400
+        assert status(host, "/", []) == 400
+    finally:
+        server.should_exit = True
+        thread.join(5)
+
+
+def status(host, path, headers):
+    connection = http.client.HTTPConnection(host, timeout=5)
+    connection.putrequest("GET", path, skip_host=True)
+    for name, value in headers:
+        connection.putheader(name, value)
+    connection.endheaders()
+    found = connection.getresponse().status
+    connection.close()
+    return found
