@@ -125,8 +125,8 @@ def result(number: int, target: str = "app:answer", repeat: int = 0, **fields: A
 
 def a_run(run_id: str = "20261121-101500-3f9a", **fields: Any) -> Run:
     values = {"name": "squares", "created": "2026-11-21T10:15:00+00:00", "status": "running", "target": "app:answer"}
-    datasets = (DatasetInfo(name="squares.jsonl"),)
-    return Run(id=run_id, datasets=datasets, **{**values, "metrics": METRICS, **fields})
+    parts = {"datasets": (DatasetInfo(name="squares.jsonl"),), "metrics": METRICS}
+    return Run(id=run_id, **{**values, **parts, **fields})
 
 
 def keep(store: Store, run: Run, results: list[Result], *, ends: bool = True) -> Run:
