@@ -57,6 +57,7 @@ UP, DOWN = 1.0, 0.1
         pytest.param([UP], [DOWN], "cannot tell", id="one case"),
         pytest.param([], [], "cannot tell", id="no case"),
         pytest.param([None] * 30, [UP] * 30, "cannot tell", id="all unscored"),
+        pytest.param([None] * 30, [None] * 30, "cannot tell", id="all unscored, as before"),
     ],
 )
 def test_one_of_four_words_is_said(now, before, said):
@@ -70,6 +71,30 @@ def test_exit_codes_follow_the_word():
     }
     assert words == {"same": 0, "better": 0, "worse": 1}
     assert compare(of([]), of([])).exit_code == 3
+
+
+@pytest.mark.parametrize("status", ["error", "skipped", "unscored"])
+def test_a_score_that_is_none_says_nothing_of_which_way_is_better(status):
+    def lower(value):
+        judged = Score(name="sim", raw=value, value=value, direction="lower")
+        scores = [judged] * 30 + [Score(name="sim", status=status)]
+        return [Result(trial=trial(n), output=Output(value="x"), scores=(s,)) for n, s in enumerate(scores)]
+
+    found = compare(run("now", lower(0.9)), run("then", lower(0.1)))
+    assert found.outcome == "worse"
+    assert found.targets[0].metrics[0].direction == "lower"
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        pytest.param([], [UP], "There is no result to compare in the run.", id="the run is empty"),
+        pytest.param([UP], [], "There is no result to compare in the baseline.", id="the baseline is"),
+        pytest.param([], [], "There is no result to compare in the run and the baseline.", id="both are"),
+    ],
+)
+def test_a_run_without_a_result_is_said(now, before, said):
+    assert compare(of(now), of(before, "then")).warnings == (said,)
 
 
 def test_answers_that_are_word_for_word_what_they_were_are_the_same_however_few():

@@ -208,3 +208,17 @@ def test_a_trial_that_fails_still_fails_the_gate_unless_a_rate_allows_it():
     summary = trials("pf")
     assert judge(summary, Gate(min_score=0.5)).reasons == ("1 of 2 judged trials failed.",)
     assert judge(summary, Gate(min_score=0.5, min_pass_rate=0)).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("value", "code"), [pytest.param(0.9, 1, id="too much"), pytest.param(0.1, 0, id="little enough")]
+)
+@pytest.mark.parametrize("first", ["error", "skipped", "unscored"])
+def test_a_first_score_that_is_none_does_not_turn_round_what_is_better(first, value, code):
+    said = Score(name="m", raw=value, value=value, direction="lower")
+    results = [result(0, Score(name="m", status=first)), *(result(n, said) for n in range(1, 11))]
+    metric = Metric(name="m", direction="lower")
+    summary = summarise(Run(id="r", name="n", created="", results=results, metrics=(metric,)))
+    assert summary.metrics[0].direction == "lower"
+    gate = Gate(min_pass_rate=None, thresholds={"m": 0.3}, max_errors=1, max_unscored=1)
+    assert judge(summary, gate).exit_code == code

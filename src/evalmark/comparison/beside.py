@@ -47,6 +47,10 @@ def _unfinished(run: Run, baseline: Run) -> Iterator[str]:
 
 
 def _targets(changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]]) -> Iterator[str]:
+    if not all(targets):
+        empty = [called for names, called in zip(targets, ("the run", "the baseline"), strict=True) if not names]
+        yield f"There is no result to compare in {' and '.join(empty)}."
+        return
     if not changes:
         yield "The two runs have no target in common, and one of them has several, so nothing can be compared."
         return

@@ -100,7 +100,8 @@ class TargetChange:
 
     def outcome_of(self, change: MetricChange) -> Outcome:
         """What is said of one of the changes."""
-        return "same" if self.is_identical else change.difference.outcome
+        # What nobody could judge, then or now, may be the same, but nothing was found out about it.
+        return "same" if self.is_identical and not change.is_lost else change.difference.outcome
 
     @property
     def worse(self) -> tuple[Flip, ...]:

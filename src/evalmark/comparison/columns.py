@@ -44,12 +44,13 @@ class Column:
 
     def add(self, key: Key, score: Score) -> None:
         """Take in a score; a label that stands for no number is nothing to compare, and nothing that is missing."""
-        self.direction = score.direction
         raw = _number(score.raw)
         if score.status == "skipped" or (score.status == "scored" and score.value is None and raw is None):
             self.not_asked.add(key)
         if score.status != "scored":
             return
+        # Errors, and what was not asked for want of an answer, know nothing of it.
+        self.direction = score.direction
         if score.value is not None:
             self.values.setdefault(key, []).append(score.value)
         elif raw is not None:

@@ -55,6 +55,8 @@ class Scores:
             self.passing_cases.append(case)
         if score.status != "scored":
             return
+        # Errors, and what was not asked for want of an answer, know nothing of it.
+        self.direction = score.direction
         value = number(score.value)
         raw = value if score.raw is score.value else number(score.raw)
         if self.raws is None and raw != value and not (math.isnan(raw) and math.isnan(value)):
@@ -100,7 +102,7 @@ def figures(metric: Metric, scores: Scores, *, unanswered: int, repeated: bool, 
     interval = mean_interval(values, level, clusters=cases, bounded=bounded)
     return MetricSummary(
         name=metric.name,
-        direction=scores.direction,
+        direction=scores.direction if status["scored"] else metric.direction,
         threshold=metric.threshold,
         scored=status["scored"],
         unscored=status["unscored"],

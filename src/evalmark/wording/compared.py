@@ -66,7 +66,7 @@ def verdict_sentence(found: Comparison) -> str:
     decisive = [_went(c, t if several else None) for t, c in changes if t.outcome_of(c) == found.outcome]
     if not found.targets:
         return "There is nothing that could be compared."
-    if all(target.is_identical for target in found.targets):
+    if found.outcome == "same" and all(target.is_identical for target in found.targets):
         return "Every output is word for word what it was, and so is every score."
     if found.outcome == "same":
         return f"No difference is larger than the margin of {_points(found.margin)} points."
@@ -125,7 +125,7 @@ def _row(change: MetricChange, target: TargetChange) -> ChangeRow:
         difference=_signed(change, found.value),
         interval=_interval(change),
         p=GAP if p is None else _luck(p),
-        verdict=IDENTICAL if target.is_identical else change_verdict(found, change),
+        verdict=IDENTICAL if target.is_identical and not change.is_lost else change_verdict(found, change),
         outcome=target.outcome_of(change),
     )
 
