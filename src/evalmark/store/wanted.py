@@ -64,7 +64,7 @@ def query_of(run: int, wanted: Wanted) -> Query:
         conditions=" and ".join(text for text, _ in found),
         given=tuple(value for _, given in found for value in given),
         key=key,
-        key_given=(wanted.sorted_metric,) if wanted.order == "score" else (),
+        key_given=(sql_text(wanted.sorted_metric),) if wanted.order == "score" else (),
         direction="desc" if wanted.descending else "asc",
     )
 
@@ -74,7 +74,7 @@ def _conditions(wanted: Wanted) -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield f"r.verdict in ({', '.join('?' * len(wanted.verdicts))})", wanted.verdicts
     if wanted.tag:
         is_tagged = "exists (select 1 from json_each(r.content, '$.tags') t where t.value = ?)"
-        yield f"(r.content like ? escape '!' and {is_tagged})", (_within_json(wanted.tag), wanted.tag)
+        yield f"(r.content like ? escape '!' and {is_tagged})", (_within_json(wanted.tag), sql_text(wanted.tag))
     if wanted.text:
         # The JSON is looked at as a text first, which is fast, and then field by field: names of fields do not count.
         held = "(r.{0} like ? escape '!' and exists (select 1 from json_tree(r.{0}) t where t.atom like ? escape '!'))"
@@ -84,7 +84,11 @@ def _conditions(wanted: Wanted) -> Iterator[tuple[str, tuple[Any, ...]]]:
     if wanted.low is not None or wanted.high is not None:
         about = " and c.metric = ?" if wanted.metric else ""
         bounds = "c.value >= ? and c.value <= ?"
-        given = (*((wanted.metric,) if wanted.metric else ()), _or(wanted.low, -1e308), _or(wanted.high, 1e308))
+        given = (
+            *((sql_text(wanted.metric),) if wanted.metric else ()),
+            _or(wanted.low, -1e308),
+            _or(wanted.high, 1e308),
+        )
         one = f"select 1 from temp.cell c where c.result = r.number{about} and {bounds}"  # noqa: S608  texts of ours
         yield f"exists ({one})", given
 

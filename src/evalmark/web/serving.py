@@ -67,8 +67,8 @@ def serve(app: Application, bound: Bound, ready: Callable[[], object] = lambda: 
         limit_concurrency=64,
         timeout_graceful_shutdown=1,
     )
-    ready()
     with suppress(KeyboardInterrupt):
+        ready()
         uvicorn.Server(config).run(sockets=list(bound.sockets))
 
 

@@ -1,0 +1,71 @@
+"""`evalmark view`: what it prints, and what it says where it cannot begin."""
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from evalmark.store import open_store
+from evalmark.values import Case, Output, Result, Run, Trial
+
+pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
+
+
+def viewed(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "evalmark", "view", "--no-open", *words]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, env={**os.environ, **variables}
+    )
+
+
+@pytest.fixture
+def kept(world):
+    """A store with one run, where the command looks for it."""
+    (world / ".evalmark").mkdir()
+    run = Run(id="20261121-101500-3f9a", name="n", created="2026-11-21T10:15:00+00:00", status="running")
+    with open_store(world / ".evalmark" / "evalmark.db") as store:
+        store.start(run)
+        asyncio.run(store.sink(run.id).write([Result(trial=Trial(case=Case(id="a")), output=Output(value="b"))]))
+        store.finish(run)
+    return world
+
+
+def test_it_prints_the_address_of_the_run_with_a_token_and_ends_when_it_is_interrupted(kept):
+    command = [sys.executable, "-m", "evalmark", "view", "last", "--no-open", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        first, second = process.stdout.readline(), process.stdout.readline()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/runs/20261121-101500-3f9a\?token=[\w-]{32}\n", first)
+        process.send_signal(signal.SIGINT)
+        _, complained = process.communicate(timeout=30)
+    assert "End it with Ctrl+C" in second
+    assert complained == ""
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "said"),
+    [
+        pytest.param(["none"], {}, "there is no run 'none'", id="a run that is not there"),
+        pytest.param(["--store", "other.db"], {}, "there is no store yet", id="no store"),
+        pytest.param(["--host", "192.0.2.7"], {}, "set EVALMARK_TOKEN", id="another address without a token"),
+        pytest.param([], {"EVALMARK_TOKEN": "secret"}, "at least 16", id="a token that is too short"),
+        pytest.param(["--port", "70000"], {}, "65535", id="a port that is none"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_in_a_sentence(kept, words, variables, said):
+    done = viewed(*words, **variables)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr.replace("EVALMARK_TOKEN", "")
+
+
+def test_without_the_extra_it_says_how_to_install_it(kept):
+    (kept / "starlette.py").write_text("raise ModuleNotFoundError('No module', name='starlette')\n", encoding="utf-8")
+    done = viewed(PYTHONPATH=str(kept))
+    assert done.returncode == 2
+    assert "pip install 'evalmark[view]'" in done.stderr

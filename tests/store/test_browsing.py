@@ -1,0 +1,167 @@
+"""Pages of a run's results: the right rows in the right order, whatever is asked, and never more than that."""
+
+import asyncio
+import itertools
+from dataclasses import replace
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalmark.errors import StoreError
+from evalmark.store import Wanted, open_store
+from evalmark.store.wanted import query_of
+from evalmark.values import Case, Output, Result, Score
+
+from . import sample
+
+NASTY = [
+    "'",
+    '"',
+    "';--",
+    "' or 1=1 --",
+    "%",
+    "_",
+    "!",
+    "\\",
+    "\x00",
+    "\ud800",
+    "); drop table run; --",
+    "?",
+    ":a",
+    "é",
+    "日本",
+]
+
+
+def kept(store, results, **fields):
+    run = sample.run(**fields)
+    store.start(run)
+    asyncio.run(store.sink(run.id).write(results))
+    store.finish(replace(run, status="complete"))
+    return store.browse(run.id)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        yield made
+
+
+def results(count=20, repeats=1):
+    cases = [sample.case(number) for number in range(count)]
+    return [sample.answered(trial) for trial in sample.trials(cases, repeats)]
+
+
+def ids(found):
+    return [row.results[0].result.trial.case.id for row in found.rows]
+
+
+def test_pages_give_every_row_once_in_the_order_of_the_run(store):
+    browsing = kept(store, results())
+    pages = [browsing.page(Wanted(), offset, 7) for offset in range(0, 21, 7)]
+    assert [page.total for page in pages] == [20, 20, 20]
+    assert list(itertools.chain.from_iterable(map(ids, pages))) == [f"case-{number:02}" for number in range(20)]
+    assert [row.place for row in pages[2].rows] == [14, 15, 16, 17, 18, 19]
+
+
+def test_a_row_holds_all_targets_of_a_case_and_each_repeat_is_a_row(store):
+    first = results(3, repeats=2)
+    second = [replace(result, trial=replace(result.trial, target="app:other")) for result in first]
+    found = kept(store, first + second).page(Wanted())
+    assert found.total == 6
+    assert [{kept.result.trial.target for kept in row.results} for row in found.rows] == [
+        {"app:square", "app:other"}
+    ] * 6
+
+
+def test_what_is_found_is_what_a_look_at_every_result_finds(store):
+    every = results()
+    browsing = kept(store, every)
+    assert browsing.verdicts() == {"pass": 13, "fail": 7}
+    for verdict in ("pass", "fail", "error"):
+        wanted = [result.trial.case.id for result in every if result.verdict == verdict]
+        assert ids(browsing.page(Wanted(verdicts=(verdict,)))) == wanted
+    assert ids(browsing.page(Wanted(text="WHAT IS 7 times"))) == ["case-07"]
+    assert browsing.page(Wanted(text="I do not know")).total == 7
+    assert browsing.page(Wanted(text="liked")).total == 0
+    assert browsing.page(Wanted(tag="squares")).total == 20
+    assert browsing.page(Wanted(tag="square")).total == 0
+    assert browsing.page(Wanted(metric="equals", low=1.0)).total == 13
+    assert browsing.page(Wanted(high=0.5)).total == 7
+    assert browsing.page(Wanted(metric="other", low=0.0)).total == 0
+
+
+def test_neighbours_are_those_of_the_order_asked_for(store):
+    browsing = kept(store, results(5))
+    rows = browsing.page(Wanted(order="case", descending=True)).rows
+    numbers = [row.results[0].number for row in rows]
+    for place in range(5):
+        before = numbers[place - 1] if place else None
+        after = numbers[place + 1] if place < 4 else None
+        assert browsing.around(Wanted(order="case", descending=True), place) == (before, after)
+    assert browsing.around(Wanted(), 99) == (None, None)
+
+
+def test_a_result_is_found_in_its_own_run_only(store):
+    browsing = kept(store, results(2))
+    other = kept(store, results(3), name="20261121-143205-bbbb")
+    assert browsing.result(1).trial.case.id == "case-00"
+    assert browsing.result(3) is None
+    assert other.result(3).trial.case.id == "case-00"
+    assert len(browsing.beside(1)) == 1
+    with pytest.raises(StoreError, match="no run"):
+        store.browse("nothing")
+
+
+def test_nothing_of_the_store_can_be_changed_while_it_is_read(store):
+    browsing = kept(store, results(2))
+    browsing.page(Wanted(order="score", sorted_metric="equals"))
+    with pytest.raises(apsw.ReadOnlyError):
+        browsing._db.execute("delete from run")
+
+
+@given(text=st.one_of(st.sampled_from(NASTY), st.text(max_size=8)), low=st.floats(allow_nan=False))
+@settings(max_examples=150)
+def test_what_is_asked_reaches_sql_as_parameters_only(text, low):
+    plain = query_of(1, Wanted(text="a", tag="a", metric="a", low=0.5, order="score", sorted_metric="a"))
+    nasty = query_of(
+        1, Wanted(text=text or "a", tag=text or "a", metric=text or "a", low=low, order="score", sorted_metric=text)
+    )
+    assert (nasty.conditions, nasty.key) == (plain.conditions, plain.key)
+    assert nasty.conditions.count("?") == len(nasty.given)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_texts_that_mean_something_to_sql_find_themselves_and_nothing_else(store, text):
+    whole = f"before {text} after"
+    made = [
+        Result(trial=replace(sample.trials([case])[0], position=number), output=Output(value=value), scores=(score,))
+        for number, (case, value, score) in enumerate(
+            [
+                (Case(id="a", tags=(text,)), whole, Score(name=text, value=0.5)),
+                (Case(id="b", tags=("x",)), "other", Score(name="other", value=0.9)),
+            ]
+        )
+    ]
+    browsing = kept(store, made)
+    if text not in ("\x00", "\ud800"):  # SQLite ends a pattern at the first, and no address can hold the second
+        assert ids(browsing.page(Wanted(text=text))) == ["a"]
+        assert ids(browsing.page(Wanted(tag=text))) == ["a"]
+    assert browsing.page(Wanted(metric=text, low=0.0)).total <= 1
+    assert browsing.page(Wanted(order="score", sorted_metric=text)).total == 2
+
+
+def test_a_case_that_repeats_tells_the_list_of_runs_how_often_it_passed(store):
+    kept(store, results(3, repeats=2), repeat=2)
+    found = store.endings(store.run("last"))
+    assert found.verdicts == {"pass": 4, "fail": 2}
+    assert sorted(found.by_case) == [(0, 2), (2, 2), (2, 2)]
+    assert not found.is_of_prompt_tests
+
+
+def test_tests_of_a_prompt_are_told_from_other_rows(store):
+    made = [replace(r, trial=replace(r.trial, case=replace(r.trial.case, metadata={"ruleid": 1}))) for r in results(2)]
+    kept(store, made)
+    assert store.endings(store.run("last")).is_of_prompt_tests
