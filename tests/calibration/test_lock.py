@@ -80,6 +80,8 @@ def test_what_is_no_lock_file_is_refused_with_its_place(path, text, said):
     ("field", "value", "said"),
     [
         ("threshold", 1.2, "`metrics.m.threshold` is 1.2, not a number from 0 to 1"),
+        pytest.param("threshold", 10**400, "`metrics.m.threshold` is 1000000", id="beyond double precision"),
+        ("bound", 0.9, "`metrics.m.bound` is 0.9, more than `max_false_pass`"),
         ("threshold", True, "`metrics.m.threshold` is True, not a number from 0 to 1"),
         ("direction", "up", "`metrics.m.direction` is 'up', not one of higher, lower"),
         ("auc", [1, 2], "`metrics.m.auc` is [1, 2], not null, or an area"),

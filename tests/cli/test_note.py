@@ -185,6 +185,15 @@ def test_a_file_of_labels_is_kept_whole(evalmark, said, world):
         pytest.param(
             "l.csv", f"id,labl\n{FIRST},up\n", ["l.csv:2: there is no column 'labl'"], id="a misspelled column"
         ),
+        pytest.param(
+            "l.jsonl",
+            f'{{"id": "{FIRST}", "label": "up", "comment": {{"a": 1}}}}\n{{"id": "{FIRST}", "label": "up", "by": ["x"]}}\n',
+            ["l.jsonl:1: `comment` is {'a': 1}; it takes a text.", "l.jsonl:2: `by` is ['x']"],
+            id="what is no text",
+        ),
+        pytest.param(
+            "l.csv", f"id,about,label\n{FIRST},{TWO},up\n", ["leave one of them out"], id="two columns that contradict"
+        ),
         pytest.param("l.csv", f"id,label\n{FIRST},up,more\n", ["l.csv:2"], id="a row that is too long"),
         pytest.param("l.jsonl", '{"id": "x"\n[]\n', ["l.jsonl:1", "l.jsonl:2"], id="lines that are no objects"),
         pytest.param("l.jsonl", '{"id": "output:x", "label": "up"}\n', ["output:RUN/TRIAL"], id="half an output"),

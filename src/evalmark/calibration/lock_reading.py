@@ -1,6 +1,5 @@
 """Lock files, read strictly: every fault is named with its line."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +13,8 @@ from .learning import Kind
 from .lock import VERSION, Labels, Lock, Locked
 
 AGAIN = "evalmark calibrate writes one"
+ROUNDING = 1e-6
+"""Bounds are written to six digits."""
 
 
 def read_lock(path: Path) -> Lock:
@@ -68,6 +69,8 @@ class _Reading:
         found = self._checked(at, said, ENTRY)
         if found is None:
             return None
+        if len(self.faults) == before and found["bound"] > found["max_false_pass"] + ROUNDING:
+            self._find((*at, "bound"), f"is {found['bound']}, more than `max_false_pass`, {found['max_false_pass']}")
         labels = self._checked((*at, "labels"), found["labels"], LABELS)
         if labels is None or len(self.faults) > before:
             return None
@@ -105,11 +108,11 @@ Check = tuple[Callable[[Any], bool], str]
 
 
 def _is_number(said: Any) -> bool:
-    return isinstance(said, (int, float)) and not isinstance(said, bool) and math.isfinite(said)
+    return isinstance(said, (int, float)) and not isinstance(said, bool)
 
 
 def _is_share(said: Any) -> bool:
-    return _is_number(said) and 0 <= said <= 1
+    return _is_number(said) and 0 <= said <= 1  # which neither NaN nor a number beyond double precision is
 
 
 def _is_count(said: Any) -> bool:

@@ -28,6 +28,8 @@ READERS: Mapping[str, RowReader] = {
 COLUMNS = ("id", "label", "score", "comment", "by")
 ABOUT = ("id", "about")
 """Either may name the column of ids."""
+TEXTS = (*ABOUT, "comment", "by")
+"""Columns that hold a text; a number, such as the id of somebody, is as good as one."""
 _ID = 16
 """Digits of a whole id of a span."""
 
@@ -81,6 +83,10 @@ def _is_sound(place: str, row: Any, faults: Faults) -> bool:
         faults.add(f"{place}: a row is an object with {', '.join(COLUMNS)}.")
     elif unknown := sorted(set(row) - {*COLUMNS, *ABOUT}):
         faults.add(f"{place}: there is no column {unknown[0]!r}; a row takes {', '.join(COLUMNS)}.")
+    elif odd := [name for name in TEXTS if not isinstance(row.get(name), str | int | None)]:
+        faults.add(f"{place}: `{odd[0]}` is {row[odd[0]]!r}; it takes a text.")
+    elif len(said := _ids_of(row)) > 1:
+        faults.add(f"{place}: `id` is {said[0]!r} and `about` is {said[1]!r}; leave one of them out.")
     elif not _id_of(row):
         faults.add(f"{place}: the row says not what it is about; fill in its `id`.")
     else:
@@ -89,7 +95,13 @@ def _is_sound(place: str, row: Any, faults: Faults) -> bool:
 
 
 def _id_of(row: Mapping[str, Any]) -> str:
-    return str(next((row[name] for name in ABOUT if row.get(name) not in (None, "")), "")).strip()
+    return next(iter(_ids_of(row)), "")
+
+
+def _ids_of(row: Mapping[str, Any]) -> list[str]:
+    """What it is about; several where its columns contradict each other."""
+    said = (str(row[name]).strip() for name in ABOUT if row.get(name) is not None)
+    return [name for name in dict.fromkeys(said) if name]
 
 
 def _word(row: Mapping[str, Any], by: str) -> Word:
@@ -120,6 +132,7 @@ class _Naming:
     ids: set[str]
     _known: dict[str, Subject] = field(default_factory=dict)
     _runs: dict[str, dict[str, Result]] = field(default_factory=dict)
+    _unknown: dict[str, EvalmarkError] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         whole = [name for name in (i.removeprefix("span:") for i in self.ids) if len(name) == _ID]
@@ -132,7 +145,15 @@ class _Naming:
         if kind in ("output", "score") and rest:
             return self._of_run(kind, rest)
         name = reference.removeprefix("span:")
-        return self._known.get(name) or self._known.setdefault(name, subject(self.ledger, name))
+        if name not in self._known:
+            if name in self._unknown:
+                raise self._unknown[name]
+            try:
+                self._known[name] = subject(self.ledger, name)
+            except EvalmarkError as fault:
+                self._unknown[name] = fault
+                raise
+        return self._known[name]
 
     def _of_run(self, kind: str, rest: str) -> Subject:
         run, _, rest = rest.partition("/")
