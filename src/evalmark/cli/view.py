@@ -1,6 +1,7 @@
 """`evalmark view`: the runs that are kept, as pages in a browser."""
 
 import os
+import threading
 import webbrowser
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
@@ -52,6 +53,10 @@ def _tell(address: str, *, opens: bool) -> None:
     say_line(
         f"{address}\nThis address holds the token of the viewer: whoever has it can read these runs. End it with Ctrl+C."
     )
-    if opens:
-        with suppress(webbrowser.Error):  # a machine without a browser: the address is on the screen
-            webbrowser.open(address)
+    if opens:  # some browsers are waited for, and the first page has to be answered meanwhile
+        threading.Thread(target=_open, args=(address,), daemon=True).start()
+
+
+def _open(address: str) -> None:
+    with suppress(webbrowser.Error):  # a machine without a browser: the address is on the screen
+        webbrowser.open(address)

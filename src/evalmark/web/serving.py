@@ -53,7 +53,7 @@ def bound(port: int, host: str = "", token: str = "") -> Bound:
 
 
 def serve(app: Application, bound: Bound, ready: Callable[[], object] = lambda: None) -> None:
-    """Answer until somebody interrupts; `ready` is called once a browser may come."""
+    """Answer until somebody interrupts; `ready` is called once a browser may come, and must not take long."""
     uvicorn = need("uvicorn", "view")
     config = uvicorn.Config(
         app,
@@ -67,9 +67,14 @@ def serve(app: Application, bound: Bound, ready: Callable[[], object] = lambda: 
         limit_concurrency=64,
         timeout_graceful_shutdown=1,
     )
+
+    class Announcing(uvicorn.Server):  # type: ignore[misc] # loaded where it is used
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            ready()
+
     with suppress(KeyboardInterrupt):
-        ready()
-        uvicorn.Server(config).run(sockets=list(bound.sockets))
+        Announcing(config).run(sockets=list(bound.sockets))
 
 
 def _check(host: str, token: str) -> None:
