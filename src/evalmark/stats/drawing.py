@@ -17,7 +17,7 @@ def drawn(places: Iterable[Place], seed: int) -> list[Place]:
     those that were there, which keep theirs.
 
     >>> drawn([("a", 0), ("a", 1), ("a", 2), ("a", 3)], seed=7)
-    [('a', 2), ('a', 3), ('a', 1), ('a', 0)]
+    [('a', 1), ('a', 2), ('a', 0), ('a', 3)]
     """
     return sorted(places, key=lambda place: (_lot(place, seed), place))
 
