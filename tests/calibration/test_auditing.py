@@ -13,7 +13,7 @@ from evalmark.calibration import (
     decides,
     shipped_canaries,
 )
-from evalmark.inference import prediction_powered, rogan_gladen
+from evalmark.reliability import prediction_powered, rogan_gladen
 from evalmark.values import Case, Metric, Output, Result, Score, Trial
 
 from .saying import result

@@ -12,7 +12,7 @@ from evalmark.calibration import (
     wanted_metrics,
 )
 from evalmark.errors import ConfigError
-from evalmark.inference import learn_threshold
+from evalmark.reliability import learn_threshold
 from evalmark.values import Metric, Score
 
 from .saying import of_output, result, run_of

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.inference import krippendorff_alpha, share_interval, wilson
+from evalmark.inference import share_interval, wilson
+from evalmark.reliability import krippendorff_alpha
 from evalmark.stats import judge, summarise
 from evalmark.stats.scores import scale_ends
 from evalmark.values import DatasetInfo, Gate, Metric, Score

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evalmark.inference import Corrected, Interval, Share
+from evalmark.inference import Interval, Share
+from evalmark.reliability import Corrected
 from evalmark.values import Metric
 
 from .evidence import Evidence

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from evalmark.inference import (
-    LEVEL,
-    Share,
+from evalmark.inference import LEVEL, Share, mean_interval, no_interval, share
+from evalmark.reliability import (
     ac1_with_interval,
     alpha_with_interval,
     kappa_with_interval,
     length_slope,
-    mean_interval,
-    no_interval,
     position_share,
-    share,
 )
 from evalmark.scoring import meets, text_of
 from evalmark.values import Metric, Result, Score

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from typing import Literal
 
 from evalmark.errors import ConfigError
-from evalmark.inference import LEVEL, Learned, learn_threshold
+from evalmark.inference import LEVEL
+from evalmark.reliability import Learned, learn_threshold
 from evalmark.values import Metric, Result, Score
 
 from .evidence import Evidence, Told

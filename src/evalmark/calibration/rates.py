@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from evalmark.inference import Corrected, no_interval, prediction_powered, rogan_gladen, share
+from evalmark.inference import no_interval, share
+from evalmark.reliability import Corrected, prediction_powered, rogan_gladen
 from evalmark.values import count
 
 from .audit import Rate, Truths

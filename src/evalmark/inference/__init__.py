@@ -1,77 +1,42 @@
-"""Numbers in, numbers out: intervals, tests and agreement, computed from plain lists and knowing nothing of runs."""
+"""Numbers in, numbers out: intervals, means and tests, computed from plain lists and knowing nothing of runs."""
 
 from typing import TYPE_CHECKING
 
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .agreement import alpha_with_interval, cohen_kappa, kappa_with_interval, krippendorff_alpha
-    from .bias import length_slope, position_share
     from .differences import MARGIN, Difference, difference, paired_interval
     from .flips import SignFlips, sign_flips
     from .intervals import LEVEL, Interval, Share, clopper_pearson, no_interval, wilson
-    from .judged import Corrected, corrected_by_betting, prediction_powered, rogan_gladen
-    from .means import clustered_error, mean, mean_interval, share, share_interval
+    from .means import DIFFERENT, FEW, clustered_error, mean, mean_interval, share, share_interval
     from .paired import McNemar, mcnemar, sign_test
     from .power import POWER, cases_needed, paired_variance, quantiles, smallest_effect
-    from .raters import ac1_with_interval, fleiss_kappa, gwet_ac1
     from .repeats import OfTries, mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
-    from .risk import (
-        clean_negatives_needed,
-        conformal_threshold,
-        failures_allowed,
-        hoeffding_bentkus,
-        learn_then_test,
-        upper_bound,
-    )
-    from .separation import Direction, RocPoint, Youden, auc, auc_interval, roc_points, youden
     from .sequential import BettingSequence, Wealth, asymptotic_half_width, decided
     from .several import benjamini_hochberg, holm
-    from .thresholds import Errors, Learned, learn_threshold
 
 __all__ = [
+    "DIFFERENT",
+    "FEW",
     "LEVEL",
     "MARGIN",
     "POWER",
     "BettingSequence",
-    "Corrected",
     "Difference",
-    "Direction",
-    "Errors",
     "Interval",
-    "Learned",
     "McNemar",
     "OfTries",
-    "RocPoint",
     "Share",
     "SignFlips",
     "Wealth",
-    "Youden",
-    "ac1_with_interval",
-    "alpha_with_interval",
     "asymptotic_half_width",
-    "auc",
-    "auc_interval",
     "benjamini_hochberg",
     "cases_needed",
-    "clean_negatives_needed",
     "clopper_pearson",
     "clustered_error",
-    "cohen_kappa",
-    "conformal_threshold",
-    "corrected_by_betting",
     "decided",
     "difference",
-    "failures_allowed",
-    "fleiss_kappa",
-    "gwet_ac1",
-    "hoeffding_bentkus",
     "holm",
-    "kappa_with_interval",
-    "krippendorff_alpha",
-    "learn_then_test",
-    "learn_threshold",
-    "length_slope",
     "mcnemar",
     "mean",
     "mean_interval",
@@ -82,66 +47,39 @@ __all__ = [
     "paired_variance",
     "pass_at_k",
     "pass_hat_k",
-    "position_share",
-    "prediction_powered",
     "quantiles",
-    "roc_points",
-    "rogan_gladen",
     "share",
     "share_interval",
     "sign_flips",
     "sign_test",
     "smallest_effect",
-    "upper_bound",
     "wilson",
-    "youden",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
         "BettingSequence": "sequential",
-        "Corrected": "judged",
+        "DIFFERENT": "means",
         "Difference": "differences",
-        "Direction": "separation",
-        "Errors": "thresholds",
+        "FEW": "means",
         "Interval": "intervals",
         "LEVEL": "intervals",
-        "Learned": "thresholds",
         "MARGIN": "differences",
         "McNemar": "paired",
         "OfTries": "repeats",
         "POWER": "power",
-        "RocPoint": "separation",
         "Share": "intervals",
         "SignFlips": "flips",
         "Wealth": "sequential",
-        "Youden": "separation",
-        "ac1_with_interval": "raters",
-        "alpha_with_interval": "agreement",
         "asymptotic_half_width": "sequential",
-        "auc": "separation",
-        "auc_interval": "separation",
         "benjamini_hochberg": "several",
         "cases_needed": "power",
-        "clean_negatives_needed": "risk",
         "clopper_pearson": "intervals",
         "clustered_error": "means",
-        "cohen_kappa": "agreement",
-        "conformal_threshold": "risk",
-        "corrected_by_betting": "judged",
         "decided": "sequential",
         "difference": "differences",
-        "failures_allowed": "risk",
-        "fleiss_kappa": "raters",
-        "gwet_ac1": "raters",
-        "hoeffding_bentkus": "risk",
         "holm": "several",
-        "kappa_with_interval": "agreement",
-        "krippendorff_alpha": "agreement",
-        "learn_then_test": "risk",
-        "learn_threshold": "thresholds",
-        "length_slope": "bias",
         "mcnemar": "paired",
         "mean": "means",
         "mean_interval": "means",
@@ -152,18 +90,12 @@ __getattr__ = deferred(
         "paired_variance": "power",
         "pass_at_k": "repeats",
         "pass_hat_k": "repeats",
-        "position_share": "bias",
-        "prediction_powered": "judged",
         "quantiles": "power",
-        "roc_points": "separation",
-        "rogan_gladen": "judged",
         "share": "means",
         "share_interval": "means",
         "sign_flips": "flips",
         "sign_test": "paired",
         "smallest_effect": "power",
-        "upper_bound": "risk",
         "wilson": "intervals",
-        "youden": "separation",
     },
 )

@@ -5,7 +5,7 @@ from html import escape
 
 from evalmark import wording
 from evalmark.calibration import Calibrated, Calibration
-from evalmark.inference import RocPoint, roc_points
+from evalmark.reliability import RocPoint, roc_points
 from evalmark.wording import clean, one_line
 
 from .head import page_head

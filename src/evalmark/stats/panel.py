@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Literal
 
-from evalmark.inference import LEVEL, Interval, alpha_with_interval, kappa_with_interval, mean, mean_interval, share
+from evalmark.inference import LEVEL, Interval, mean, mean_interval, share
+from evalmark.reliability import alpha_with_interval, kappa_with_interval
 from evalmark.values import Metric, Score
 
 from .scores import number

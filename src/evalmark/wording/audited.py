@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from evalmark.calibration import Audit, Passed, Rate
-from evalmark.inference import Corrected, Interval
+from evalmark.inference import Interval
+from evalmark.reliability import Corrected
 from evalmark.values import count
 
 from .calibrated import labels_beside

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from evalmark.calibration import Calibrated, Calibration, Evidence
-from evalmark.inference import Errors, Interval
+from evalmark.inference import Interval
+from evalmark.reliability import Errors
 from evalmark.values import count
 
 from .cleaning import one_line

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from .intervals import LEVEL, Interval, no_interval
-from .means import DIFFERENT, FEW, mean
-from .sequential import BettingSequence
+from evalmark.inference import DIFFERENT, FEW, LEVEL, BettingSequence, Interval, mean, no_interval
 
 ENOUGH = 100
 """From so many labels on, their mean is near enough to normal."""

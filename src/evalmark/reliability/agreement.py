@@ -7,8 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import accumulate, combinations
 from typing import Literal
 
-from .intervals import LEVEL, Interval, no_interval
-from .means import FEW, mean, mean_interval
+from evalmark.inference import FEW, LEVEL, Interval, mean, mean_interval, no_interval
 
 Scale = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = bool | Literal["linear", "quadratic"]

@@ -13,7 +13,7 @@ from scipy.stats import t
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from evalmark.inference import (
+from evalmark.reliability import (
     ac1_with_interval,
     alpha_with_interval,
     cohen_kappa,
@@ -22,8 +22,8 @@ from evalmark.inference import (
     kappa_with_interval,
     krippendorff_alpha,
 )
+from tests.inference.draws import SEEDS
 
-from .draws import SEEDS
 from .test_agreement import UNITS, expanded, table_of
 
 WIKIPEDIA = (  # ten subjects, fourteen judges: how often each of five words was said

@@ -4,8 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from evalmark.inference import LEVEL, Interval
+
 from .agreement import agreement_interval
-from .intervals import LEVEL, Interval
 
 
 def gwet_ac1(units: Sequence[Sequence[float]], categories: int | None = None) -> float | None:

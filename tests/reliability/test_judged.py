@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from evalmark.inference import BettingSequence, corrected_by_betting, prediction_powered, rogan_gladen
-
-from .draws import FEW_SEEDS, SEEDS
+from evalmark.inference import BettingSequence
+from evalmark.reliability import corrected_by_betting, prediction_powered, rogan_gladen
+from tests.inference.draws import FEW_SEEDS, SEEDS
 
 LABELS = [1, 0, 1, 1, 0, 1, 0, 1, 1, 1]
 JUDGED = [1, 0, 1, 1, 1, 1, 0, 1, 0, 1]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import t
 from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
 
-from evalmark.inference import cohen_kappa, krippendorff_alpha
-from evalmark.inference.agreement import alpha_with_interval, kappa_with_interval
+from evalmark.reliability import cohen_kappa, krippendorff_alpha
+from evalmark.reliability.agreement import alpha_with_interval, kappa_with_interval
 
 GAP = None
 PAPER = (  # Krippendorff (2011), four observers, twelve units

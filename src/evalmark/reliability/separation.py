@@ -8,7 +8,7 @@ from operator import itemgetter
 from statistics import NormalDist
 from typing import Literal
 
-from .intervals import LEVEL, Interval, no_interval
+from evalmark.inference import LEVEL, Interval, no_interval
 
 Direction = Literal["higher", "lower"]
 """Which scores are the better ones."""

@@ -10,9 +10,8 @@ import pytest
 from scipy.stats import t
 from statsmodels.api import OLS, add_constant
 
-from evalmark.inference import length_slope, position_share
-
-from .draws import FEW_SEEDS, SEEDS
+from evalmark.reliability import length_slope, position_share
+from tests.inference.draws import FEW_SEEDS, SEEDS
 
 
 @pytest.mark.parametrize("seeds", SEEDS)

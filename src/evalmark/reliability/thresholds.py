@@ -3,7 +3,8 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from .intervals import LEVEL, Interval
+from evalmark.inference import LEVEL, Interval
+
 from .risk import clean_negatives_needed, failures_allowed, upper_bound
 from .separation import Direction, Youden, auc, auc_interval, check_labelled, roc_points, youden
 

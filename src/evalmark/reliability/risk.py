@@ -4,8 +4,7 @@ import math
 from collections.abc import Sequence
 
 from evalmark.errors import need
-
-from .intervals import LEVEL
+from evalmark.inference import LEVEL
 
 ROUNDING = 1e-9
 """What a product of a rate and a count may be off."""

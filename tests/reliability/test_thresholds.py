@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.inference import clean_negatives_needed, failures_allowed, learn_threshold, upper_bound
-from evalmark.inference.thresholds import CLOSE
-
-from .draws import SEEDS
+from evalmark.reliability import clean_negatives_needed, failures_allowed, learn_threshold, upper_bound
+from evalmark.reliability.thresholds import CLOSE
+from tests.inference.draws import SEEDS
 
 TOLERANCE = 1e-6  # where a case meets a threshold
 

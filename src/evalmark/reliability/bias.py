@@ -3,8 +3,7 @@
 import math
 from collections.abc import Hashable, Sequence
 
-from .intervals import LEVEL, Interval, Share, clopper_pearson, no_interval
-from .means import FEW, mean_interval
+from evalmark.inference import FEW, LEVEL, Interval, Share, clopper_pearson, mean_interval, no_interval
 
 ROUNDING = 1e-12
 

@@ -8,7 +8,7 @@ import random
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from evalmark.inference import (
+from evalmark.reliability import (
     clean_negatives_needed,
     conformal_threshold,
     failures_allowed,
@@ -16,8 +16,7 @@ from evalmark.inference import (
     learn_then_test,
     upper_bound,
 )
-
-from .draws import SEEDS
+from tests.inference.draws import SEEDS
 
 BAD_PAIRS = (0.12, 0.18, 0.22, 0.25, 0.31, 0.33, 0.36, 0.41, 0.44, 0.47,
              0.52, 0.55, 0.58, 0.61, 0.63, 0.66, 0.70, 0.74, 0.79, 0.86)  # fmt: skip

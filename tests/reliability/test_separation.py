@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
-from evalmark.inference import auc, auc_interval, roc_points, youden
-
-from .draws import SEEDS
+from evalmark.reliability import auc, auc_interval, roc_points, youden
+from tests.inference.draws import SEEDS
 
 INF = math.inf
 labelled = st.lists(st.tuples(st.integers(0, 6), st.booleans()), max_size=40)
