@@ -78,6 +78,8 @@ def test_texts_stand_side_by_side_and_reports_are_written(suite, evalmark):
     assert "[-say 0-]" in found.out
     assert "{+no+}" in found.out
     assert "[-say 1-]" not in found.out
+    assert "flips   10 came out worse, 0 better, 20 as before" in found.out
+    assert "1 with their texts below, and 9 more; all of them with -n 10" in found.out
     document = json.loads((suite / "c.json").read_text(encoding="utf-8"))
     assert (document["outcome"], len(document["targets"][0]["flips"]), len(document["pairs"])) == ("worse", 10, 1)
     assert (suite / "c.md").read_text(encoding="utf-8").startswith("## ❌ bot: worse")

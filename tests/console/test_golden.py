@@ -41,7 +41,7 @@ TEXTS = {
     "compared-80.txt": lambda: comparison(compared.WORSE, Look(width=80)),
     "compared-120.txt": lambda: comparison(compared.WORSE, Look(width=120)),
     "compared-ascii.txt": lambda: comparison(compared.WORSE, Look(width=100, unicode=False), limit=3),
-    "compared-pairs.txt": lambda: comparison(compared.WORSE, Look(width=80), pairs=compared.PAIRS),
+    "compared-pairs.txt": lambda: comparison(compared.WORSE, Look(width=80), limit=2, pairs=compared.PAIRS),
     "compared-few.txt": lambda: comparison(compared.FEW, Look(width=80)) + comparison(compared.NOTHING, Look(width=80)),
     "list.txt": lambda: run_list([RUN], Look(width=100)),
 }

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from evalmark.console import Look, one_case, run_list, terminal
+from evalmark.comparison import compare
+from evalmark.console import Look, comparison, one_case, run_list, terminal
 from evalmark.stats import GateVerdict, summarise
 from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial
 from tests.wording import judged
@@ -206,3 +207,24 @@ def test_the_input_of_a_prompt_with_one_variable_is_what_it_says(asked, shown):
     for text in (one_case(result), terminal(run)):
         (line,) = [line.strip() for line in text.splitlines() if line.strip().startswith("asked")]
         assert line.removeprefix("asked").strip().startswith(shown)
+
+
+def test_a_verdict_on_two_runs_is_whole_on_a_narrow_terminal():
+    def run(name: str, bad: int) -> Run:
+        results = [
+            Result(
+                trial=Trial(case=Case(id=f"{number}", input=f"say {number}"), dataset="d", position=number),
+                output=Output(value=f"{number}" if number >= bad else "no"),
+                scores=(Score(name="equals", raw=number >= bad, value=float(number >= bad), passed=number >= bad),),
+            )
+            for number in range(200)
+        ]
+        return replace(EMPTY, id=name, metrics=(Metric(name="equals"),), results=results)
+
+    found = compare(run("now", 1), run("then", 0))
+    (row,) = [line for line in comparison(found, Look(width=80)).splitlines() if line.startswith("  pass rate ")]
+    assert row.endswith("the same ±5 points")
+    for width in (60, 80):
+        text = comparison(found, Look(width=width))
+        assert text.split().count("points") == 1, f"the verdict is cut off at {width} columns"
+        assert max(map(cell_len, text.splitlines())) <= width

@@ -21,7 +21,7 @@ _ENDINGS = {"better": "pass", "same": "pass", "worse": "fail", "cannot tell": "c
 """How each outcome is coloured and marked."""
 _HEADINGS = ("metric", "n", "before", "now", "difference", "interval", "p", "verdict")
 _NAME = 14
-"""Columns that the names of metrics keep, however narrow the terminal."""
+"""Columns that longer names of metrics keep, however narrow the terminal."""
 _LINES = 10
 """How much of an input stands above its answers, in characters a column."""
 _REASON = 4
@@ -36,7 +36,7 @@ def comparison(found: Comparison, look: Look = DEFAULT, *, limit: int = 10, pair
     parts: list[RenderableType] = [_header(found), *_warnings(found), Text(""), *_verdict(found)]
     for target in found.targets:
         parts += _target(found, target, look)
-        parts += [] if pairs else _flips(found, target, limit)
+        parts += _flips(found, target, limit, named=not pairs)
         parts += _slices(target)
     parts += _pairs(pairs, look)
     return drawn(parts, look)
@@ -89,11 +89,16 @@ def _table(rows: Sequence[ChangeRow], look: Look) -> Table:
     if _width(cells, gap) > inner(look):
         cells = [_cells(row, apart=False) for row in rows]
     table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    longest = max((cell_len(row.metric) for row in rows), default=0)
+    names = min(_NAME, longest)
+    fits = _width(cells, gap) - longest + names <= inner(look)
     for heading in cells[0] if cells else ():
         if heading == "metric":
-            table.add_column(heading, overflow="fold", min_width=_NAME)
+            table.add_column(heading, overflow="fold", min_width=names)
+        elif heading == "verdict":
+            table.add_column(heading, no_wrap=fits, overflow="fold")
         else:
-            table.add_column(heading, justify="left" if heading == "verdict" else "right", no_wrap=True)
+            table.add_column(heading, justify="right", no_wrap=True)
     for row in cells:
         table.add_row(*row.values())
     return table
@@ -131,11 +136,20 @@ def _listed(lines: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-def _flips(found: Comparison, target: TargetChange, limit: int) -> Iterable[RenderableType]:
+def _flips(found: Comparison, target: TargetChange, limit: int, *, named: bool) -> Iterable[RenderableType]:
+    """How many cases came out otherwise, and the first of them, unless their texts follow."""
     if not target.flips:
         return
     yield Text("")
     yield Text.assemble((_flips_heading(found, target), "bold"), f"   {compared.flips_title(target)}")
+    shown = min(limit, len(target.flips))
+    if named:
+        yield Padding(_names(target, limit), (0, 0, 0, 2))
+    if more := compared.more_flips(target, shown):
+        yield Text(f"  {more}" if named else f"  {shown:,} with their texts below, {more}", style="dim")
+
+
+def _names(target: TargetChange, limit: int) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -143,9 +157,7 @@ def _flips(found: Comparison, target: TargetChange, limit: int) -> Iterable[Rend
     several = len({flip.dataset for flip in target.flips}) > 1
     for flip in islice(target.flips, limit):
         table.add_row(_mark(flip), *map(Text, compared.flip_line(flip, several=several)))
-    yield Padding(table, (0, 0, 0, 2))
-    if more := compared.more_flips(target, min(limit, len(target.flips))):
-        yield Text(f"  {more}", style="dim")
+    return table
 
 
 def _flips_heading(found: Comparison, target: TargetChange) -> str:
