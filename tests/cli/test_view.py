@@ -66,6 +66,6 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(kept, words, variables, said
 
 def test_without_the_extra_it_says_how_to_install_it(kept):
     (kept / "starlette.py").write_text("raise ModuleNotFoundError('No module', name='starlette')\n", encoding="utf-8")
-    done = viewed(PYTHONPATH=str(kept))
+    done = viewed(PYTHONPATH=os.pathsep.join(filter(None, (str(kept), os.environ.get("PYTHONPATH")))))
     assert done.returncode == 2
     assert "pip install 'evalmark[view]'" in done.stderr

@@ -64,6 +64,7 @@ class Browsing:
         self._db, self._path, self._run = db, path, run
         self._lock = Lock()
         self._scores_of: tuple[int, str] | None = None
+        self._last_total: tuple[tuple[int, str], tuple[str, tuple[Any, ...]], int] | None = None
         self._counted: tuple[tuple[int, str], Mapping[Verdict, int]] | None = None
 
     def close(self) -> None:
@@ -86,9 +87,8 @@ class Browsing:
         with self._reading():
             if wanted.needs_scores:
                 self._gather_scores()
-            sql = f"select count(*) from (select 1 from result r where {query.conditions} group by {_GROUP})"  # noqa: S608  parameters
-            total = int(self._db.execute(sql, query.given).get)
-            places = self._places(query, offset, limit)
+            total = self._total(query)
+            places = self._places(query, offset, limit) if offset < total else []
             rows = [CaseRow(place=n, results=self._at(place)) for n, place in enumerate(places, start=offset)]
             return Found(total=total, rows=tuple(rows))
 
@@ -131,6 +131,16 @@ class Browsing:
     def _pass(self) -> tuple[int, str]:
         row: Any = self._db.execute("select pass, status from run where number = ?", (self._run,)).fetchone()
         return row or (0, "gone")
+
+    def _total(self, query: Query) -> int:
+        """How many rows there are; of a run at its end, counted once for the pages that follow each other."""
+        at, asked = self._pass(), (query.conditions, query.given)
+        if self._last_total is not None and _is_settled(at) and self._last_total[:2] == (at, asked):
+            return self._last_total[2]
+        sql = f"select count(*) from (select 1 from result r where {query.conditions} group by {_GROUP})"  # noqa: S608  parameters
+        total = int(self._db.execute(sql, query.given).get)
+        self._last_total = at, asked, total
+        return total
 
     def _gather_scores(self) -> None:
         """Have the values of all scores in a table of this connection; of a run that goes on, anew each time."""

@@ -2,16 +2,19 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Collection, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TakesLongerError
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 
 from evalmark import stats
 from evalmark.errors import EvalmarkError
-from evalmark.values import Run
+from evalmark.values import Result, Run
 
 _KEPT = 16
+_FEW = 4_000
+"""Trials that are counted while a page waits; with more it does not wait, since it would in vain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,9 @@ class Figures:
         self._patience = patience
         """Seconds that a page waits for them."""
         self._lock = threading.Lock()
+        self._at_work = 0
+        self._free = threading.Event()
+        self._free.set()
         self._known: OrderedDict[str, tuple[object, Future[RunFigures]]] = OrderedDict()
 
     def of(self, run: Run, trials: int) -> RunFigures | None:
@@ -39,8 +45,22 @@ class Figures:
         """
         future = self._asked(run, (run.status, run.finished, trials))
         with suppress(TakesLongerError):
-            return future.result(self._patience)
+            return future.result(self._patience if trials <= _FEW else 0)
         return None
+
+    @contextmanager
+    def give_way(self) -> Iterator[None]:
+        """While a page looks for its rows, figures wait: two busy threads of Python would slow each other down."""
+        with self._lock:
+            self._at_work += 1
+            self._free.clear()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._at_work -= 1
+                if not self._at_work:
+                    self._free.set()
 
     def _asked(self, run: Run, state: object) -> "Future[RunFigures]":
         with self._lock:
@@ -54,8 +74,28 @@ class Figures:
             while len(self._known) > _KEPT:
                 self._known.popitem(last=False)
         # A thread that ends with the process, whatever is left to count.
-        threading.Thread(target=_work, args=(run, future), daemon=True, name="evalmark-figures").start()
+        patient = replace(run, results=_Patient(run.results, self._free))
+        threading.Thread(target=_work, args=(patient, future), daemon=True, name="evalmark-figures").start()
         return future
+
+
+@dataclass(frozen=True, slots=True)
+class _Patient(Collection[Result]):
+    """Results that come as long as no page is at work."""
+
+    results: Collection[Result]
+    free: threading.Event
+
+    def __iter__(self) -> Iterator[Result]:
+        for result in self.results:
+            self.free.wait()
+            yield result
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __contains__(self, wanted: object) -> bool:
+        return wanted in self.results
 
 
 def _work(run: Run, future: "Future[RunFigures]") -> None:

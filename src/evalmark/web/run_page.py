@@ -39,15 +39,16 @@ class Row:
 
 def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
     """What the template needs."""
-    browsing = shelf.browsing(run)
-    verdicts = browsing.verdicts()
-    found = browsing.page(asked.wanted, asked.offset, asked.size)
-    pages = max(1, -(-found.total // asked.size))
-    if asked.page > pages:
-        asked = replace(asked, page=pages)
+    with shelf.figures.give_way():
+        browsing = shelf.browsing(run)
+        verdicts = browsing.verdicts()
         found = browsing.page(asked.wanted, asked.offset, asked.size)
-    rows = [_row(row.place, row.results, run) for row in found.rows]
-    line = shelf.line(run)
+        pages = max(1, -(-found.total // asked.size))
+        if asked.page > pages:
+            asked = replace(asked, page=pages)
+            found = browsing.page(asked.wanted, asked.offset, asked.size)
+        rows = [_row(row.place, row.results, run) for row in found.rows]
+        line = shelf.line(run)
     if not run.spending:
         run = replace(run, spending=line.spending)
     trials = sum(verdicts.values())

@@ -15,11 +15,12 @@ SIZE = 25
 
 def values(shelf: Shelf, asked: RunsAsked) -> Mapping[str, Any]:
     """What the template needs."""
-    every = shelf.store.runs()
-    wanted = [run for run in every if _is_wanted(run, asked)]
-    pages = max(1, -(-len(wanted) // SIZE))
-    at = min(asked.page, pages)
-    lines = [shelf.line(run) for run in wanted[(at - 1) * SIZE : at * SIZE]]
+    with shelf.figures.give_way():
+        every = shelf.store.runs()
+        wanted = [run for run in every if _is_wanted(run, asked)]
+        pages = max(1, -(-len(wanted) // SIZE))
+        at = min(asked.page, pages)
+        lines = [shelf.line(run) for run in wanted[(at - 1) * SIZE : at * SIZE]]
     return {
         "store": shelf.store.path.name,
         "asked": asked,

@@ -68,7 +68,7 @@ def serve(app: Application, bound: Bound, ready: Callable[[], object] = lambda: 
         timeout_graceful_shutdown=1,
     )
 
-    class Announcing(uvicorn.Server):  # type: ignore[misc] # loaded where it is used
+    class Announcing(uvicorn.Server):  # type: ignore[misc, name-defined] # loaded where it is used
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             ready()

@@ -72,13 +72,10 @@ class _Desk:
     def case(self, request: Request) -> Response:
         run = self._found(request)
         place = request.query_params.get("at", "")
-        values = case_page.values(
-            self._shelf,
-            run,
-            request.path_params["number"],
-            _cases_asked(request, run),
-            int(place) if place.isascii() and place.isdigit() and len(place) < 10 else None,
-        )
+        at = int(place) if place.isascii() and place.isdigit() and len(place) < 10 else None
+        asked = _cases_asked(request, run)
+        with self._shelf.figures.give_way():
+            values = case_page.values(self._shelf, run, request.path_params["number"], asked, at)
         if values is None:
             raise HTTPException(404, f"{run.id} has no such result, or no longer.")
         return self._page("case.html", values)
