@@ -73,6 +73,36 @@ def test_exit_codes_follow_the_word():
     assert compare(of([]), of([])).exit_code == 3
 
 
+@pytest.mark.parametrize(
+    ("now", "before", "said"),
+    [
+        pytest.param([None] * 80 + [UP] * 50, [UP] * 80 + [DOWN] * 50, "cannot tell", id="the good ones are gone"),
+        pytest.param([None] * 60 + [UP] * 70, [DOWN] * 130, "better", id="only bad ones are gone"),
+        pytest.param([None] * 30 + [UP] * 100, [UP] * 130, "cannot tell", id="the others are as before"),
+        pytest.param([None] * 2 + [UP] * 128, [UP] * 130, "same", id="so few that it does not matter"),
+        pytest.param([None] * 30 + [DOWN] * 100, [UP] * 130, "worse", id="the others are worse"),
+        pytest.param([UP] * 130, [None] * 30 + [DOWN] * 100, "better", id="they can be judged now"),
+    ],
+)
+@pytest.mark.parametrize("gated", [True, False], ids=["with a threshold", "without"])
+@pytest.mark.parametrize("broken", [True, False], ids=["no answer", "no score"])
+def test_cases_that_can_no_longer_be_judged_hide_nothing(now, before, said, gated, broken):
+    def results(values):
+        for n, value in enumerate(values):
+            if value is None:
+                score = Score(name="sim", status="skipped" if broken else "unscored")
+                yield Result(trial=trial(n), output=Output(error="boom" if broken else None), scores=(score,))
+            else:
+                score = scored(1.0 if value == UP else 0.0)
+                score = score if gated else replace(score, passed=None)
+                yield Result(trial=trial(n), output=Output(value=str(value)), scores=(score,))
+
+    found = compare(run("now", list(results(now))), run("then", list(results(before))))
+    assert found.outcome == said
+    lost = now.count(None), before.count(None)
+    assert all(change.unjudged == lost[::-1] for change in found.targets[0].changes if change.name == "sim" or gated)
+
+
 @pytest.mark.parametrize("status", ["error", "skipped", "unscored"])
 def test_a_score_that_is_none_says_nothing_of_which_way_is_better(status):
     def lower(value):

@@ -44,6 +44,20 @@ class MetricChange:
     """Of the numbers, where they are not from 0 to 1; then lower may be better, and `difference` has been turned round."""
     unjudged: tuple[int, int] = (0, 0)
     """Common cases that it could not judge in the baseline and in the run: unscored, errors, no output."""
+    at_worst: float | None = None
+    """The mean difference, were every case that could be judged in the baseline alone now as bad as can be; None where there
+    is no such case, and for numbers in a unit of their own."""
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether what can no longer be judged may hide that it became worse."""
+        return self.at_worst is not None and self.at_worst < -self.difference.margin
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is said of it: nothing good where that is in doubt."""
+        found = self.difference.outcome
+        return "cannot tell" if found in ("better", "same") and self.is_in_doubt else found
 
     @property
     def is_lost(self) -> bool:
@@ -101,7 +115,7 @@ class TargetChange:
     def outcome_of(self, change: MetricChange) -> Outcome:
         """What is said of one of the changes."""
         # What nobody could judge, then or now, may be the same, but nothing was found out about it.
-        return "same" if self.is_identical and not change.is_lost else change.difference.outcome
+        return "same" if self.is_identical and not change.is_lost else change.outcome
 
     @property
     def worse(self) -> tuple[Flip, ...]:

@@ -42,10 +42,15 @@ class Column:
             for mine, theirs in ((self.values, other.values), (self.raws, other.raws))
         )
 
-    def add(self, key: Key, score: Score) -> None:
-        """Take in a score; a label that stands for no number is nothing to compare, and nothing that is missing."""
+    def add(self, key: Key, score: Score, *, answered: bool = True) -> None:
+        """Take in a score; a label that stands for no number is nothing to compare, and nothing that is missing.
+
+        What was skipped is no more missing than that, unless there was no answer to judge.
+        """
         raw = _number(score.raw)
-        if score.status == "skipped" or (score.status == "scored" and score.value is None and raw is None):
+        if (score.status == "skipped" and answered) or (
+            score.status == "scored" and score.value is None and raw is None
+        ):
             self.not_asked.add(key)
         if score.status != "scored":
             return
@@ -90,7 +95,7 @@ class Columns:
         elif result.verdict == "ungated":
             overall.not_asked.add(key)
         for score in result.scores:
-            self.metrics.setdefault(score.name, Column()).add(key, score)
+            self.metrics.setdefault(score.name, Column()).add(key, score, answered=result.output.error is None)
 
     def has_answered(self, key: Key, other: "Columns", was: Key) -> bool:
         """Whether a case was answered as it was in another run, and scored the same by every metric of either."""

@@ -1,5 +1,6 @@
 """Compare a run with an earlier one: every target, every metric, and a verdict."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -104,18 +105,35 @@ class _Sides:
         in_units = mine.valueless or theirs.valueless
         now, before = self._both(mine, theirs, in_units)
         both = [key for key in now if key in before]
+        found = self._difference(name, now, before, mine.direction, in_units)
+        lost = [before[key] for key in before if key not in now and key not in mine.not_asked]
         old, new = mean([before[key] for key in both]), mean([now[key] for key in both])
         return MetricChange(
             name=name,
-            difference=self._difference(name, now, before, mine.direction, in_units),
+            difference=found,
             before=old,
             now=new,
             direction=mine.direction,
             unit=(unit or "in its own unit") if in_units else "",
-            unjudged=(
-                sum(key not in before and old not in theirs.not_asked for key, old in self.pairs.items()),
-                sum(key not in now and key not in mine.not_asked for key in self.pairs),
-            ),
+            unjudged=self._unjudged(now, before, mine, theirs),
+            at_worst=None if in_units else _at_worst(found, lost, mine.direction),
+        )
+
+    def _unjudged(
+        self, now: Mapping[Key, float], before: Mapping[Key, float], mine: Column, theirs: Column
+    ) -> tuple[int, int]:
+        """Common cases that a column could not judge in the baseline and in the run; none where it never judges any."""
+        if (
+            not mine.values
+            and not theirs.values
+            and not mine.raws
+            and not theirs.raws
+            and (mine.not_asked or theirs.not_asked)
+        ):
+            return 0, 0
+        return (
+            sum(key not in before and old not in theirs.not_asked for key, old in self.pairs.items()),
+            sum(key not in now and key not in mine.not_asked for key in self.pairs),
         )
 
     def _both(self, mine: Column, theirs: Column, in_units: bool) -> tuple[dict[Key, float], dict[Key, float]]:
@@ -179,6 +197,14 @@ class _Sides:
         return [
             replace(one, difference=replace(one.difference, adjusted=p)) for one, p in zip(found, adjusted, strict=True)
         ]
+
+
+def _at_worst(found: Difference, lost: Sequence[float], direction: Direction) -> float | None:
+    """The mean difference, were all cases that were `lost` now as bad as can be; they had these values before."""
+    if not lost or found.value is None:
+        return None
+    fall = math.fsum(value if direction == "higher" else 1 - value for value in lost)
+    return (found.value * found.n - fall) / (found.n + len(lost))
 
 
 def _range(numbers: Sequence[float]) -> float:

@@ -55,7 +55,7 @@ def _change(change: MetricChange) -> dict[str, Any]:
         "before": finite(change.before),
         "now": finite(change.now),
         "unjudged": {"baseline": before, "run": now},
-        "difference": _difference(change.difference),
+        "difference": {**_difference(change.difference), "outcome": change.outcome},
     }
 
 

@@ -86,6 +86,9 @@ def _undecided(changes: Sequence[MetricChange]) -> str:
     lost = [_name(change) for change in changes if change.is_lost]
     if lost:
         return f"{_listed(lost)} judged no case in both runs."
+    doubted = [_name(change) for change in changes if change.outcome != change.difference.outcome]
+    if doubted:
+        return f"Cases that can no longer be judged may hide that {_listed(doubted)} fell."
     if not any(change.difference.up or change.difference.down for change in changes):
         return "No case came out otherwise, but so few cases do not show that nothing changed."
     return "What changed may be luck, and so few cases do not show that nothing changed."
@@ -132,8 +135,9 @@ def _row(change: MetricChange, target: TargetChange) -> ChangeRow:
 
 def change_verdict(found: Difference, change: MetricChange | None = None) -> str:
     """The verdict on one difference."""
-    if found.outcome != "same":
-        return _WORDS[found.outcome]
+    outcome = found.outcome if change is None else change.outcome
+    if outcome != "same":
+        return _WORDS[outcome]
     within = f"{_points(found.margin)} points" if change is None or _is_share(change) else _plain(change, found.margin)
     return f"the same ±{within}"
 
@@ -220,7 +224,7 @@ def _remarks(change: MetricChange, target: TargetChange) -> Iterable[str]:
     if any(where):
         yield f"cases that could not be judged: {', '.join(filter(None, where))}."
     found = change.difference
-    if target.outcome_of(change) == "cannot tell" and found.n:
+    if target.outcome_of(change) == found.outcome == "cannot tell" and found.n:
         yield _what_would_decide(change, found)
 
 
@@ -241,7 +245,7 @@ def in_short(target: TargetChange) -> tuple[str, str]:
     if found.n and not found.up + found.down and found.outcome == "cannot tell":
         return f"{', '.join(parts)}: nothing changed", "same"
     luck = "" if found.p is None else f" ({found.test}: p = {found.p:.2g})"
-    return f"{', '.join(parts)}: {change_verdict(found)}{luck}", found.outcome
+    return f"{', '.join(parts)}: {change_verdict(found, target.overall)}{luck}", target.overall.outcome
 
 
 def flip_name(flip: Flip) -> str:
@@ -252,9 +256,7 @@ def flip_name(flip: Flip) -> str:
 def decided_metrics(target: TargetChange) -> list[str]:
     """The metrics that became better or worse, a line each."""
     return [
-        f"{change.difference.outcome}: {_went(change, None)}"
-        for change in target.metrics
-        if change.difference.outcome in ("better", "worse")
+        f"{change.outcome}: {_went(change, None)}" for change in target.metrics if change.outcome in ("better", "worse")
     ]
 
 
