@@ -1,7 +1,7 @@
 """Recorded sessions for a terminal: one a line, or one in full with what people say of it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import RenderableType
@@ -15,44 +15,61 @@ from evalmark.values import Label, Session, Span, count, in_force
 from evalmark.wording import clean, cut, money, one_line, shown
 
 from .cases import fields
-from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, plain_lines
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, inner, plain_lines
 
 _LINES = 400
 """How much of a field of an answer may be shown, in characters a column."""
 _STEP_LINES = 4
 """The same of a field of a step."""
-_HEADINGS = ("session", "project", "started", "answers", "failed", "labels", "dropped")
-_TEXTS = 3
-_ROOMY = 80
-"""Columns from which on the name of a project is hardly cut."""
+_TEXTS = ("session", "project", "started")
+"""Columns of texts; numbers stand to the right."""
 _ROOM, _LITTLE_ROOM = 40, 12
+"""Characters of the name of a project, at most and at least."""
 _DEEPEST = 8
 """Levels of steps that are set in; deeper ones stand below each other."""
 
 
 def session_list(found: Sequence[Recorded], look: Look = DEFAULT) -> str:
-    """Sessions, one a line, in the order given."""
+    """Sessions, one a line, in the order given; what a narrow terminal has no room for is cut or left out."""
     if not found:
         return drawn([Text("No sessions are recorded.")], look)
-    room = _ROOM if look.width >= _ROOMY else _LITTLE_ROOM
-    rows = [_HEADINGS, *(_row(one, room) for one in found)]
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    header, *lines = [_line(row, widths) for row in rows]
+    columns = _fitting({heading: [heading, *said] for heading, said in _columns(found).items()}, look)
+    widths = {heading: max(map(cell_len, said)) for heading, said in columns.items()}
+    header, *lines = [
+        _line(dict(zip(columns, row, strict=True)), widths) for row in zip(*columns.values(), strict=True)
+    ]
     # A table of ten thousand rows takes seconds to draw; these lines have neither colours nor breaks.
     return drawn([Text(header, style="dim")], look) + plain_lines(lines, look)
 
 
-def _row(one: Recorded, room: int) -> tuple[str, ...]:
-    session = one.session
-    counts = (one.answers, one.failed, one.labels, session.dropped)
-    return session.id, one_line(session.project, room), _when(session.started), *(f"{number:,}" for number in counts)
+def _columns(found: Sequence[Recorded]) -> dict[str, list[str]]:
+    return {
+        "session": [one.session.id for one in found],
+        "project": [one_line(one.session.project, _ROOM) for one in found],
+        "started": [_when(one.session.started) for one in found],
+        "answers": [f"{one.answers:,}" for one in found],
+        "failed": [f"{one.failed:,}" for one in found],
+        "labels": [f"{one.labels:,}" for one in found],
+        "dropped": [f"{one.session.dropped:,}" for one in found],
+    }
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Three texts, then numbers, which stand to the right."""
+def _fitting(columns: dict[str, list[str]], look: Look) -> dict[str, list[str]]:
+    """The columns that there is room for; that spans were dropped is never left out."""
+    nothing = ["dropped"] if {*columns["dropped"][1:]} == {"0"} else []
+    for leave in (None, *nothing, "started"):
+        columns = {heading: said for heading, said in columns.items() if heading != leave}
+        others = sum(max(map(cell_len, said)) + 2 for heading, said in columns.items() if heading != "project")
+        room = inner(look) - others
+        if room >= min(_LITTLE_ROOM, max(map(cell_len, columns["project"]))):
+            break
+    return {**columns, "project": [one_line(name, max(room, _LITTLE_ROOM)) for name in columns["project"]]}
+
+
+def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
     cells = [
-        text + " " * (width - cell_len(text)) if place < _TEXTS else text.rjust(width)
-        for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        text + " " * (widths[heading] - cell_len(text)) if heading in _TEXTS else text.rjust(widths[heading])
+        for heading, text in row.items()
     ]
     return "  ".join(cells)
 
