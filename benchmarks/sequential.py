@@ -19,7 +19,7 @@ from functools import cache, partial
 import numpy as np
 
 from evalmark.inference import LEVEL, BettingSequence, Wealth
-from evalmark.stats import Beside, Deciding, Whole
+from evalmark.stats import Deciding, NotWorse, Whole
 from evalmark.values import Case, Gate, Metric, Output, Result, Score, Trial
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
@@ -73,7 +73,7 @@ class Gated:
         size = len(self.values)
         whole = Whole(sizes={"cases": size}, metrics=[Metric(name="metric")], targets=["target"])
         before = {("cases", place): value for place, value in enumerate(self.earlier or ())}
-        beside = [partial(Beside, before, lambda results: results[0].scores[0].value, 0.02)] if self.earlier else []
+        beside = [partial(NotWorse, before, lambda results: results[0].scores[0].value, 0.02)] if self.earlier else []
         deciding = Deciding(self.gate, whole, more=beside)
         for place in source.permutation(size)[:-1]:
             deciding.take([result(int(place), self.values[place])])

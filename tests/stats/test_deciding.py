@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from evalmark.stats import Beside, Deciding, InOrder, Whole, drawn, judge, summarise
+from evalmark.stats import Deciding, InOrder, NotWorse, Whole, drawn, judge, summarise
 from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial, UntilDecided
 
 CERTAIN = 1 - 1e-12
@@ -203,7 +203,7 @@ def test_false_alarms_of_a_gate_with_a_look_after_every_case_are_rare(passing, w
 )
 def test_beside_an_earlier_run(now, margin, outcome, said):
     before = {("d", place): float(place % 4 != 3) for place in range(160)}
-    bar = partial(Beside, before, lambda results: results[0].scores[0].value, margin)
+    bar = partial(NotWorse, before, lambda results: results[0].scores[0].value, margin)
     deciding = Deciding(Gate(min_pass_rate=0), whole(160), more=[bar])
     looked_at(deciding, now)
     assert deciding.outcome == outcome
@@ -211,7 +211,7 @@ def test_beside_an_earlier_run(now, margin, outcome, said):
 
 
 def test_a_case_that_the_earlier_run_has_not_is_passed_over_and_a_missing_one_may_be_anything():
-    beside = Beside({("d", 0): 1.0, ("d", 1): 1.0}, lambda results: None, 0.05, 0.95)
+    beside = NotWorse({("d", 0): 1.0, ("d", 1): 1.0}, lambda results: None, 0.05, 0.95)
     beside.take([one(5, True)])
     assert "from -1 to +1" in beside.said
     beside.take([one(0, "unscored")])

@@ -10,7 +10,7 @@ from evalmark.engine import Watch
 from evalmark.errors import ConfigError
 from evalmark.inference import LEVEL, MARGIN, mean
 from evalmark.plans import Plan
-from evalmark.stats import Beside, Deciding, InOrder, Make, Place, Whole, drawn, left_out
+from evalmark.stats import Deciding, InOrder, Make, NotWorse, Place, Whole, drawn, left_out
 from evalmark.values import Case, Result, Run, Spending, Trial, UntilDecided, count, fingerprint, in_all
 from evalmark.wording import money
 
@@ -151,7 +151,7 @@ def _beside(baseline: Run | None, rows: Mapping[Place, Row], targets: Sequence[s
         found = {place: known.get(_case(place[0], row.case)) for place, row in rows.items()}
         earlier = {place: value for place, value in found.items() if value is not None}
         if earlier:
-            made.append(partial(Beside, earlier, partial(_passing, target=target), MARGIN))
+            made.append(partial(NotWorse, earlier, partial(_passing, target=target), MARGIN))
     return made
 
 

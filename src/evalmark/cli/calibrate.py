@@ -99,7 +99,7 @@ def judged(plan: "plans.Plan", settings: "Settings", ledger: "kept.Store", *, qu
     """
     with Progress(quiet=quiet) as progress:
         conduct = api.Conduct(
-            ledger=trust.Beside(ledger),
+            ledger=trust.Unlisted(ledger),
             settings=settings,
             begun=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
             watch=progress.recorded,

@@ -4,7 +4,7 @@ import os
 import threading
 import webbrowser
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from evalmark.errors import need
 from evalmark.shell.terminal import say_line
 
 from . import flags
-
-if TYPE_CHECKING:
-    pass
 
 TOKEN = "EVALMARK_TOKEN"  # noqa: S105  the name of a variable
 """A secret of the user's own, in the place of one that is made at every start; no flag, since everybody sees those."""

@@ -152,11 +152,6 @@ class Desk:
         with self._lock:
             self._weight = max(0, self._weight - weight)
 
-    def lose(self, session: OpenSession) -> None:
-        """A span cannot be kept."""
-        with self._lock:
-            self._lose(session)
-
     def may_end(self) -> bool:
         """Whether nothing waits; then the thread that asks has ended for this desk."""
         with self._lock:

@@ -29,6 +29,15 @@ _KINDS: Mapping[str, SpanKind] = {
     "retrieval": "retrieval",
 }
 """By `gen_ai.operation.name`; agents, workflows, embeddings and whatever comes are steps."""
+_CONVERSATION = "gen_ai.conversation.id"
+_COUNTS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "cached_tokens": "cache_read.input_tokens",
+    "cache_write_tokens": "cache_creation.input_tokens",
+    "reasoning_tokens": "reasoning.output_tokens",
+}
+"""The fields of `Usage`, and what each is called behind `gen_ai.usage.`."""
 _BILLION = 1e9
 
 
@@ -133,9 +142,6 @@ def answers_of(spans: list[Ended], project: str, options: Mapping[str, Any]) -> 
     yield from reversed(made.values())
 
 
-_CONVERSATION = "gen_ai.conversation.id"
-
-
 def _around(span: Ended, known: Mapping[str, Ended]) -> str:
     """The id of the innermost GenAI span around one; empty where there is none."""
     above = known.get(span.parent)
@@ -201,12 +207,8 @@ def _said(message: Mapping[str, Any]) -> Any:
 
 
 def _usage(said: Mapping[str, Any]) -> Usage | None:
-    names = ("input_tokens", "output_tokens", "cache_read.input_tokens", "cache_creation.input_tokens")
-    counts = [_count(said.get(f"gen_ai.usage.{name}")) for name in (*names, "reasoning.output_tokens")]
-    return None if all(count is None for count in counts) else Usage(**dict(zip(_FIELDS, counts, strict=True)))
-
-
-_FIELDS = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
+    counts = {field: _count(said.get(f"gen_ai.usage.{name}")) for field, name in _COUNTS.items()}
+    return None if all(count is None for count in counts.values()) else Usage(**counts)
 
 
 def _count(value: Any) -> int | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .bars import Bar, Beside, Make
+    from .bars import Bar, Make, NotWorse
     from .collect import summarise
     from .deciding import Deciding, Whole
     from .drawing import InOrder, Place, drawn
@@ -19,7 +19,6 @@ __all__ = [
     "REASONS",
     "Agreement",
     "Bar",
-    "Beside",
     "Deciding",
     "GateVerdict",
     "Group",
@@ -27,6 +26,7 @@ __all__ = [
     "LeftOut",
     "Make",
     "MetricSummary",
+    "NotWorse",
     "Outcome",
     "Overview",
     "Pair",
@@ -54,7 +54,6 @@ __getattr__ = deferred(
     {
         "Agreement": "summary",
         "Bar": "bars",
-        "Beside": "bars",
         "Deciding": "deciding",
         "GateVerdict": "gate",
         "Group": "summary",
@@ -62,6 +61,7 @@ __getattr__ = deferred(
         "LeftOut": "headline",
         "Make": "bars",
         "MetricSummary": "summary",
+        "NotWorse": "bars",
         "Outcome": "gate",
         "Overview": "standings",
         "Pair": "summary",

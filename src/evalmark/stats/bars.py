@@ -7,10 +7,8 @@ from typing import Protocol
 from evalmark.inference import BettingSequence
 from evalmark.values import Direction, Metric, Result, Score
 
+from .gate import SLACK
 from .scores import scale_ends
-
-SLACK = 1e-9
-"""A mean that misses its bar by rounding alone reaches it."""
 
 
 class Bar(Protocol):
@@ -226,7 +224,7 @@ class EveryTrial:
         return f"{self._failed!r} failed, and every trial has to pass" if self._failed else ""
 
 
-class Beside:
+class NotWorse:
     """The mean of what each case is better by than in an earlier run: missed when worse, held when better or the same.
 
     `earlier` has the value from 0 to 1 of each case that both runs have, by dataset and position, `value` finds what it

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .examples import Labelled, Said, labelled
+    from .examples import Labelled, Said, case_id, labelled
     from .kept import Named, Recorded, Traffic
 
-__all__ = ["Labelled", "Named", "Recorded", "Said", "Traffic", "labelled"]
+__all__ = ["Labelled", "Named", "Recorded", "Said", "Traffic", "case_id", "labelled"]
 
 __getattr__ = deferred(
     __name__,
@@ -18,6 +18,7 @@ __getattr__ = deferred(
         "Recorded": "kept",
         "Said": "examples",
         "Traffic": "kept",
+        "case_id": "examples",
         "labelled": "examples",
     },
 )

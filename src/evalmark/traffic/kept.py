@@ -47,7 +47,7 @@ class Recorded:
     failed: int
     """Answers that ended in an error."""
     labels: int
-    """Of its answers, all that were ever given."""
+    """Of its answers and their steps, all that were ever given."""
 
 
 class Named(NamedTuple):

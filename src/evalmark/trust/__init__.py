@@ -6,14 +6,14 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .auditing import Auditing, audit, audited_metrics, canaries, plan_canaries, rules_truths, truths_of
-    from .beside import Beside
     from .calibrating import Calibrate, Prepared, calibrated, check_lock, prepare, write_lock
+    from .unlisted import Unlisted
 
 __all__ = [
     "Auditing",
-    "Beside",
     "Calibrate",
     "Prepared",
+    "Unlisted",
     "audit",
     "audited_metrics",
     "calibrated",
@@ -30,9 +30,9 @@ __getattr__ = deferred(
     __name__,
     {
         "Auditing": "auditing",
-        "Beside": "beside",
         "Calibrate": "calibrating",
         "Prepared": "calibrating",
+        "Unlisted": "unlisted",
         "audit": "auditing",
         "audited_metrics": "auditing",
         "calibrated": "calibrating",

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
-from evalmark.values import Case, Example, fingerprint
+from evalmark.traffic import case_id
+from evalmark.values import Case, Example
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ def as_case(given: TestCase, place: str = "") -> Case:
     """The test case as a row of a dataset; the same inputs make the same id, wherever they come from."""
     said = {"for_template_name": given.for_template_name, "for_tracking_project": given.for_tracking_project}
     return Case(
-        id=given.id or fingerprint("recorded-1", given.inputs)[:12],
+        id=given.id or case_id(given.inputs),
         input=given.inputs,
         examples=tuple(Example(value=output.value, liked=output.label == 1) for output in given.outputs),
         metadata={name: value for name, value in said.items() if value is not None},

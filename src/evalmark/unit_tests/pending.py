@@ -62,11 +62,10 @@ class CaseUnderTest:
                 returned = finished_now(call())
             output = self._output(function, returned, time.perf_counter() - started, uses)
         except Exception as error:
-            found = self._fail(describe(error), target, time.perf_counter() - started)
-            if not continue_on_error:
-                add_hint(error)
-                raise
-            return found
+            found = self._broken(error, target, time.perf_counter() - started)
+            if continue_on_error:
+                return found
+            raise
         return self._judge(output, target, go_on=continue_on_error)
 
     async def evaluate_async(self, function: Any, continue_on_error: bool = False) -> Judging:
@@ -82,11 +81,10 @@ class CaseUnderTest:
                 returned = await finished(call() if is_async else await threads.run(lambda _: call()))
             output = self._output(function, returned, time.perf_counter() - started, uses)
         except Exception as error:
-            found = self._fail(describe(error), target, time.perf_counter() - started)
-            if not continue_on_error:
-                add_hint(error)
-                raise
-            return found
+            found = self._broken(error, target, time.perf_counter() - started)
+            if continue_on_error:
+                return found
+            raise
         judging: Judging = await threads.run(lambda _: self._judge(output, target, go_on=continue_on_error))
         return judging
 
@@ -131,6 +129,11 @@ class CaseUnderTest:
     def _output(self, function: Any, returned: Any, seconds: float, uses: Uses) -> Output:
         output = output_of(function, returned, seconds, is_template=self._session.is_template)
         return with_tools(output, uses.tools)
+
+    def _broken(self, error: Exception, target: str, seconds: float) -> Judging:
+        found = self._fail(describe(error), target, seconds)
+        add_hint(error)
+        return found
 
     def _fail(self, why: str, target: str, seconds: float | None = None) -> Judging:
         output = Output(error=why or "no reason was given", seconds=seconds)

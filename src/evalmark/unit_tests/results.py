@@ -73,7 +73,7 @@ def score_of(found: Any, name: str, test_case: TestCase) -> Score:
     try:
         (score,) = as_scores(said, name)
     except TypeError:
-        return unscored(name, f"the evaluator gave the score {found.score!r:.100}, which is no number from 0 to 1")
+        return unscored(name, _not_a_score(found))
     if score.status != "scored":
         reason = score.reason if not found.reasoning else f"{_not_a_score(found)}; it said: {found.reasoning}"
         return replace(score, reason=reason)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evalmark.roles.protocols import Vectors
 
 
-class Beside(Memory):
+class Unlisted(Memory):
     """Keeps one run as long as it lives, so that no list of runs shows it, and asks the store for what was asked before."""
 
     def __init__(self, store: Store) -> None:
