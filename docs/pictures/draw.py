@@ -6,6 +6,7 @@ Run: python docs/pictures/draw.py
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,15 @@ PICTURES = {
 EVALS = "pytest --evalmark --no-header -v"
 """Drawn from the README's own test file; a script plays the judge."""
 EVALS_FILE = re.compile(r"^```python\n# (test_\w+\.py)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMPARED = "evalmark compare last last~1 --pairs -n 2"
+"""Drawn from examples/regression, at the end of its story."""
+BEFORE = (
+    "record.py",
+    "-m evalmark note --file labels.csv",
+    "-m evalmark calibrate shop --metric similarity --max-false-pass 0.1",
+    "-m evalmark run suite.yaml -q",
+)
+"""What comes before the prompt is changed."""
 CALM = TerminalTheme(
     background=(250, 250, 248),
     foreground=(38, 42, 46),
@@ -98,9 +108,28 @@ def evals(folder: Path) -> str:
     return re.sub(r"[^\n]*\r(?=[^\n])", "", text)
 
 
+def compared(folder: Path) -> str:
+    """What two runs of the shop's bot look like side by side, before and after its prompt was changed."""
+    shop = folder / "shop"
+    shutil.copytree(ROOT / "examples" / "regression", shop, ignore=shutil.ignore_patterns("__pycache__", ".evalmark"))
+    store = folder / "shop.db"
+    known = os.environ | {"EVALMARK_STORE": str(store)}
+
+    def go(words: str) -> None:
+        subprocess.run([sys.executable, *words.split()], cwd=shop, env=known, capture_output=True, check=False)  # noqa: S603
+
+    for words in BEFORE:
+        go(words)
+    with (shop / "prompt.txt").open("a", encoding="utf-8") as prompt:
+        prompt.write("Answer as short as you can.\n")
+    go(BEFORE[-1])
+    return printed(COMPARED, store, shop)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         (HERE / "pytest.svg").write_text(draw(EVALS, evals(Path(folder))), encoding="utf-8")
+        (HERE / "compare.svg").write_text(draw(COMPARED, compared(Path(folder))), encoding="utf-8")
         for name, command in PICTURES.items():
             (HERE / name).write_text(draw(command, printed(command, Path(folder) / "evalmark.db")), encoding="utf-8")
 
