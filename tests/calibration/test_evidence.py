@@ -110,5 +110,15 @@ def test_labels_that_are_none_are_refused_with_their_places():
         "rows.jsonl:2: label and thumb both say what a person thinks; leave one out.",
         "rows.jsonl:3: the label is '4'; it takes up or down.",
     ]
-    with pytest.raises(ConfigError, match="… and 5 more rows"):
-        row_labels([row(n, label="maybe") for n in range(25)])
+    with pytest.raises(ConfigError, match="… and 5 more faults"):
+        row_labels([row(n, label=f"maybe {n}") for n in range(25)])
+
+
+def test_the_same_fault_of_many_rows_is_said_once():
+    with pytest.raises(ConfigError) as refused:
+        row_labels([row(n, label="maybe") for n in (2, 3, 5)])
+    (sentence,) = str(refused.value).splitlines()
+    assert (
+        sentence
+        == "rows.jsonl:2: the label is 'maybe'; it takes up or down. The same is wrong in 2 more rows: lines 3, 5."
+    )

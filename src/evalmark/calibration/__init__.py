@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .auditing import audited, decides, verdict_of
     from .canaries import CASES, Canary, Passed, canaries_passed, canary_cases, shipped_canaries
     from .evidence import Evidence, Told, of_results, of_rows, of_traffic, votes
+    from .labelled_cases import LABELS, row_labels, samples
     from .learning import (
         MAX_FALSE_PASS,
         Calibrated,
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         split_level,
         wanted_metrics,
     )
-    from .left_out import LABELS, row_labels, samples
     from .lock import NAME, Labels, Lock, Locked, locked
     from .lock_reading import read_lock
     from .since import changed, labels_changed
@@ -95,7 +95,7 @@ __getattr__ = deferred(
         "Calibration": "learning",
         "Evidence": "evidence",
         "Kind": "learning",
-        "LABELS": "left_out",
+        "LABELS": "labelled_cases",
         "Labels": "lock",
         "Lock": "lock",
         "Locked": "lock",
@@ -113,8 +113,8 @@ __getattr__ = deferred(
         "of_rows": "evidence",
         "of_traffic": "evidence",
         "read_lock": "lock_reading",
-        "row_labels": "left_out",
-        "samples": "left_out",
+        "row_labels": "labelled_cases",
+        "samples": "labelled_cases",
         "scored": "learning",
         "split_level": "learning",
         "votes": "evidence",

@@ -3,12 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from evalmark.cases.faults import Faults
 from evalmark.errors import ConfigError
 from evalmark.traffic import Labelled, Said
 from evalmark.values import Case, Example, Output, canonical, thumb
 
 LABELS = ("label", "thumb", "feedback", "human_label", "rating")
 """Names of the field of a row that holds what a person says of its answer."""
+MOST_FAULTS = 20
 
 
 def samples(found: Labelled) -> tuple[Case, ...]:
@@ -47,29 +49,20 @@ def row_labels(cases: Iterable[Case]) -> dict[str, bool | None]:
     Raises:
         ConfigError: a row says it twice, or in words that are no thumb; all of them are named.
     """
-    faults: list[str] = []
+    faults = Faults(most=MOST_FAULTS)
     found: dict[str, bool | None] = {}
     for case in cases:
         said = {name: value for name in LABELS if (value := case.metadata.get(name)) not in (None, "")}
         if len(said) > 1:
-            faults.append(
-                f"{case.place or case.id}: {' and '.join(said)} both say what a person thinks; leave one out."
-            )
+            faults.add(f"{' and '.join(said)} both say what a person thinks; leave one out.", case.place or case.id)
             continue
         try:
             found[case.id] = _thumb(said)
         except ValueError as fault:
-            faults.append(f"{case.place or case.id}: {fault}.")
-    if faults:
-        raise ConfigError.of(faults[:MOST_FAULTS] + _more(len(faults) - MOST_FAULTS))
+            faults.add(f"{fault}.", case.place or case.id)
+    if told := faults.told():
+        raise ConfigError.of(told)
     return found
-
-
-MOST_FAULTS = 20
-
-
-def _more(left: int) -> list[str]:
-    return [f"… and {left:,} more rows."] if left > 0 else []
 
 
 def _thumb(said: Mapping[str, object]) -> bool | None:

@@ -9,7 +9,7 @@ from evalmark.errors import ConfigError
 from evalmark.inference import LEVEL, MARGIN, Difference, benjamini_hochberg, difference, holm, mean
 from evalmark.values import Direction, Run
 
-from .beside import warnings
+from .caveats import warnings
 from .change import Comparison, Flip, Key, MetricChange, Slice, TargetChange
 from .columns import VERDICT, Column, Columns, columns_of
 from .matching import match
@@ -35,7 +35,7 @@ def compare(run: Run, baseline: Run, *, level: float = LEVEL, margin: float = MA
         )
     now, before = columns_of(run), columns_of(baseline)
     changes = [
-        _target((target, other), now[target], before[other], _known(run), (level, margin))
+        _target((target, other), now[target], before[other], _units(run), (level, margin))
         for target, other in _pairs(now, before)
     ]
     return Comparison(
@@ -50,7 +50,7 @@ def compare(run: Run, baseline: Run, *, level: float = LEVEL, margin: float = MA
     )
 
 
-def _known(run: Run) -> Mapping[str, str]:
+def _units(run: Run) -> Mapping[str, str]:
     """The unit of each metric."""
     return {metric.name: metric.unit for metric in run.metrics}
 

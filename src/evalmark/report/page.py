@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from itertools import islice
 
 from evalmark import wording
 from evalmark.inference import Interval
 from evalmark.stats import GateVerdict, Group, MetricSummary, Summary, figures_and_verdict
 from evalmark.values import Metric, Result, Run, Score, count, metrics_for
-from evalmark.wording import clean, one_line, shown, spent_lines
+from evalmark.wording import one_line, shown, spent_lines
 
 from .compared_page import comparison_in_html
 from .head import page_head
+from .html_parts import escaped, said
 from .options import PLAIN, Options
 from .side_by_side import overview_in_html, overview_of
 
@@ -51,16 +51,16 @@ def _opening(run: Run, summary: Summary, verdict: GateVerdict, options: Options)
     word = wording.outcome(verdict)
     facts = [*wording.facts(run, summary), *wording.origin(run)] if options.times else wording.trials(summary)
     lines = [
-        f"<header><h1>{_safe(one_line(run.name))}</h1><strong class={_CLASSES[verdict.outcome]}>{word}</strong></header>"
+        f"<header><h1>{escaped(one_line(run.name))}</h1><strong class={_CLASSES[verdict.outcome]}>{word}</strong></header>"
     ]
-    lines += [f"<p>{_safe(reason)}</p>" for reason in verdict.reasons]
-    lines.append(f"<p class=quiet>{_safe(' · '.join(map(one_line, facts)))}</p>")
-    lines += [f"<p class=quiet>{_safe(note)}</p>" for note in run.notes]
+    lines += [f"<p>{escaped(reason)}</p>" for reason in verdict.reasons]
+    lines.append(f"<p class=quiet>{escaped(' · '.join(map(one_line, facts)))}</p>")
+    lines += [f"<p class=quiet>{escaped(note)}</p>" for note in run.notes]
     return "\n".join(lines) + "\n"
 
 
 def _group(group: Group, summary: Summary) -> str:
-    lines = [f"<h2>{_safe(wording.title(group, summary))}</h2>", f"<p>{_safe(wording.endings(group.tally))}</p>"]
+    lines = [f"<h2>{escaped(wording.title(group, summary))}</h2>", f"<p>{escaped(wording.endings(group.tally))}</p>"]
     if group.metrics:
         lines.append(
             "<div class=wide><table><thead><tr><th>metric<th>n<th>mean<th>95 % interval<th><th>passed<th>unscored<th>errors<th>spread<tbody>"
@@ -72,7 +72,7 @@ def _group(group: Group, summary: Summary) -> str:
     lines.append(_listed("", wording.all_remarks(group)))
     worst = wording.worst_rows(group, _WORST_ROWS)
     rows = [
-        f"<tr><th>{_safe(metric)}<td>{_safe(case)}<td>{_safe(said)}<td>{_safe(reason)}"
+        f"<tr><th>{escaped(metric)}<td>{escaped(case)}<td>{escaped(said)}<td>{escaped(reason)}"
         for metric, (_, case, said, reason) in zip(wording.once(row[0] for row in worst), worst, strict=True)
     ]
     if rows:
@@ -85,20 +85,19 @@ def _group(group: Group, summary: Summary) -> str:
 def _listed(heading: str, lines: Sequence[tuple[str, str]]) -> str:
     """Lines under a heading, each behind what it is about; nothing where there are none."""
     names = wording.once(about for about, _ in lines)
-    rows = "".join(f"<tr><th>{_safe(name)}<td>{_safe(said)}" for name, (_, said) in zip(names, lines, strict=True))
-    title = f"<h2>{heading}</h2>\n" if heading else ""
-    return f"{title}<table class=said>{rows}</table>\n" if rows else ""
+    title = f"<h2>{heading}</h2>\n" if heading and lines else ""
+    return title + said((name, line) for name, (_, line) in zip(names, lines, strict=True))
 
 
 def _metric(metric: MetricSummary) -> str:
     rate = metric.pass_rate
     passed = f"{wording.share(rate)}<small>{wording.share_interval(rate.interval)}</small>" if rate.n else wording.GAP
-    name = _safe(one_line(metric.name)) + (" <span class=quiet>↓</span>" if metric.direction == "lower" else "")
+    name = escaped(one_line(metric.name)) + (" <span class=quiet>↓</span>" if metric.direction == "lower" else "")
     cells = [
         f"<tr><th>{name}",
         f"{metric.n:,}",
-        f"<b>{_safe(wording.centre(metric))}</b>{_below(metric)}",
-        f"{wording.spread(metric)}<small>{_safe(metric.interval.method)}</small>",
+        f"<b>{escaped(wording.centre(metric))}</b>{_below(metric)}",
+        f"{wording.spread(metric)}<small>{escaped(metric.interval.method)}</small>",
         _plot(metric.mean, metric.interval) if metric.scale == "value" else "",
         passed,
         _gap(metric.unscored, "unscored"),
@@ -113,7 +112,7 @@ def _below(metric: MetricSummary) -> str:
     said = wording.behind(metric)
     if metric.raw_mean is not None and metric.raw_interval is None:
         said = f"{wording.figure(metric.raw_mean, metric.raw_unit)} {one_line(metric.raw_unit, 16)}"
-    return f"<small>{_safe(said)}</small>" if said else ""
+    return f"<small>{escaped(said)}</small>" if said else ""
 
 
 def _gap(n: int, kind: str) -> str:
@@ -162,8 +161,8 @@ def _case(result: Result, run: Run, options: Options, *, unfold: bool = False) -
         rows.append(("time", wording.duration(output.seconds)))
     shown_rows = "".join(f"<dt>{name}<dd>{text}" for name, text in rows if text)
     return (
-        f"<details{' open' if unfold else ''}><summary><i class={verdict}>{verdict}</i> <b>{_safe(wording.name_of(result, run))}</b> "
-        f"<span>{_safe(asked)}</span> <small>{_safe(deciding)}</small></summary>\n"
+        f"<details{' open' if unfold else ''}><summary><i class={verdict}>{verdict}</i> <b>{escaped(wording.name_of(result, run))}</b> "
+        f"<span>{escaped(asked)}</span> <small>{escaped(deciding)}</small></summary>\n"
         f"<dl>{shown_rows}</dl>\n{_steps(result, options, unfold)}{_scores(result, metrics)}</details>\n"
     )
 
@@ -175,7 +174,7 @@ def _steps(result: Result, options: Options, unfold: bool) -> str:
     took = "" if usage is None else wording.tokens_used(usage)
     if not steps:
         return f"<p class=steps>{took}</p>\n" if took else ""
-    rows = "".join(f"<dt>{_safe(step.who)}<dd class={step.kind}>{_text(step.said)}" for step in steps)
+    rows = "".join(f"<dt>{escaped(step.who)}<dd class={step.kind}>{_text(step.said)}" for step in steps)
     title = " · ".join(filter(None, (wording.steps_title(result), took)))
     return (
         f"<details class=steps{' open' if unfold else ''}><summary>Transcript <small>{title}</small></summary>\n"
@@ -185,7 +184,7 @@ def _steps(result: Result, options: Options, unfold: bool) -> str:
 
 def _scores(result: Result, metrics: Mapping[str, Metric]) -> str:
     rows = [
-        f"<tr><th>{_safe(one_line(score.name))}<td class={_kind(score)}>{_safe(wording.standing(score, metrics))}"
+        f"<tr><th>{escaped(one_line(score.name))}<td class={_kind(score)}>{escaped(wording.standing(score, metrics))}"
         f"<td>{_text(score.reason)}{_closest(score)}"
         for score in result.scores
     ]
@@ -196,7 +195,7 @@ def _closest(score: Score) -> str:
     """Each unsupported sentence with the context that comes closest to it."""
     found = [(sentence, closest) for sentence, closest in wording.unsupported(score).items() if closest]
     return "".join(
-        f"<br>\u201c{_safe(one_line(sentence, 160))}\u201d {_text(closest)}" for sentence, closest in found[:_MARKED]
+        f"<br>\u201c{escaped(one_line(sentence, 160))}\u201d {_text(closest)}" for sentence, closest in found[:_MARKED]
     )
 
 
@@ -209,7 +208,7 @@ def _kind(score: Score) -> str:
 def _text(value: object) -> str:
     """Any value as escaped text, cut where it is too long for a page."""
     text = value if isinstance(value, str) else shown(value)
-    kept = _safe(text[:LONGEST])
+    kept = escaped(text[:LONGEST])
     if len(text) > LONGEST:
         kept += f" <em>cut here: {LONGEST:,} of {len(text):,} characters are shown</em>"
     return kept
@@ -220,7 +219,7 @@ def _marked(answer: object, sentences: list[str]) -> str:
     whole = _text(answer)
     missing = []
     wanted = sorted(
-        {_safe(sentence) for sentence in sentences[:_MARKED] if len(sentence) < LONGEST}, key=len, reverse=True
+        {escaped(sentence) for sentence in sentences[:_MARKED] if len(sentence) < LONGEST}, key=len, reverse=True
     )
     for sentence in wanted:
         if sentence not in whole:
@@ -229,7 +228,3 @@ def _marked(answer: object, sentences: list[str]) -> str:
         whole = re.sub("|".join(found), lambda match: f"<mark>{match[0]}</mark>", whole)
     note = " <em>marked: no context supports this</em>" if wanted else ""
     return whole + "".join(f"<br><mark>{sentence}</mark>" for sentence in missing) + note
-
-
-def _safe(text: str) -> str:
-    return escape(clean(text))

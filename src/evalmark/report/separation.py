@@ -1,14 +1,14 @@
 """A page on learned thresholds: how far the scores of good and bad outputs lie apart, drawn as SVG."""
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from evalmark import wording
 from evalmark.calibration import Calibrated, Calibration
 from evalmark.reliability import RocPoint, roc_points
-from evalmark.wording import clean, one_line
+from evalmark.wording import one_line
 
 from .head import page_head
+from .html_parts import escaped, said
 
 WIDE, HIGH = 480, 120
 """Of the histogram, in pixels; each of its halves is half as high."""
@@ -22,14 +22,13 @@ def separation_page(found: Calibration) -> Iterator[str]:
     word = "promised" if found.is_kept else "not promised"
     kind = "pass" if found.is_kept else "unscored"
     yield f"<header><h1>Learned thresholds</h1><strong class={kind}>{word}</strong></header>\n"
-    yield f"<p>{_safe(wording.calibration_title(found))}</p>\n"
+    yield f"<p>{escaped(wording.calibration_title(found))}</p>\n"
     if left := wording.labels_beside(found.evidence):
-        yield f"<p class=quiet>also: {_safe(', '.join(left))}</p>\n"
+        yield f"<p class=quiet>also: {escaped(', '.join(left))}</p>\n"
     for one in found.metrics:
-        yield f"<h2>{_safe(one_line(one.metric.name, 60))}: {_safe(wording.threshold_of(one))}</h2>\n"
+        yield f"<h2>{escaped(one_line(one.metric.name, 60))}: {escaped(wording.threshold_of(one))}</h2>\n"
         yield f"<div class=wide>{_histogram(one)} {_curve(one)}</div>\n"
-        rows = "".join(f"<tr><th>{_safe(name)}<td>{_safe(said)}" for name, said in wording.promise_lines(one))
-        yield f"<table class=said>{rows}</table>\n"
+        yield said(wording.promise_lines(one))
     yield "</main>\n</html>\n"
 
 
@@ -61,7 +60,7 @@ def _histogram(one: Calibrated) -> str:
     if one.learned.threshold is not None:
         at = _x(one.learned.threshold)
         parts.append(f'<path class=cut d="M{at:.1f} 14V{HIGH - 14}"/>')
-        parts.append(f'<text x="{at:.1f}" y="11" text-anchor="middle">{_safe(wording.threshold_of(one))}</text>')
+        parts.append(f'<text x="{at:.1f}" y="11" text-anchor="middle">{escaped(wording.threshold_of(one))}</text>')
     alt = f"Scores of liked outputs above the line, of disliked ones below it; {wording.threshold_of(one)} passes"
     return _svg(WIDE + 20, HIGH, alt, parts)
 
@@ -104,8 +103,4 @@ def _x(value: float) -> float:
 
 def _svg(width: int, height: int, alt: str, parts: Sequence[str]) -> str:
     size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    return f'<svg class=picture {size} role="img"><title>{_safe(alt)}</title>{"".join(parts)}</svg>'
-
-
-def _safe(text: str) -> str:
-    return escape(clean(text))
+    return f'<svg class=picture {size} role="img"><title>{escaped(alt)}</title>{"".join(parts)}</svg>'

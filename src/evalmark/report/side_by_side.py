@@ -1,13 +1,13 @@
 """The targets of a run side by side, in Markdown and in HTML, where its tests are told apart as positive and negative."""
 
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from evalmark import wording
 from evalmark.stats import Overview, Summary, overview
 from evalmark.values import Run
-from evalmark.wording import Cell, Column, clean
+from evalmark.wording import Cell, Column
 
+from .html_parts import escaped, said
 from .markdown import listed, safe
 
 _AGAINST = "Judge against machine, on rules that both have looked at"
@@ -46,18 +46,17 @@ def overview_in_html(run: Run, found: Overview | None) -> Iterator[str]:
         return
     columns = wording.overview_columns(found)
     yield "<h2>Side by side</h2>\n<div class=wide><table class=sides><thead><tr>"
-    yield "".join(f"<th>{_safe(column.heading)}" for column in columns) + "<tbody>\n"
+    yield "".join(f"<th>{escaped(column.heading)}" for column in columns) + "<tbody>\n"
     for name, *cells in _rows(columns):
-        yield f"<tr><th>{_safe(name.said)}" + "".join(map(_in_html, cells)) + "\n"
-    yield f"</table></div>\n<p class=quiet>{_safe(' '.join(wording.overview_remarks(found)))}</p>\n"
+        yield f"<tr><th>{escaped(name.said)}" + "".join(map(_in_html, cells)) + "\n"
+    yield f"</table></div>\n<p class=quiet>{escaped(' '.join(wording.overview_remarks(found)))}</p>\n"
     lines = wording.difference_lines(found)
     yield from _said_in_html(_sentence(found), lines)
     yield from _said_in_html(f"{_AGAINST}:", wording.disagreement_lines(run))
 
 
 def _said_in_html(title: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    rows = "".join(f"<tr><th>{_safe(about)}<td>{_safe(said)}" for about, said in lines)
-    yield f"<p>{_safe(title)}</p>\n<table class=said>{rows}</table>\n" if lines else ""
+    yield f"<p>{escaped(title)}</p>\n{said(lines)}" if lines else ""
 
 
 def _sentence(found: Overview) -> str:
@@ -74,8 +73,4 @@ def _in_markdown(cell: Cell) -> str:
 
 
 def _in_html(cell: Cell) -> str:
-    return f"<td>{_safe(cell.said)}" + (f"<small>{_safe(cell.below)}</small>" if cell.below else "")
-
-
-def _safe(text: str) -> str:
-    return escape(clean(text))
+    return f"<td>{escaped(cell.said)}" + (f"<small>{escaped(cell.below)}</small>" if cell.below else "")

@@ -21,7 +21,6 @@ _NAMED = 3
 _NAME = 60
 IDENTICAL = "identical"
 """The verdict where every output and every score is what it was."""
-_WORDS = {"better": "better", "worse": "worse", "cannot tell": "cannot tell"}
 
 
 class ChangeRow(NamedTuple):
@@ -137,7 +136,7 @@ def change_verdict(found: Difference, change: MetricChange | None = None) -> str
     """The verdict on one difference."""
     outcome = found.outcome if change is None else change.outcome
     if outcome != "same":
-        return _WORDS[outcome]
+        return outcome
     within = f"{_points(found.margin)} points" if change is None or _is_share(change) else _plain(change, found.margin)
     return f"the same ±{within}"
 
