@@ -155,6 +155,40 @@ def test_an_output_of_a_run_is_labelled_and_so_is_a_score_of_it(evalmark, said, 
     assert "2 labels kept" in evalmark("note", "--file", "more.csv", "--by", "bob").out
 
 
+def test_outputs_of_a_run_are_labelled_by_their_cases_from_a_file(evalmark, said, world):
+    rows = [{"id": name, "input": name, "answer": "A", "expected": "A"} for name in ("x1", "x2", "7")]
+    (world / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (world / "suite.yaml").write_text("datasets: [cases.jsonl]\nmetrics: [equals]\nrepeat: 2\n")
+    evalmark("run", "suite.yaml", "-q")
+    (world / "l.csv").write_text(
+        f"id,case,repeat,metric,label\nlast,x1,2,,up\nlast,x2,1,equals,down\n{FIRST},,,,up\n", encoding="utf-8"
+    )
+    assert "3 labels kept" in evalmark("note", "--file", "l.csv", "--by", "ann").out
+    (world / "l.jsonl").write_text('{"id": "last", "case": 7, "repeat": 1, "label": "up"}\n', encoding="utf-8")
+    assert "1 label kept" in evalmark("note", "--file", "l.jsonl", "--by", "ann").out
+    assert [label.about.split(":")[0] for label in said()] == ["output", "score", "span", "output"]
+    assert evalmark("show", "last", "--case", "x1").out.count("up, ann") == 1
+    (world / "bad.csv").write_text(
+        f"id,case,repeat,label\nlast,y,,up\nlast,x1,,up\nlast,x1,0,up\n{FIRST},x1,,up\nlast,,,up\noutput:a/b,x1,,up\n",
+        encoding="utf-8",
+    )
+    found = evalmark("note", "--file", "bad.csv", "--by", "ann")
+    for line, message in enumerate(
+        [
+            "has no output for case 'y'",
+            "say which with --repeat (1, 2)",
+            "the repeat is '0'; it is a whole number from 1",
+            "is no run, so it has no cases",
+            "in a file in a column `case`",
+            "says which output it is; leave out case",
+        ],
+        start=2,
+    ):
+        assert f"bad.csv:{line}: " in found.err
+        assert message in found.err
+    assert len(said()) == 4
+
+
 def test_a_file_of_labels_is_kept_whole(evalmark, said, world):
     (world / "labels.csv").write_text(f'id,label,score,comment,by\n{FIRST},👍,,"so, so",ann\n{SECOND},down,0.5,,\n')
     (world / "labels.jsonl").write_text(

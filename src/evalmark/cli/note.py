@@ -33,7 +33,9 @@ Withdraw = Annotated[bool, typer.Option("--withdraw", help="Take back what you s
 File = Annotated[
     Path | None,
     typer.Option(
-        "--file", metavar="FILE", help="Labels in bulk, from CSV, TSV or JSONL: id, label, score, comment, by."
+        "--file",
+        metavar="FILE",
+        help="Labels in bulk, from CSV, TSV or JSONL: id, label, score, comment, by; of a run also case.",
     ),
 ]
 

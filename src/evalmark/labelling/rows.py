@@ -1,7 +1,7 @@
 """Labels in a file, a row each: all of them are kept, or none and every fault is named by its line."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ from evalmark.cases.options import ReadOptions
 from evalmark.cases.rows import Reading, Row, RowReader
 from evalmark.documents import PlacedError, regular_file
 from evalmark.errors import ConfigError, DataError, EvalmarkError
-from evalmark.values import Result, thumb
+from evalmark.values import Result, Run, Session, Span, thumb
 
-from .subjects import Subject, Word, check_words, of_result, of_span, subject
+from .subjects import WHOLE, Subject, Which, Word, check_words, found, of_result, part_of
 
 if TYPE_CHECKING:
     from evalmark.store import Store
@@ -28,7 +28,9 @@ READERS: Mapping[str, RowReader] = {
 COLUMNS = ("id", "label", "score", "comment", "by")
 ABOUT = ("id", "about")
 """Either may name the column of ids."""
-TEXTS = (*ABOUT, "comment", "by")
+OF_RUN = ("case", "target", "repeat", "dataset", "metric")
+"""Columns that say which output of a run is meant, as the flags of these names do."""
+TEXTS = (*ABOUT, "comment", "by", *OF_RUN)
 """Columns that hold a text; a number, such as the id of somebody, is as good as one."""
 _ID = 16
 """Digits of a whole id of a span."""
@@ -43,19 +45,19 @@ def read_words(path: Path, ledger: "Store", by: str) -> list[tuple[Subject, Word
     faults = Faults(str(path))
     rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
     naming = _Naming(ledger, {_id_of(row) for _, row in rows})
-    found: list[tuple[Subject, Word]] = []
+    read: list[tuple[Subject, Word]] = []
     for place, row in rows:
         try:
-            said = (naming.subject(_id_of(row)), _word(row, by))
+            said = (naming.subject(_id_of(row), _which(row)), _word(row, by))
         except (EvalmarkError, ValueError) as fault:
             faults.add(f"{place}: {str(fault).rstrip('.')}.")
             continue
         for sentence in check_words(ledger, [said]):
             faults.add(f"{place}: {sentence}")
-        found.append(said)
+        read.append(said)
     if told := faults.told():
         raise ConfigError.of(told)
-    return found
+    return read
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:
@@ -81,8 +83,11 @@ def _is_sound(place: str, row: Any, faults: Faults) -> bool:
         faults.add(str(row))
     elif not isinstance(row, dict):
         faults.add(f"{place}: a row is an object with {', '.join(COLUMNS)}.")
-    elif unknown := sorted(set(row) - {*COLUMNS, *ABOUT}):
-        faults.add(f"{place}: there is no column {unknown[0]!r}; a row takes {', '.join(COLUMNS)}.")
+    elif unknown := sorted(set(row) - {*COLUMNS, *ABOUT, *OF_RUN}):
+        faults.add(
+            f"{place}: there is no column {unknown[0]!r}; a row takes {', '.join(COLUMNS)}, "
+            f"and of a run {', '.join(OF_RUN)}."
+        )
     elif odd := [name for name in TEXTS if not isinstance(row.get(name), str | int | None)]:
         faults.add(f"{place}: `{odd[0]}` is {row[odd[0]]!r}; it takes a text.")
     elif len(said := _ids_of(row)) > 1:
@@ -115,6 +120,16 @@ def _word(row: Mapping[str, Any], by: str) -> Word:
     return word
 
 
+def _which(row: Mapping[str, Any]) -> Which:
+    said = {
+        name: text for name in OF_RUN if (text := str(row.get(name, "") if row.get(name) is not None else "").strip())
+    }
+    repeat = said.pop("repeat", None)
+    if repeat is not None and not (repeat.isascii() and repeat.isdigit() and int(repeat)):
+        raise ValueError(f"the repeat is {repeat!r}; it is a whole number from 1")
+    return Which(**said, repeat=None if repeat is None else int(repeat))
+
+
 def _number(said: Any) -> float | None:
     if said is None or (isinstance(said, str) and not said.strip()):
         return None
@@ -124,44 +139,66 @@ def _number(said: Any) -> float | None:
         raise ValueError(f"the score is {said!r}; it is a number from 0 to 1") from None
 
 
+class _Results:
+    """The results of a run, read once, for rows that name one each."""
+
+    def __init__(self, run: Run) -> None:
+        self.every = tuple(run.results)
+        self.by_trial = {result.trial.id: result for result in self.every}
+        self.by_case: dict[str, list[Result]] = {}
+        for result in self.every:
+            self.by_case.setdefault(result.trial.case.id, []).append(result)
+
+
 @dataclass
 class _Naming:
     """What ids mean, looked up together where they are whole."""
 
     ledger: "Store"
     ids: set[str]
-    _known: dict[str, Subject] = field(default_factory=dict)
-    _runs: dict[str, dict[str, Result]] = field(default_factory=dict)
-    _unknown: dict[str, EvalmarkError] = field(default_factory=dict)
+    _known: dict[str, Run | Session | Span | EvalmarkError] = field(default_factory=dict)
+    _results: dict[str, _Results] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         whole = [name for name in (i.removeprefix("span:") for i in self.ids) if len(name) == _ID]
         for span in self.ledger.traffic.spans(whole):
-            self._known[span.id] = of_span(span)
+            self._known[span.id] = span
 
-    def subject(self, reference: str) -> Subject:
+    def subject(self, reference: str, which: Which = WHOLE) -> Subject:
         """Raises ConfigError or StoreError where it means nothing, or several things."""
         kind, _, rest = reference.partition(":")
         if kind in ("output", "score") and rest:
-            return self._of_run(kind, rest)
-        name = reference.removeprefix("span:")
-        if name not in self._known:
-            if name in self._unknown:
-                raise self._unknown[name]
-            try:
-                self._known[name] = subject(self.ledger, name)
-            except EvalmarkError as fault:
-                self._unknown[name] = fault
-                raise
-        return self._known[name]
+            return self._of_trial(kind, rest, which)
+        thing = self._named(reference.removeprefix("span:"))
+        if isinstance(thing, Run) and which.case is not None:
+            results = self._of_run(thing)
+            thing = replace(thing, results=results.by_case.get(which.case, results.every))
+        return part_of(thing, which)
 
-    def _of_run(self, kind: str, rest: str) -> Subject:
+    def _named(self, name: str) -> Run | Session | Span:
+        if name not in self._known:
+            try:
+                self._known[name] = found(self.ledger, name)
+            except EvalmarkError as fault:
+                self._known[name] = fault
+        thing = self._known[name]
+        if isinstance(thing, EvalmarkError):
+            raise thing
+        return thing
+
+    def _of_trial(self, kind: str, rest: str, which: Which) -> Subject:
         run, _, rest = rest.partition("/")
         trial, _, metric = rest.partition("/")
         if (kind == "score") != bool(metric) or not trial:
             raise ConfigError("an output is named output:RUN/TRIAL, a score score:RUN/TRIAL/METRIC")
-        if run not in self._runs:
-            self._runs[run] = {result.trial.id: result for result in self.ledger.run(run).results}
-        if trial not in self._runs[run]:
+        if which != WHOLE:
+            raise ConfigError(f"output:RUN/TRIAL says which output it is; leave out {', '.join(OF_RUN)}")
+        results = self._of_run(self.ledger.run(run)) if run not in self._results else self._results[run]
+        if trial not in results.by_trial:
             raise ConfigError(f"{run} has no trial {trial!r}")
-        return of_result(run, self._runs[run][trial], metric or None)
+        return of_result(run, results.by_trial[trial], metric or None)
+
+    def _of_run(self, run: Run) -> "_Results":
+        if run.id not in self._results:
+            self._results[run.id] = _Results(run)
+        return self._results[run.id]

@@ -101,12 +101,20 @@ def subject(ledger: "Store", reference: str, which: Which = WHOLE) -> Subject:
         ConfigError: it is a session of several answers or a run without a case, or `which` fits none or several outputs.
         StoreError: nothing has this id.
     """
-    thing = found(ledger, reference)
+    return part_of(found(ledger, reference), which)
+
+
+def part_of(thing: Run | Session | Span, which: Which) -> Subject:
+    """What somebody means who names a span, a session of one answer, or an output of a run.
+
+    Raises:
+        ConfigError: as `subject` does.
+    """
     if isinstance(thing, Run):
         return _output(thing, which)
     if which != WHOLE:
         raise ConfigError(
-            f"{reference} is no run, so it has no cases; leave out --case, --target, --repeat and --metric."
+            f"{thing.id} is no run, so it has no cases; leave out --case, --target, --repeat, --dataset and --metric."
         )
     return of_span(_only_answer(thing) if isinstance(thing, Session) else thing)
 
@@ -215,7 +223,7 @@ def _only_answer(session: Session) -> Span:
 
 def _output(run: Run, which: Which) -> Subject:
     if which.case is None:
-        raise ConfigError(f"{run.id} is a run; say which of its outputs with --case ID.")
+        raise ConfigError(f"{run.id} is a run; say which of its outputs with --case ID, in a file in a column `case`.")
     results = [result for result in run.results if _fits(result, which)]
     ids = {result.trial.case.id for result in results}
     if which.case in ids:
