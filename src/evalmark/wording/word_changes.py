@@ -12,7 +12,8 @@ AROUND = 40
 """Words that both texts have are shown so many before and behind what differs; the others are left out."""
 _MOST = 2_000
 """Words of a text that are compared; the time it takes grows with the square of it."""
-_WORD = re.compile(r"\s*\S+")
+_WORD = re.compile(r"\s*(?:\S*[^\s.,;:!?]|[.,;:!?]+)")
+"""Marks behind a word are words of their own, so that `cash` and `cash.` are the same one."""
 _LONGEST_WORD = 200
 GONE, NEW = ("[-", "-]"), ("{+", "+}")
 """Marks of words that only the earlier text has, and of those that only the later one has."""
