@@ -66,3 +66,17 @@ def test_a_metric_that_judges_conversations_is_refused(evalmark, world, suite):
     (world / suite).write_text(json.dumps(said), encoding="utf-8")
     done = evalmark("run", suite)
     assert (done.code, "asks cases in a random order" in " ".join(done.err.split())) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("rate", "code", "said"),
+    [
+        pytest.param("0.3", 0, "Decided after", id="its own gate"),
+        pytest.param("0.35", 3, "not complete", id="another, which the cases that were not asked may decide"),
+        pytest.param("1", 1, "less than 1", id="another, which no case could save"),
+    ],
+)
+def test_a_report_with_another_gate_does_not_take_the_word_of_the_run_for_it(evalmark, suite, rate, code, said):
+    evalmark("run", suite, "--seed", "7", "-j", "1", "-q", "--target", "bot:worse")
+    done = evalmark("report", "last", "--min-pass-rate", rate, "-o", "r.md")
+    assert (done.code, said in " ".join((done.out + done.err).split())) == (code, True), done

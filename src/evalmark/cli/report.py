@@ -77,7 +77,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
             [name for run in parts for name in (run.suite, *(info.path for info in run.datasets))], output or []
         )
         run = merging.merged(parts)
-        code = _written(run if gate is None else replace(run, gate=gate), output or [], to, gated=gate is not None)
+        code = _written(run if gate is None else _held_to(run, gate), output or [], to, gated=gate is not None)
     raise typer.Exit(code)
 
 
@@ -95,6 +95,14 @@ def check_to(to: str | None, endings: str = ".json .md") -> None:
     """Raises ConfigError where `--to` says something that nobody knows."""
     if to not in (None, "github"):
         raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is ({endings}): -o FILE.")
+
+
+def _held_to(run: "Run", gate: "Gate") -> "Run":
+    """The run under another gate; one that stopped once its own was decided is not complete under any other."""
+    if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
+        return replace(run, gate=gate)
+    note = "The run stopped early, once its own gate was decided; another one lacks the cases that were not asked."
+    return replace(run, gate=gate, until_decided=None, status="interrupted", notes=(*run.notes, note))
 
 
 def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> "Gate | None":
