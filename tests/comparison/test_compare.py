@@ -73,6 +73,14 @@ def test_exit_codes_follow_the_word():
     assert compare(of([]), of([])).exit_code == 3
 
 
+def test_a_part_of_the_baseline_that_is_word_for_word_what_it_was_says_nothing_of_the_rest():
+    assert compare(of([UP] * 3), of([UP] * 30, "then")).outcome == "cannot tell"  # a run that is under way, say
+    assert compare(of([UP] * 30), of([UP] * 3, "then")).outcome == "same"
+    others = of([UP] * 4, "then")
+    edited = replace(others.results[3], trial=trial(3, case={"input": "another question"}))
+    assert compare(of([UP] * 4), replace(others, results=[*others.results[:3], edited])).outcome == "cannot tell"
+
+
 @pytest.mark.parametrize(
     ("now", "before", "said"),
     [

@@ -114,8 +114,10 @@ class TargetChange:
 
     def outcome_of(self, change: MetricChange) -> Outcome:
         """What is said of one of the changes."""
-        # What nobody could judge, then or now, may be the same, but nothing was found out about it.
-        return "same" if self.is_identical and not change.is_lost else change.outcome
+        # What nobody could judge may be the same, but nothing was found out about it; neither was of cases that are gone,
+        # as from a run that is under way.
+        is_all = not (change.is_lost or self.matching.gone or self.matching.edited)
+        return "same" if self.is_identical and is_all else change.outcome
 
     @property
     def worse(self) -> tuple[Flip, ...]:
