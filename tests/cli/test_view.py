@@ -12,6 +12,7 @@ import pytest
 from evalmark.store import open_store
 from evalmark.values import Case, Output, Result, Run, Trial
 
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
 
 

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 import pytest
 
+from evalmark import web
 from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Example, Metric, Output, Result, Score, ToolCall, Trial, Turn
-from evalmark.web import bound, pages, run_path
+from evalmark.web import bound, run_path
 from evalmark.web.text import visible
 from evalmark.wording import DASH
 
 from .conftest import a_run, keep, keep_calls, result
 from .payloads import PAYLOADS
 
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
 CHROMIUM = shutil.which("chromium")
@@ -93,7 +95,7 @@ def address(tmp_path_factory) -> Iterator[str]:
         keep_calls(store)
         made = bound(0)
         config = uvicorn.Config(
-            pages(store, made.door, patience=60), http="h11", ws="none", lifespan="off", log_config=None
+            web.pages(store, made.door, patience=60), http="h11", ws="none", lifespan="off", log_config=None
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": list(made.sockets)}, daemon=True)

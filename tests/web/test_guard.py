@@ -9,6 +9,8 @@ from evalmark.web.guard import HEADERS
 
 from .conftest import DOOR, TOKEN, asked, from_browser
 
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
+
 RUN = "20261121-101500-3f9a"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 HOST = ("host", "127.0.0.1:7878")

@@ -5,9 +5,11 @@ import threading
 
 import pytest
 
+from evalmark import web
 from evalmark.errors import ConfigError
-from evalmark.web import bound, pages
+from evalmark.web import bound
 
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
 
 
@@ -60,7 +62,7 @@ def test_a_port_that_is_taken_is_named_with_a_way_out():
 
 def test_a_real_server_answers_who_holds_the_token_and_refuses_two_hosts(store):
     made = bound(0)
-    config = uvicorn.Config(pages(store, made.door), http="h11", ws="none", lifespan="off", log_config=None)
+    config = uvicorn.Config(web.pages(store, made.door), http="h11", ws="none", lifespan="off", log_config=None)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(made.sockets)}, daemon=True)
     thread.start()
