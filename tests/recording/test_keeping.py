@@ -84,14 +84,18 @@ def test_plain_words_stay(text):
     assert masked(text) == text
 
 
-def test_a_long_text_is_searched_soon():
-    text = ("key = value; sk- and gh and eyJ and Bearer and :// and @ " * 2_000)[:100_000]
-    started = time.perf_counter()
-    masked(text)
-    masked("a" * 100_000 + "://" + "b" * 100_000)
-    masked("eyJ" + "a" * 100_000)
-    masked("-----BEGIN PRIVATE KEY-----" + "-" * 100_000)
-    assert time.perf_counter() - started < 2
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        pytest.param("key = value; sk- and gh and eyJ and Bearer and :// and @ " * 2_000, None, id="beginnings"),
+        pytest.param("a" * 100_000 + "://" + "b" * 100_000, None, id="half an address"),
+        pytest.param("eyJ" + "a" * 100_000, None, id="half a web token"),
+        pytest.param("-----BEGIN PRIVATE KEY-----" + "-" * 100_000, "(not kept)", id="a key without an end"),
+    ],
+)
+def test_a_long_text_that_begins_like_secrets_is_searched_to_its_end(text, kept):
+    # A search that began anew at every character would take hours.
+    assert masked(f"{text} token=abcdef123456") == (kept or f"{text} token=(not kept)")
 
 
 def test_no_secret_reaches_the_disk(store, answers):
@@ -176,17 +180,17 @@ def test_recording_can_be_switched_off(store, monkeypatch):
     assert not store.exists()
 
 
-def test_what_comes_too_fast_is_dropped_and_counted(store, kept, monkeypatch):
+def test_what_comes_too_fast_is_dropped_and_counted(store, kept):
     answer = record("demo", store=store)(lambda question: question)
     store.mkdir()  # nothing can be written there, for now
-    for number in range(MOST_WAITING + 25):
-        answer(number)
-    time.sleep(0.3)
-    answer("one more")
+    with record("demo", store=store):
+        for number in range(MOST_WAITING + 25):
+            answer(number)
+        assert not flush(0.05)
+        answer("one more")
     store.rmdir()
-    found = kept()
-    assert sum(len(session.answers) for session in found) == MOST_WAITING
-    assert sum(session.dropped for session in found) == 26
+    (session,) = kept()
+    assert (len(session.answers), session.dropped) == (MOST_WAITING, 26)
 
 
 def test_a_store_that_fails_is_one_line_in_the_log(store, answers, caplog):
@@ -319,10 +323,8 @@ def test_a_disk_that_is_full_keeps_what_it_has_and_the_app_goes_on(store):
 
 def test_the_end_does_not_wait_for_a_store_that_fails(store):
     store.mkdir()
-    started = time.monotonic()
-    done = app(store, "ends")
+    done = app(store, "ends")  # which has a minute, and the store fails for as long as anybody waits
     assert done.returncode == 0
-    assert time.monotonic() - started < 30
     assert done.stderr.count("cannot be kept") == 1
 
 
