@@ -2,11 +2,12 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
 from evalmark.store import open_store
-from evalmark.values import Session, Span, content_of
+from evalmark.values import Session, Span, content_of, keyed_session
 
 BEGAN = "2026-11-22T09:30:00.000000+00:00"
 FIRST, SECOND, STEP = "a" * 16, "b" * 16, "c" * 16
@@ -114,6 +115,20 @@ def test_a_label_names_its_author_and_stays_in_the_history(evalmark, said):
     assert ["(said before)" in line for line in labels] == [True, True, False, False]
     assert "Right ☺" in shown
     assert "tool search" in shown
+
+
+def test_a_session_goes_by_the_key_that_the_app_has_for_it(evalmark, world):
+    with open_store(".evalmark/evalmark.db") as ledger:
+        for number, (project, key) in enumerate([("shop", "user-7"), ("shop", "user-8"), ("bank", "user-8")]):
+            i = keyed_session(project, key)
+            spans = [replace(span(f"{number}" * 16, i, "Hello?", "Hello."), project=project)]
+            ledger.traffic.keep([Session(id=i, project=project, started=BEGAN)], spans)
+    assert "for span 0000000000000000 of shop" in evalmark("note", "user-7", "--label", "up", "--by", "ann").out
+    assert "up, ann" in evalmark("show", "user-7").out
+    assert "'user-8' could be session" in evalmark("note", "user-8", "--label", "up", "--by", "ann").err
+    for words in (["note", "user-9", "--label", "up"], ["show", "last"]):
+        found = evalmark(*words)
+        assert (found.code, "evalmark list sessions" in found.err) == (2, True)
 
 
 def test_a_step_is_shown_by_itself(evalmark, sessions):

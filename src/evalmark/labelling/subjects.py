@@ -10,10 +10,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from evalmark.errors import ConfigError, StoreError
-from evalmark.values import Label, Result, Run, Session, Span, content_of, count, in_force
+from evalmark.values import Label, Result, Run, Session, Span, content_of, count, in_force, keyed_session
 
 if TYPE_CHECKING:
     from evalmark.store import Store
+    from evalmark.traffic import Named
 
 _NAMED = 5
 """Things that a message names where several could be meant."""
@@ -66,7 +67,7 @@ class Word:
 
 
 def found(ledger: "Store", reference: str) -> Run | Session | Span:
-    """The run, the session or the span that has an id, or the only one whose id starts so.
+    """The run, the session or the span that has an id, or the only one whose id starts so, or the session of an app's key.
 
     Raises:
         ConfigError: several could be meant.
@@ -78,12 +79,9 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
     try:
         run = ledger.run(reference)
     except StoreError as fault:
-        if not named and not reference.startswith("last") and ledger.traffic.projects():
-            raise StoreError(
-                f"{str(fault).rstrip('.')}; nor is a session or an answer recorded under {reference!r}."
-            ) from None
+        named = named or _of_key(ledger, reference)
         if not named:
-            raise
+            raise _unknown(ledger, reference, fault) from None
         run = None
     several = ([] if run is None else [f"run {run.id}"]) + [f"{one.kind} {one.id}" for one in named]
     if len(several) > 1 and (run is None or run.id != reference):
@@ -92,6 +90,23 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
         return run
     one = named[0]
     return ledger.traffic.session(one.id) if one.kind == "session" else ledger.traffic.span(one.id)
+
+
+def _of_key(ledger: "Store", key: str) -> "list[Named]":
+    """The sessions, of any project, that an app knows by this key."""
+    ids = [keyed_session(project, key) for project in ledger.traffic.projects()]
+    return [one for i in ids for one in ledger.traffic.starting(i) if one.kind == "session"]
+
+
+def _unknown(ledger: "Store", reference: str, fault: StoreError) -> StoreError:
+    if not ledger.traffic.projects():
+        return fault
+    if reference.startswith("last"):
+        return StoreError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
+    return StoreError(
+        f"{str(fault).rstrip('.')}; nor is a session or an answer recorded under {reference!r}. "
+        "Their ids: evalmark list sessions"
+    )
 
 
 def subject(ledger: "Store", reference: str, which: Which = WHOLE) -> Subject:

@@ -4,12 +4,11 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
 
 from evalmark.engine import describe
-from evalmark.values import SpanKind, Usage
+from evalmark.values import SpanKind, Usage, keyed_session
 
 from .copying import copied
 
@@ -33,9 +32,7 @@ def is_off() -> bool:
 
 def session_id(project: str, key: object) -> str:
     """The id of the session that an app knows by a key of its own; a fresh one where it has none."""
-    if key is None:
-        return os.urandom(8).hex()
-    return sha256(f"session-1\0{project}\0{key}".encode(errors="surrogatepass")).hexdigest()[:16]
+    return os.urandom(8).hex() if key is None else keyed_session(project, key)
 
 
 def is_sampled(session: str, share: float) -> bool:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
     from .run import DatasetInfo, Gate, Metric, Run, RunStatus, UntilDecided, metrics_for
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
-    from .session import Session, Span, SpanKind
+    from .session import Session, Span, SpanKind, keyed_session
     from .spending import Spending, by_model, in_all, minus, spent_on
     from .tool import ToolRecording, tool_key
     from .usage import Usage
@@ -59,6 +59,7 @@ __all__ = [
     "fingerprint",
     "in_all",
     "in_force",
+    "keyed_session",
     "metrics_for",
     "minus",
     "plain",
@@ -112,6 +113,7 @@ __getattr__ = deferred(
         "fingerprint": "plain_data",
         "in_all": "spending",
         "in_force": "label",
+        "keyed_session": "session",
         "metrics_for": "run",
         "minus": "spending",
         "plain": "plain_data",
