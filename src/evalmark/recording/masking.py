@@ -38,14 +38,14 @@ _BEARER = re.compile(r"\b(Bearer|Basic)\s+[A-Za-z0-9._~+/-]{12,4000}=*", re.IGNO
 _BEARERS = ("earer ", "EARER ", "asic ", "ASIC ")
 _IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]{0,200}:)[^\s/'\"<>]{1,200}(?=@)")
 _NAMED = re.compile(
-    r"(\b[\w-]{0,40}(?:api[_-]?key|secret|passw(?:or)?d|passphrase|(?:secret|access|private|account)[_-]?key"
+    r"((?:api[_-]?key|secret|passw(?:or)?d|passphrase|(?:secret|access|private|account)[_-]?key"
     r"|(?:access|auth|refresh|session|id|bot|api)[_-]?token|\btoken(?=\\{0,3}[\"']|=))(?:\\{0,3}[\"'])?\s{0,3}[=:]\s{0,3})"
     r"(?:(\\{0,3}[\"'])(?:(?!\2)[^\n]){6,500}?(?=\2)|(?:\\{0,3}[\"'])?(?:[^\s\"',;&\\]|\\(?![\"'])){6,500})",
     re.IGNORECASE,
 )
 """What stands behind a name: all within quotes, or up to what ends a word."""
 _IN_QUERY = re.compile(
-    r"([?&;](?:key|token|code|pwd|sig|signature|x-(?:amz|goog)-(?:signature|security-token))=)[^\s\"'<>&;#]{6,4000}",
+    r"([?&;](?:key|token|pwd|sig|signature|x-(?:amz|goog)-(?:signature|security-token))=)[^\s\"'<>&;#]{6,4000}",
     re.IGNORECASE,
 )
 _NAMES = ("key", "secret", "passw", "passphrase", "token")
