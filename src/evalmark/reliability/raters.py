@@ -15,7 +15,7 @@ def gwet_ac1(units: Sequence[Sequence[float]], categories: int | None = None) ->
     Luck is taken to be at work only where an output is hard to judge, so that 80 % agreement on 90 % of one word does
     not come out below 0, as kappa does. `units` hold what was said of each output; those with one judgement count for
     how common a word is. `categories` is how many words there are, those that were said unless given. None when
-    nothing was said twice, or there is but one word. K. L. Gwet, Computing inter-rater reliability and its variance
+    nothing was said twice, or there is but one word. Raises ValueError for fewer categories than words. K. L. Gwet, Computing inter-rater reliability and its variance
     in the presence of high agreement, British Journal of Mathematical and Statistical Psychology 61 (2008).
 
     >>> round(gwet_ac1([[1, 1]] * 80 + [[1, 0]] * 10 + [[0, 1]] * 10), 4)

@@ -27,6 +27,8 @@ def upper_bound(k: int, n: int, level: float = LEVEL) -> float:
 def clean_negatives_needed(rate: float, level: float = LEVEL) -> int:
     """How many bad cases, none of which may pass, promise that at most this share of bad cases does.
 
+    The smallest n with (1 - rate)^n <= 1 - level. Raises ValueError unless both are between 0 and 1.
+
     >>> clean_negatives_needed(0.05), clean_negatives_needed(0.01)
     (59, 299)
     """
@@ -37,6 +39,8 @@ def clean_negatives_needed(rate: float, level: float = LEVEL) -> int:
 
 def failures_allowed(n: int, rate: float, level: float = LEVEL) -> int | None:
     """How many of `n` bad cases may pass while at most `rate` of all can be promised; None when even none is too many.
+
+    The most for which `upper_bound` is not above `rate`. Raises ValueError unless `rate` and `level` are between 0 and 1.
 
     >>> failures_allowed(58, 0.05), failures_allowed(59, 0.05), failures_allowed(93, 0.05)
     (None, 0, 1)
@@ -54,7 +58,8 @@ def hoeffding_bentkus(risk: float, n: int, limit: float) -> float:
     """The p-value of "the true risk is above the limit" when the mean of `n` independent losses from 0 to 1 is `risk`.
 
     The smaller of Hoeffding's and Bentkus' bounds: A. N. Angelopoulos, S. Bates, E. J. Candès, M. I. Jordan, L. Lei,
-    Learn then Test, arXiv 2110.01052. 1 when nothing was counted.
+    Learn then Test, arXiv 2110.01052. 1 when nothing was counted. Raises ValueError for a risk that is not from 0 to 1,
+    and a limit not between them.
 
     >>> round(hoeffding_bentkus(0.02, 200, 0.05), 10)
     0.0718898559
@@ -94,7 +99,8 @@ def conformal_threshold(bad: Sequence[float], rate: float, grid: Sequence[float]
 
     A score passes that meets the threshold. This is weaker than what `learn_threshold` promises: in about half of all
     labellings the rate will be exceeded. It serves as a check. It needs 1 / rate - 1 bad outputs. A. N. Angelopoulos,
-    S. Bates, A. Fisch, L. Lei, T. Schuster, Conformal Risk Control, arXiv 2208.02814.
+    S. Bates, A. Fisch, L. Lei, T. Schuster, Conformal Risk Control, arXiv 2208.02814. Raises ValueError for scores that
+    are NaN, and a rate not between 0 and 1.
 
     >>> conformal_threshold([0.2, 0.3, 0.4, 0.5], 0.2, [0.1, 0.3, 0.45, 0.6])
     0.6
