@@ -122,6 +122,19 @@ def test_a_lock_can_be_left_out_and_a_metric_that_turned_round_is_learned_anew(e
     assert read_lock(lock).metrics["similarity"].direction == "higher"
 
 
+def test_a_suite_may_name_the_lock_before_it_is_learned(evalmark, demo):
+    missing = "evalmark.lock.json: there is no such lock file; evalmark calibrate writes one"
+    for words in (["run", suite()], ["plan", "s.yaml"], ["validate", "s.yaml"]):
+        found = evalmark(*words)
+        assert (found.code, missing in found.text) == (2, True)
+    assert evalmark("run", "s.yaml", "--lock", "none").code == 0
+    again = evalmark("calibrate", "demo", "--suite", "s.yaml", "--metric", "similarity", "--embeddings", "emb:angle")
+    assert again.code == 0
+    assert evalmark("run", "s.yaml").code == 0
+    outside = evalmark("run", suite(more="lock: ../away/evalmark.lock.json\n"), "--lock", "none")
+    assert (outside.code, "leads out of the suite's folder" in outside.err) == (2, True)
+
+
 def test_no_page_is_written_over_what_is_read(evalmark, demo):
     suite(more="")
     said = evalmark("calibrate", "demo", "--suite", "s.yaml", "--html", "s.yaml")

@@ -111,7 +111,7 @@ class _Reading:
             gate_flags=(gate or {}).get("flags", False),
             until_decided=data.get("until_decided", False),
             baseline=data.get("baseline"),
-            lock=self._file(("lock",), data["lock"]) if data.get("lock") else None,
+            lock=self._lock(data["lock"]) if data.get("lock") else None,
             judges=self._judges(("judge",), data.get("judge")),
             embeddings=data.get("embeddings"),
             timeout=None if (seconds := data.get("timeout")) is None else float(seconds),
@@ -120,6 +120,18 @@ class _Reading:
 
     def _find(self, at: DataPath, finding: str) -> None:
         self.findings.append(Finding(at, f"`{dotted(at)}` {finding}"))
+
+    def _lock(self, text: str) -> Path | None:
+        """The lock file; one that is not there yet is refused by who reads it, and not by who writes it from this suite."""
+        beside = self.document.path.parent / text
+        try:
+            allowed_path(text, self.document.path.parent, self.cwd)
+        except PlacedError as fault:
+            if fault.message.startswith("there is no such file"):
+                return beside
+        except OSError:  # said with its place below
+            pass
+        return self._file(("lock",), text)
 
     def _file(self, at: DataPath, text: str) -> Path | None:
         """The file that the suite names, or None and a finding."""
