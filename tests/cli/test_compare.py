@@ -102,7 +102,7 @@ def test_github_gets_a_summary_and_annotations(suite, evalmark, monkeypatch):
         pytest.param(["last", "nope"], "there is no run 'nope'", id="no such baseline"),
         pytest.param(["nope", "last"], "there is no run 'nope'", id="no such run"),
         pytest.param(
-            ["last", "last-green"], "There is no complete run of 'bot' yet whose gate passed", id="none green"
+            ["last", "last-green"], "There is no earlier complete run of 'bot' whose gate passed", id="none green"
         ),
         pytest.param(["last", "none"], "'none' is no run to compare with", id="none"),
         pytest.param(["last", "missing.db@last"], "there is no such file of runs", id="no such store"),
@@ -226,7 +226,7 @@ def test_the_last_green_run_is_the_newest_whose_gate_passed(suite, evalmark):
     (suite / "s.yaml").write_text(SUITE + "baseline: last-green\n")
     first = evalmark("run", "s.yaml", "-q")
     assert first.code == 0
-    assert "There is no complete run of 'bot' yet whose gate passed" in first.err
+    assert "There is no earlier complete run of 'bot' whose gate passed" in first.err
     bad(suite, 20)
     red = evalmark("run", "s.yaml")
     assert (red.code, "Gate failed" in red.out, "Worse: pass rate fell" in red.out) == (1, True, True)

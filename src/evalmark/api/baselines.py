@@ -55,7 +55,7 @@ def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
         return Baseline(run=found)
     where = " and that was made from a commit that leads to this one" if is_known else ""
     return Baseline(
-        said=f"There is no complete run of {of.name or of.suite!r} yet whose gate passed{where}, so there is nothing to compare with."
+        said=f"There is no earlier complete run of {of.name or of.suite!r} whose gate passed{where}, so there is nothing to compare with."
     )
 
 
