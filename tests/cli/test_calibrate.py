@@ -307,6 +307,14 @@ def test_without_labels_the_rate_is_refused(evalmark, judged):
     said = evalmark("audit", "--store", "other.db")
     assert said.code == 3
     assert "labels on at least 20 further cases" in re.sub(r"\s+", " ", said.out)
+    with open_store("other.db") as store:
+        name = store.run("last").id
+    assert said.err == f"Label outputs: evalmark note {name} --case ID --label up, or many with --file\n"
+    rows = [{"id": name, "case": f"c{n}", "label": "down" if n % 2 else "up"} for n in range(24)]
+    Path("more.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert evalmark("note", "--file", "more.jsonl", "--by", "ann", "--store", "other.db").code == 0
+    enough = evalmark("audit", "--store", "other.db")
+    assert (enough.code, enough.err) == (0, "")
 
 
 def test_the_scores_of_a_run_give_a_threshold_without_a_call(evalmark, judged):

@@ -8,14 +8,17 @@ import typer
 from evalmark import api, console, forecasting, plans, trust
 from evalmark import store as kept
 from evalmark.errors import need
+from evalmark.shell.conduct import STOPPED
 from evalmark.shell.progress import Progress
-from evalmark.shell.terminal import look, say
+from evalmark.shell.terminal import complain, look, say
 
 from . import flags
 from .calibrate import Level, Suite, judged
-from .conduct import STOPPED
 from .rescore import Metrics
 from .runs import Run
+
+LABELS = "labels"
+"""What verdicts are held against where nothing else is named."""
 
 Against = Annotated[
     str, typer.Option("--against", metavar="labels|rules|METRIC", help="What its verdicts are held against.")
@@ -41,7 +44,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
     run: Run = "last",
     metric: Metrics = None,
     judge: flags.Judge = None,
-    against: Against = "labels",
+    against: Against = LABELS,
     prompt: Prompt = None,
     threshold: Threshold = None,
     level: Level = 0.95,
@@ -78,4 +81,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             say(console.plan(need("asyncio").run(forecasting.foresee(plan, conduct)), look()))
             answered = judged(plan, settings, ledger, quiet=False)
             say(console.canary_screen(trust.canaries(answered, metrics, wanted), look()))
-    raise typer.Exit(0 if all(one.is_told for one in found) else STOPPED)
+    told = all(one.is_told for one in found)
+    if not told and against == LABELS:
+        complain(f"Label outputs: evalmark note {wanted.run.id} --case ID --label up, or many with --file\n")
+    raise typer.Exit(0 if told else STOPPED)
