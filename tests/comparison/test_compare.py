@@ -149,6 +149,15 @@ def test_other_words_with_the_same_scores_are_not_the_same():
     )
 
 
+def test_another_choice_is_another_score():
+    def chose(name, choice):
+        results = [replace(r, scores=(Score(name="tone", raw=choice),)) for r in of([UP] * 5).results]
+        return Run(id=name, name=name, created="", metrics=(Metric(name="tone"),), results=results)
+
+    assert compare(chose("now", "kind"), chose("then", "kind")).targets[0].is_identical
+    assert not compare(chose("now", "kind"), chose("then", "rude")).targets[0].is_identical
+
+
 def test_errors_in_both_runs_are_nothing_that_stayed_the_same():
     broken = run("now", [replace(r, output=Output(error="E: x"), scores=()) for r in of([UP] * 5).results])
     assert compare(broken, broken).outcome == "cannot tell"

@@ -8,11 +8,11 @@ import typer
 from evalmark import api, calibration, console, documents, plans, report, trust, wording
 from evalmark import store as kept
 from evalmark.errors import need
+from evalmark.shell.conduct import STOPPED, refuse_over
 from evalmark.shell.progress import Progress
 from evalmark.shell.terminal import complain, look, say, say_line
 
 from . import flags
-from .conduct import STOPPED, refuse_over
 from .rescore import Metrics
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import typer
 from evalmark import api, comparison, console, report
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.shell.conduct import refuse_over
 from evalmark.shell.terminal import command, look, say, say_line
 
 from . import flags
-from .conduct import refuse_over
 from .report import To, check_to, kept_place, write_job_summary
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalmark import api, cases, scorers
+from evalmark.shell.conduct import Show, carry_out
 from evalmark.shell.progress import Progress
 from evalmark.shell.words import once_more
 
 from . import flags
-from .conduct import Show, carry_out
 
 if TYPE_CHECKING:
     from evalmark.stats import Summary

@@ -12,10 +12,10 @@ import typer
 from evalmark import api, merging, report, stats, values, wording
 from evalmark import store as kept
 from evalmark.errors import ConfigError, EvalmarkError
+from evalmark.shell.conduct import refuse_over
 from evalmark.shell.terminal import command, complain, say, say_line
 
 from . import flags
-from .conduct import refuse_over
 
 if TYPE_CHECKING:
     from evalmark.values import Gate, Run

@@ -8,11 +8,11 @@ import typer
 
 from evalmark import api, plans
 from evalmark import store as kept
+from evalmark.shell.conduct import Show, carry_out
 from evalmark.shell.progress import Progress
 from evalmark.shell.words import once_more
 
 from . import flags
-from .conduct import Show, carry_out
 from .runs import Run
 
 Metrics = Annotated[

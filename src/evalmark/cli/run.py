@@ -9,11 +9,11 @@ import typer
 
 from evalmark import api, plans
 from evalmark.errors import ConfigError
+from evalmark.shell.conduct import INTERRUPTED, Show, carry_out
 from evalmark.shell.progress import Progress
 from evalmark.shell.words import NEWEST, once_more
 
 from . import flags
-from .conduct import INTERRUPTED, Show, carry_out
 
 WORST_FIRST = (INTERRUPTED, 1, 3, 0)
 

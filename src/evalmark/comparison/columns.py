@@ -22,6 +22,8 @@ class Column:
     """From 0 to 1."""
     raws: dict[Key, list[float]] = field(default_factory=dict)
     """In the scorer's own unit."""
+    words: dict[Key, list[str]] = field(default_factory=dict)
+    """Choices, where a score says a name."""
     not_asked: set[Key] = field(default_factory=set)
     """Cases that it was not asked about, or cannot pass or fail; where it says nothing, nothing is missing."""
     valueless: bool = False
@@ -39,7 +41,7 @@ class Column:
         """Whether a case has the scores that it had in another column."""
         return all(
             sorted(mine.get(key, ())) == sorted(theirs.get(was, ()))
-            for mine, theirs in ((self.values, other.values), (self.raws, other.raws))
+            for mine, theirs in ((self.values, other.values), (self.raws, other.raws), (self.words, other.words))
         )
 
     def add(self, key: Key, score: Score, *, answered: bool = True) -> None:
@@ -62,6 +64,8 @@ class Column:
             self.valueless = True
         if raw is not None:
             self.raws.setdefault(key, []).append(raw)
+        elif isinstance(score.raw, str):
+            self.words.setdefault(key, []).append(score.raw)
 
 
 @dataclass(slots=True)

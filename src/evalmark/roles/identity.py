@@ -100,7 +100,8 @@ def _name(thing: Any) -> str:
 
 def _source(thing: Callable[..., Any]) -> str | None:
     """A hash of the source code, or of the compiled code where there is no file, or None."""
-    return _class_source(thing) if inspect.isclass(thing) else _read_source(thing)
+    kind: Any = thing
+    return _class_source(kind) if inspect.isclass(thing) else _read_source(thing)
 
 
 @functools.lru_cache(maxsize=256)
