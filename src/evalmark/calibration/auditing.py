@@ -51,25 +51,18 @@ def audited(
     both = [row for row in known if row.passed is not None]
     judged, truth = [bool(row.passed) for row in both], [truths.verdicts[row.key] for row in both]
     cases = _clusters([row.case for row in both])
-    pairs = Counter(zip(truth, judged, strict=True))
-    prevalence = sum(truth) / len(truth) if truth else None
+    kappa, kappa_interval = kappa_with_interval(truth, judged, clusters=cases, level=level)
     told = [(float(t), float(j)) for t, j in zip(truth, judged, strict=True)]
-    first, second = [t for t, _ in told], [j for _, j in told]
-    kappa, kappa_interval = kappa_with_interval(first, second, clusters=cases, level=level)
     alpha, alpha_interval = alpha_with_interval(told, clusters=cases, confidence=level)
-    common = any(max(Counter(side).values(), default=0) >= COMMON * len(side) for side in (truth, judged) if side)
     ac1, ac1_interval = (
-        ac1_with_interval(told, 2, clusters=cases, level=level) if common else (None, no_interval("not needed", level))
+        ac1_with_interval(told, 2, clusters=cases, level=level)
+        if _is_lopsided(truth) or _is_lopsided(judged)
+        else (None, no_interval("not needed", level))
     )
     return Audit(
         metric=metric,
         source=truths.source,
-        confusion=Confusion(
-            good_passed=pairs[True, True],
-            good_failed=pairs[True, False],
-            bad_passed=pairs[False, True],
-            bad_failed=pairs[False, False],
-        ),
+        confusion=_confusion(truth, judged),
         agreement=share([int(t is j) for t, j in zip(truth, judged, strict=True)], cases, level),
         kappa=kappa,
         kappa_interval=kappa_interval,
@@ -77,7 +70,7 @@ def audited(
         alpha_interval=alpha_interval,
         ac1=ac1,
         ac1_interval=ac1_interval,
-        prevalence=prevalence,
+        prevalence=sum(truth) / len(truth) if truth else None,
         rates=tuple(rates(_judged(rows), truths, level)),
         biases=_biases(rows, level),
         evidence=truths.evidence,
@@ -85,6 +78,21 @@ def audited(
         unjudged=len(known) - len(both),
         unknown=sum(row.passed is not None for row in rows) - len(both),
     )
+
+
+def _confusion(truth: Sequence[bool], judged: Sequence[bool]) -> Confusion:
+    pairs = Counter(zip(truth, judged, strict=True))
+    return Confusion(
+        good_passed=pairs[True, True],
+        good_failed=pairs[True, False],
+        bad_passed=pairs[False, True],
+        bad_failed=pairs[False, False],
+    )
+
+
+def _is_lopsided(words: Sequence[bool]) -> bool:
+    """Whether one word is so common that kappa would mislead."""
+    return bool(words) and max(words.count(True), words.count(False)) >= COMMON * len(words)
 
 
 def decides(results: Iterable[Result], metric: str) -> bool:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from evalmark.cases.faults import Faults
+from evalmark.cases import Faults
 from evalmark.errors import ConfigError
 from evalmark.traffic import Labelled, Said
 from evalmark.values import Case, Example, Output, canonical, thumb

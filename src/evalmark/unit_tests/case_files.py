@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from evalmark.cases import as_cases
+from evalmark.cases import Faults, as_cases
 from evalmark.documents import (
     MAX_ROW,
     JsonStream,
@@ -34,16 +34,14 @@ def read_test_cases(path: Path) -> list[tuple[str, TestCase]]:
         DataError: the file cannot be read, or some of its rows are no test cases; every such row is named.
     """
     found: list[tuple[str, TestCase]] = []
-    faults: list[str] = []
+    faults = Faults(str(path), most=_MOST_FAULTS)
     for place, row in _rows(path):
         try:
             found.append((place, _test_case(row, place)))
         except ConfigError as fault:
-            faults.append(str(fault))
-    if len(faults) > _MOST_FAULTS:
-        faults = [*faults[:_MOST_FAULTS], f"{path}: {len(faults) - _MOST_FAULTS} more rows are no test cases."]
-    if faults:
-        raise DataError("\n".join(faults))
+            faults.add(str(fault))
+    if told := faults.told():
+        raise DataError("\n".join(told))
     return found
 
 
