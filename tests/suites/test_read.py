@@ -613,6 +613,13 @@ def test_words_that_other_readers_take_for_something_else_are_noted(folder):
     assert suite.notes[0].startswith("suite.yaml:2: yes is kept as the text 'yes'")
 
 
+@pytest.mark.parametrize("name", ["cases.jsonl", "rows.CSV"])
+def test_rows_are_no_suite_and_where_they_go_is_said(folder, name):
+    (folder / name).write_text('{"input": "a"}\n{"input": "b"}\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"^{name}: this is a dataset; name it in a suite, under `datasets`\.$"):
+        read_suite(Path(name))
+
+
 def test_every_field_of_a_suite_is_one_that_a_file_can_set():
     from_file = {"path", "gate_flags", "notes", "target_place", "judges"}
     from evalmark.suites import suite_schema

@@ -19,6 +19,11 @@ FILES = (".json", ".yaml", ".yml", ".prompty")
 """What the name of a metric file ends in."""
 
 
+_DATASET = "this is a dataset; name it in a suite, under `datasets`."
+_ROWS = frozenset((".jsonl", ".ndjson", ".csv", ".tsv"))
+"""Endings of files that hold rows and never a suite."""
+
+
 def read_suite(path: Path, cwd: Path | None = None) -> Suite:
     """The suite in a YAML or JSON file; a Tiamat test file is one too.
 
@@ -27,6 +32,8 @@ def read_suite(path: Path, cwd: Path | None = None) -> Suite:
     Raises:
         ConfigError: the file cannot be read or something in it is wrong; all faults are named, one a line.
     """
+    if path.suffix.lower() in _ROWS and path.is_file():
+        raise DataError(f"{path}: {_DATASET}")
     document = load_document(path, is_text=text_keys().__contains__)
     if hint := _other_file(document.data):
         raise DataError(f"{document.place_of()}: {hint}")
@@ -73,7 +80,7 @@ def _other_file(data: Any) -> str | None:
     if "metric_description" in data:
         return "this is a metric; name it in a suite, under `metrics`."
     if isinstance(data.get("data"), list):
-        return "this is a dataset; name it in a suite, under `datasets`."
+        return _DATASET
     if isinstance(data.get("messages"), list):
         return (
             "this seems to be a prompt of GitHub Models; let its name end in .prompt.yml, so that it is run as one, "
