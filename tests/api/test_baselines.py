@@ -69,7 +69,10 @@ def test_the_last_green_run_of_a_kept_run_is_older(store):
 def test_a_missing_green_run_is_one_sentence(store):
     found = baseline_of(store, LAST_GREEN, ASKING)
     assert found.run is None
-    assert found.said == "There is no earlier complete run of 'bot' whose gate passed, so there is nothing to compare with."
+    assert (
+        found.said
+        == "There is no earlier complete run of 'bot' whose gate passed, so there is nothing to compare with."
+    )
 
 
 def git(*words):
