@@ -52,6 +52,13 @@ def test_contexts_come_from_a_liked_answer():
         pytest.param([said(1, True), said(1, False, by="bob")], (0, 1, 0, 0), id="two people who disagree"),
         pytest.param([said(1, True), said(1, False, second=1)], (1, 0, 0, 0), id="one who changes her mind"),
         pytest.param([said(1, True), said(1, None, second=1)], (0, 0, 1, 0), id="one who withdraws"),
+        pytest.param([said(1, True), said(1, None, second=1, comment="hm")], (1, 0, 0, 0), id="a comment afterwards"),
+        pytest.param([said(1, True), said(1, None, second=1, score=0.2)], (1, 0, 0, 0), id="a score afterwards"),
+        pytest.param(
+            [said(1, True), said(1, None, second=1), said(1, None, second=2, comment="hm")],
+            (0, 0, 1, 0),
+            id="a comment after one has withdrawn",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_counted(labels, counts):
@@ -68,6 +75,12 @@ def test_two_of_three_decide():
     votes = [said(1, True), said(1, False, by="bob"), said(1, False, by="cy")]
     assert settled(votes) is False
     assert in_force([*votes, said(1, None, by="cy", second=2)]) == tuple(votes[:2])
+
+
+def test_a_thumb_takes_the_place_of_all_that_was_said_before_and_a_comment_only_of_comments():
+    words = [said(1, True, comment="a"), said(1, None, comment="b", second=1), said(1, None, comment="c", second=2)]
+    assert in_force(words) == (words[0], words[2])
+    assert in_force([*words, said(1, False, second=3)]) == (said(1, False, second=3),)
 
 
 def test_labels_of_outputs_of_runs_say_nothing_of_recorded_answers():

@@ -64,14 +64,21 @@ def content_of(given: Any, output: Any) -> str:
 def in_force(labels: Iterable[Label]) -> tuple[Label, ...]:
     """The last word of each person about each thing, by when it was said; what was withdrawn is left out.
 
+    A score or a comment that comes without a thumb stands beside the thumb that the person gave before.
+
     >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
     >>> down = Label(about="span:1", liked=False, by="ann", created="2026-01-02", content="c")
     >>> [label.liked for label in in_force([up, down])]
     [False]
     """
     ordered = sorted(labels, key=lambda label: label.created)
-    last = {(label.about, label.by): label for label in ordered}
-    return tuple(label for label in ordered if last[label.about, label.by] is label and not label.withdrawn)
+    holding: dict[tuple[str, str], list[Label]] = {}
+    for label in ordered:
+        stays = label.liked is None and not label.withdrawn
+        said = holding.get((label.about, label.by), [])
+        holding[label.about, label.by] = [one for one in said if stays and one.liked is not None] + [label]
+    kept = {id(label) for said in holding.values() for label in said if not label.withdrawn}
+    return tuple(label for label in ordered if id(label) in kept)
 
 
 def settled(labels: Iterable[Label]) -> bool | None:
