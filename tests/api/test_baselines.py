@@ -11,7 +11,7 @@ from evalmark.api import LAST_GREEN, NO_BASELINE, Memory, baseline_of, begin
 from evalmark.api.revision import is_ancestor, revision
 from evalmark.errors import StoreError
 from evalmark.store import open_store
-from evalmark.values import Case, Output, Result, Run, Score, Trial
+from evalmark.values import Case, Output, Result, Run, Score, Trial, UntilDecided
 
 ASKING = Run(id="", name="bot", created="", suite="suites/bot.yaml")
 
@@ -26,6 +26,9 @@ def keep(store, number, passed, **fields):
     asyncio.run(store.sink(run.id).write([result]))
     store.finish(run)
     return run.id
+
+
+EARLY = UntilDecided(seed=1, level=0.95, cases=2, after=1, outcome="pass", reason="…")
 
 
 @pytest.fixture
@@ -50,6 +53,8 @@ def test_a_reference_is_a_run_or_none(store):
         pytest.param({"passed": True}, True, id="a complete run whose gate passed"),
         pytest.param({"passed": False}, False, id="a gate that failed"),
         pytest.param({"passed": True, "status": "interrupted"}, False, id="a run that did not come to its end"),
+        pytest.param({"passed": True, "is_part": True}, False, id="a run of some of the cases"),
+        pytest.param({"passed": True, "until_decided": EARLY}, False, id="a run that stopped early"),
         pytest.param({"passed": True, "name": "other"}, False, id="another suite"),
         pytest.param({"passed": True, "suite": "other.yaml"}, False, id="another file"),
         pytest.param({"passed": True, "suite": "/elsewhere/bot.yaml"}, True, id="the same file in another folder"),

@@ -271,3 +271,11 @@ def test_where_git_is_the_green_run_has_to_lead_to_what_is_checked_out(suite, ev
     assert f"against {other.id}" in evalmark("run", "s.yaml", "--baseline", "last-green", "--allow-undecided").out
     git(suite, "checkout", "-q", "-f", "main")
     assert f"against {first.id}" in evalmark("run", "s.yaml", "--baseline", "last-green", "--allow-undecided").out
+
+
+def test_a_run_of_some_cases_is_no_last_green_one(suite, evalmark):
+    (suite / "s.yaml").write_text(SUITE + "baseline: last-green\n")
+    evalmark("run", "s.yaml", "-q")
+    evalmark("run", "s.yaml", "-q", "--limit", 3)
+    found = evalmark("run", "s.yaml")
+    assert (found.code, "30 cases in both runs" in found.out) == (0, True)

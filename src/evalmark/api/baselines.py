@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evalmark.store import Store
 
 LAST_GREEN = "last-green"
-"""The newest complete run of a suite whose gate passed, made from what is checked out or from what came before it."""
+"""The newest run of all cases of a suite whose gate passed, made from what is checked out or from what came before it."""
 NO_BASELINE = "none"
 """No baseline, whatever the suite says."""
 
@@ -43,7 +43,7 @@ def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
         return Baseline()
     if reference != LAST_GREEN:
         return Baseline(run=ledger.run(reference))
-    green = [run for run in _earlier(ledger, of) if run.status == "complete" and _is_same_suite(run, of)]
+    green = [run for run in _earlier(ledger, of) if _is_whole(run) and _is_same_suite(run, of)]
     is_known = bool(revision())
 
     @cache
@@ -68,6 +68,12 @@ def _earlier(ledger: "Store", of: Run) -> Iterator[Run]:
     after = dropwhile(lambda run: run.id != of.id, runs)
     next(after)
     yield from after
+
+
+def _is_whole(run: Run) -> bool:
+    """Whether every case was asked: what a part of them says hides the others."""
+    stopped_early = run.until_decided is not None and run.until_decided.outcome is not None
+    return run.status == "complete" and not run.is_part and not stopped_early
 
 
 def _is_same_suite(run: Run, of: Run) -> bool:

@@ -60,6 +60,11 @@ class Conduct:
     watch: Watch | None = None
     """Told of results as soon as they are durable."""
 
+    @property
+    def is_part(self) -> bool:
+        """Whether cases may be left out."""
+        return self.limit is not None or self.only is not None
+
 
 async def execute(plan: Plan, conduct: Conduct) -> Run:
     """Check the plan, run what is not yet recorded, and give the whole run.
@@ -203,7 +208,7 @@ def _begin(plan: Plan, conduct: Conduct, revision: str) -> Run:
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
         notes = tuple(note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED, DRAWN, SAVED)))
-        known = replace(taken, notes=notes, until_decided=order)
+        known = replace(taken, notes=notes, until_decided=order, is_part=conduct.is_part)
         return replace(known, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
     run = Run(
         id=new_run_id(),
@@ -219,6 +224,7 @@ def _begin(plan: Plan, conduct: Conduct, revision: str) -> Run:
         plan=plan.fingerprint,
         embedder=plan.embedder.fingerprint if plan.embedder is not None else "",
         revision=revision,
+        is_part=conduct.is_part,
         until_decided=order_of(plan),
         versions=versions(),
         notes=plan.notes,

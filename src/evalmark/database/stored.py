@@ -198,6 +198,7 @@ RUN: Spec = {
     "plan": _TEXT,
     "embedder": _TEXT,
     "revision": _TEXT,
+    "is_part": _TRUTH._replace(skip=False),
     "until_decided": one(
         UntilDecided,
         {

@@ -115,6 +115,8 @@ class Run:
     """Fingerprint of the embedding model, mode included; empty when none was used."""
     revision: str = ""
     """The git commit that was checked out, with a `+` where files differed from it; empty where there is no git."""
+    is_part: bool = False
+    """Whether a limit or conditions left out cases of its datasets."""
     until_decided: UntilDecided | None = None
     """How the run stops early; None: every case is asked."""
     versions: Mapping[str, str] = field(default_factory=dict)
