@@ -243,7 +243,7 @@ def test_a_file_of_exported_answers_is_a_file_of_test_cases(world):
 
 def test_many_broken_lines_are_counted(world):
     (world / "c.jsonl").write_text("{\n" * 30, encoding="utf-8")
-    with pytest.raises(DataError, match="… and 10 more faults in c.jsonl"):
+    with pytest.raises(DataError, match=r"… and 10 more faults in c\.jsonl"):
         UnitTest("x").for_test_cases_in_file("c.jsonl").get_all_test_cases()
 
 

@@ -63,9 +63,9 @@ class CaseUnderTest:
             output = self._output(function, returned, time.perf_counter() - started, uses)
         except Exception as error:
             found = self._broken(error, target, time.perf_counter() - started)
-            if continue_on_error:
-                return found
-            raise
+            if not continue_on_error:
+                raise
+            return found
         return self._judge(output, target, go_on=continue_on_error)
 
     async def evaluate_async(self, function: Any, continue_on_error: bool = False) -> Judging:
@@ -82,9 +82,9 @@ class CaseUnderTest:
             output = self._output(function, returned, time.perf_counter() - started, uses)
         except Exception as error:
             found = self._broken(error, target, time.perf_counter() - started)
-            if continue_on_error:
-                return found
-            raise
+            if not continue_on_error:
+                raise
+            return found
         judging: Judging = await threads.run(lambda _: self._judge(output, target, go_on=continue_on_error))
         return judging
 
