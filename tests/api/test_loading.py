@@ -77,4 +77,10 @@ def test_help_loads_no_values_and_no_figures(world):
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "120"})
     loaded = set(done.stderr.split())
     assert "evalmark.cli.report" in loaded, done.stderr
-    assert not loaded & {"evalmark.values.case", "evalmark.values.run", "evalmark.stats.summary", "statistics"}
+    assert not loaded & {
+        "evalmark.values.case",
+        "evalmark.values.run",
+        "evalmark.stats.summary",
+        "statistics",
+        "asyncio",
+    }

@@ -1,6 +1,5 @@
 """`evalmark export`: a kept run in the files of other tools; posted to an evals API where that is asked for."""
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -13,7 +12,7 @@ import typer
 
 from evalmark import api, documents, exchange, formats, openai_evals, promptfoo, providers, report, suites
 from evalmark import store as kept
-from evalmark.errors import ConfigError
+from evalmark.errors import ConfigError, need
 from evalmark.shell.terminal import complain, say_line
 from evalmark.values import count
 
@@ -100,7 +99,7 @@ def export(  # noqa: PLR0913  each is a flag of the command line
     for remark in exported.remarks:
         complain(f"{remark}\n")
     if service is not None:
-        asyncio.run(_create(exported.files, service, settings))
+        need("asyncio").run(_create(exported.files, service, settings))
 
 
 def _write_cases(project: str, path: Path, settings: "Settings") -> None:
