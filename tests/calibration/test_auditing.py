@@ -13,7 +13,7 @@ from evalmark.calibration import (
     decides,
     shipped_canaries,
 )
-from evalmark.reliability import prediction_powered, rogan_gladen
+from evalmark.reliability import corrected_by_betting, prediction_powered, rogan_gladen
 from evalmark.values import Case, Metric, Output, Result, Score, Trial
 
 from .saying import result
@@ -55,6 +55,9 @@ def test_the_rate_is_corrected_as_the_inference_says():
     labels, judged = [1.0] * 20 + [0.0] * 20, [1.0] * 18 + [0.0] * 16 + [1.0] * 6
     assert (rate.raw.passed, rate.raw.n, rate.missing) == (84, 140, 0)
     assert rate.powered == prediction_powered(labels, judged, [1.0] * 60 + [0.0] * 40)
+    assert rate.powered.caution
+    assert rate.sure == corrected_by_betting(labels, judged, [1.0] * 60 + [0.0] * 40)
+    assert rate.sure.interval.low <= rate.powered.interval.low <= rate.powered.interval.high <= rate.sure.interval.high
     assert rate.adjusted == rogan_gladen(84, 140, (18, 20), (14, 20))
 
 

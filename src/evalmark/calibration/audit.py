@@ -64,6 +64,8 @@ class Rate:
     """By prediction-powered inference (PPI++)."""
     adjusted: Corrected
     """By Rogan and Gladen, from how often the judge errs on good and on bad outputs."""
+    sure: Corrected | None = None
+    """By betting, where labels are so few that the interval of `powered` may be too short; else None."""
     missing: int = 0
     """So many more cases have to be labelled, at least, before a rate can be corrected."""
 

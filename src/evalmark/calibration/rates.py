@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from evalmark.inference import no_interval, share
-from evalmark.reliability import Corrected, prediction_powered, rogan_gladen
+from evalmark.reliability import Corrected, corrected_by_betting, prediction_powered, rogan_gladen
 from evalmark.values import count
 
 from .audit import Rate, Truths
@@ -62,10 +62,11 @@ def _rate(target: str, rows: Sequence[Judged], truths: Truths, level: float) -> 
         level,
     )
     missing = max(0, NEEDED - len(labelled), 2 * NEEDED - min(NEEDED, len(good)) - min(NEEDED, len(bad)))
-    if adjusted.value is None and "luck" in adjusted.interval.method and powered.value is not None:
+    if adjusted.is_luck and powered.value is not None:
         # With a judge that is no better than luck, labels alone say as much; the judge's rate says nothing.
         powered = _powered(labelled, (), level)
-    return Rate(target=target, raw=raw, powered=powered, adjusted=adjusted, missing=missing)
+    sure = corrected_by_betting(*_means(labelled, others), level=level) if powered.caution else None
+    return Rate(target=target, raw=raw, powered=powered, adjusted=adjusted, sure=sure, missing=missing)
 
 
 def _powered(labelled: Sequence[_Case], others: Sequence[_Case], level: float) -> Corrected:
@@ -73,11 +74,15 @@ def _powered(labelled: Sequence[_Case], others: Sequence[_Case], level: float) -
     if len(labelled) < NEEDED:
         reason = f"{count(len(labelled), 'labelled case')}; at least {NEEDED} are needed"
         return Corrected(value=None, interval=no_interval(reason, level))
-    return prediction_powered(
+    return prediction_powered(*_means(labelled, others), level=level)
+
+
+def _means(labelled: Sequence[_Case], others: Sequence[_Case]) -> tuple[list[float], list[float], list[float]]:
+    """What people and the judge say of the labelled cases, and what the judge says of the others."""
+    return (
         [_mean(case.known) for case in labelled],
         [_mean(case.judged) for case in labelled],
         [_mean(case.judged) for case in others],
-        level=level,
     )
 
 

@@ -85,7 +85,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     if html is not None:
         documents.write_whole(html, report.separation_page(found), "page")
     if not found.is_kept:
-        complain("Nothing is written, since the promise cannot be made of every metric.\n")
+        complain(f"Nothing is written to {output}, since the promise cannot be made of every metric.\n")
         raise typer.Exit(STOPPED)
     trust.write_lock(found, output)
     if not quiet:

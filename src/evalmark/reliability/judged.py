@@ -3,13 +3,17 @@
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from evalmark.inference import DIFFERENT, FEW, LEVEL, BettingSequence, Interval, mean, no_interval
 
 ENOUGH = 100
 """From so many labels on, their mean is near enough to normal."""
+
+
+LUCK = "the judge is no better than luck"
+UNSURE = "the labels cannot tell the judge from luck; label more outputs, or take another judge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,8 @@ class Corrected:
     """How much weight the judge was given: 0 as if it had said nothing, 1 as if it were a person."""
     caution: str = ""
     """Why the interval may be too short; empty where it is not known to be."""
+    is_luck: bool = False
+    """Refused since the judge may be no better than luck."""
 
 
 def prediction_powered(
@@ -119,13 +125,13 @@ def rogan_gladen(
         if not 0 <= k <= of:
             raise ValueError(f"{name} must be from 0 to n, got {k!r} of {of!r}")
     if reason := _unusable(n, good, bad):
-        return _refused(reason, level)
+        return replace(_refused(reason, level), is_luck=reason == LUCK)
     right_on_good, right_on_bad = good[0] / good[1], bad[0] / bad[1]
     z = NormalDist().inv_cdf((1 + level) / 2)
     (p, n2), (q1, m1), (q0, m0) = _shrunk(passed, n, z * z / 2), _shrunk(*good, 1), _shrunk(*bad, 1)
     sure = q0 + q1 - 1
     if sure <= z * math.sqrt(q0 * (1 - q0) / m0 + q1 * (1 - q1) / m1):
-        return _refused("the labels cannot tell the judge from luck; label more outputs, or take another judge", level)
+        return replace(_refused(UNSURE, level), is_luck=True)
     centre = min(1.0, max(0.0, (p + q0 - 1) / sure))
     on_bad, on_good = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
     shift = 2 * z * z * (centre * on_good - (1 - centre) * on_bad)
@@ -157,7 +163,7 @@ def _unusable(n: int, good: tuple[int, int], bad: tuple[int, int]) -> str:
         if labels < FEW:
             return f"{labels} outputs are labelled {name}; at least {FEW} are needed"
     if good[0] * bad[1] + bad[0] * good[1] <= good[1] * bad[1]:
-        return "the judge is no better than luck"
+        return LUCK
     return ""
 
 

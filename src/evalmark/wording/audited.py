@@ -73,6 +73,8 @@ def _rate(rate: Rate, found: Audit) -> Iterator[tuple[str, str]]:
         return
     for name, corrected in (("PPI++", rate.powered), ("Rogan and Gladen", rate.adjusted)):
         yield "", f"corrected, {name}: {_corrected(corrected)}"
+    if rate.sure is not None:
+        yield "", f"corrected, betting: {_share(rate.sure)}, which holds however few the labels are"
     if rate.missing:
         further = count(rate.missing, "further case")
         yield "missing", f"labels on at least {further}, so that 10 good and 10 bad ones are known"
