@@ -1,4 +1,4 @@
-"""Seeds of the differential tests: some in every run of the tests, ten thousand in the sweep."""
+"""How many random inputs a function is held to another library with: some in every run of the tests, ten thousand in the sweep."""
 
 import pytest
 
@@ -11,3 +11,10 @@ FEW_SEEDS = [
     pytest.param(range(40, 10_040), id="ten thousand", marks=pytest.mark.sweep),
 ]
 """Where the other library is slow."""
+
+
+def rounds(some: int):
+    """The parameter `rounds`: so many in every run, and ten thousand in a sweep."""
+    return pytest.mark.parametrize(
+        "rounds", [pytest.param(some, id="some"), pytest.param(10_000, id="all", marks=pytest.mark.sweep)]
+    )

@@ -16,7 +16,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evalmark.inference import clustered_error, difference, holm, paired_interval, sign_flips
 
-from .rounds import rounds
+from .draws import rounds
 
 SHARES = st.floats(0, 1).map(lambda x: round(x, 3))
 PAIRS = st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=40)

@@ -11,7 +11,7 @@ from scipy.stats import norm, permutation_test
 
 from evalmark.inference import sign_flips, sign_test
 
-from .rounds import rounds
+from .draws import rounds
 
 MAIZE = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 

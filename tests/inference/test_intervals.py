@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evalmark.inference import Interval, clopper_pearson, share_interval, wilson
 
-from .rounds import rounds
+from .draws import rounds
 
 COUNTS = st.integers(0, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

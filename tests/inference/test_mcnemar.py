@@ -12,7 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar as of_statsmodels
 
 from evalmark.inference import mcnemar, sign_test
 
-from .rounds import rounds
+from .draws import rounds
 
 
 @pytest.mark.parametrize(

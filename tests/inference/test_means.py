@@ -14,7 +14,7 @@ from scipy import stats as scipy_stats
 
 from evalmark.inference import clustered_error, mean, mean_interval, share_interval, wilson
 
-from .rounds import rounds
+from .draws import rounds
 
 Y = [1.0, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1]
 G = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]

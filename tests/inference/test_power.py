@@ -12,7 +12,7 @@ from statsmodels.stats.power import normal_sample_size_one_tail
 
 from evalmark.inference import cases_needed, paired_variance, quantiles, sign_test, smallest_effect
 
-from .rounds import rounds
+from .draws import rounds
 
 
 def test_the_quantiles_of_four_in_five_at_five_percent():

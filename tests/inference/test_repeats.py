@@ -12,7 +12,7 @@ from scipy.stats import hypergeom
 
 from evalmark.inference import mean_interval, mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k, wilson
 
-from .rounds import rounds
+from .draws import rounds
 
 
 @pytest.mark.parametrize(

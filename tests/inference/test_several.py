@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 
 from evalmark.inference import benjamini_hochberg, holm
 
-from .rounds import rounds
+from .draws import rounds
 
 PAPER = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1]  # fmt: skip
 """Benjamini and Hochberg (1995), section 4.1."""

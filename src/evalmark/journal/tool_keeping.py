@@ -1,12 +1,12 @@
 """The journal of tools: what they gave before, found and kept from any thread."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from apsw import Connection
 
 from evalmark.database.schema import transaction
+from evalmark.database.ways import Write
 from evalmark.errors import DamagedRecordingError
 from evalmark.values import ToolRecording
 
@@ -21,12 +21,6 @@ _KEEP = f"""
     on conflict (key) do update set run = excluded.run,
     {", ".join(f"{name} = excluded.{name}" for name in ToolRow._fields if name != "key")}
 """  # noqa: S608  columns, not data
-
-
-class Write(Protocol):
-    """Has something done in the thread that writes, and waits for it."""
-
-    def __call__(self, act: Callable[[Connection], T], what: str, needed: int = 0, /) -> T: ...
 
 
 class ToolKeeper:

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from apsw import Connection
 
 from evalmark.database.fields import from_sql, sql_text
 from evalmark.database.schema import transaction
+from evalmark.database.ways import Read, Write
 from evalmark.errors import StoreError
 from evalmark.values import Label, Session, Span
 
@@ -22,18 +23,6 @@ _LABELS = "select content, checksum from label"
 _HEX = frozenset("0123456789abcdef")
 MOST_TERMS = 500
 """As many values are looked for in one query."""
-
-
-class Read(Protocol):
-    """Has something read, and waits for it."""
-
-    def __call__(self, act: Callable[[Connection], T], /) -> T: ...
-
-
-class Write(Protocol):
-    """Has something done in the thread that writes, and waits for it."""
-
-    def __call__(self, act: Callable[[Connection], T], what: str, needed: int = 0, /) -> T: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
