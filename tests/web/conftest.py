@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -47,7 +48,9 @@ class Answer:
         return self.body.decode()
 
 
-def asked(app, target: str, method: str = "GET", headers: list[tuple[str, str]] | None = None) -> Answer:
+def asked(
+    app, target: str, method: str = "GET", headers: list[tuple[str, str]] | None = None, body: bytes = b""
+) -> Answer:
     """One request as a server would hand it on."""
     path, _, query = target.partition("?")
     scope = {
@@ -68,7 +71,7 @@ def asked(app, target: str, method: str = "GET", headers: list[tuple[str, str]] 
 
     async def go() -> None:
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: Any) -> None:
             sent.append(message)
@@ -84,6 +87,20 @@ def asked(app, target: str, method: str = "GET", headers: list[tuple[str, str]] 
 def from_browser(app, target: str, method: str = "GET") -> Answer:
     """A request as a browser sends it once it was let in."""
     return asked(app, target, method, [("host", "127.0.0.1:7878"), ("cookie", f"{DOOR.cookie}={TOKEN}")])
+
+
+def sent(app, fields: Mapping[str, str], target: str = "/labels", *, key: str = DOOR.key, **headers: str) -> Answer:
+    """A form as a page of the viewer sends it."""
+    said = {
+        "host": "127.0.0.1:7878",
+        "cookie": f"{DOOR.cookie}={TOKEN}",
+        "origin": "http://127.0.0.1:7878",
+        "sec-fetch-site": "same-origin",
+        "content-type": "application/x-www-form-urlencoded",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    body = urlencode({"key": key, **fields}).encode()
+    return asked(app, target, "POST", [(name, value) for name, value in said.items() if value], body)
 
 
 def result(number: int, target: str = "app:answer", repeat: int = 0, **fields: Any) -> Result:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 
 from evalmark import web
+from evalmark.markup import visible
 from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Example, Metric, Output, Result, Score, ToolCall, Trial, Turn
 from evalmark.web import bound, run_path
-from evalmark.web.text import visible
 from evalmark.wording import DASH
 
 from .conftest import a_run, keep, keep_calls, result
@@ -117,7 +117,7 @@ class Watched:
         self.faults += self.page.evaluate(
             """() => [
                 ...(window.hit ? ['a script ran'] : []),
-                ...[...document.querySelectorAll('script, iframe, object, embed, img, video, base, math, style')]
+                ...[...document.querySelectorAll('script:not([src="/static/pages.js"]), script:not(:empty), iframe, object, embed, img, video, base, math, style')]
                     .map(found => `an element ${found.localName}`),
                 ...[...document.querySelectorAll('*')].flatMap(found => [...found.attributes])
                     .filter(one => one.name.startsWith('on') || /^\\\\s*(javascript|data|vbscript):/i.test(one.value)
@@ -223,7 +223,7 @@ def test_everything_that_acts_is_reached_by_the_keyboard_and_seen_there(watched,
     page.goto(f"{origin}{run_path(RUN)}")
     page.keyboard.press("Tab")
     assert page.inner_text(":focus") == "Skip to the content"
-    wanted = page.locator("a, button, input, select, summary, [tabindex='0']").count()
+    wanted = page.locator("a, button, input:not([type=hidden]), select, summary, [tabindex='0']").count()
     seen = set()
     for _ in range(wanted + 5):
         outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")

@@ -7,12 +7,13 @@ import pytest
 
 from evalmark.web.guard import HEADERS
 
-from .conftest import DOOR, TOKEN, asked, from_browser
+from .conftest import DOOR, TOKEN, asked, from_browser, sent
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
 RUN = "20261121-101500-3f9a"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+TAKING_FORMS = ("/labels",)
 HOST = ("host", "127.0.0.1:7878")
 COOKIE = ("cookie", f"{DOOR.cookie}={TOKEN}")
 HOSTILE = {
@@ -62,11 +63,57 @@ def test_hostile_headers_open_no_route_to_any_method(app, hostile):
             assert "set-cookie" not in answer.headers
 
 
-def test_with_good_headers_every_route_opens_to_be_looked_at_and_to_nothing_else(app):
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_headers_send_no_form_even_with_its_key(app, hostile):
+    kind = ("content-type", "application/x-www-form-urlencoded")
+    origin = () if "origin" in hostile else (("origin", "http://127.0.0.1:7878"),)
+    for address in (*routes(app), "/labels"):
+        answer = asked(app, address, "POST", [*HOSTILE[hostile], kind, *origin], f"key={DOOR.key}".encode())
+        assert answer.status in (400, 403), address
+
+
+def test_with_good_headers_a_page_is_looked_at_and_takes_no_form(app):
     for address in routes(app):
+        is_for_forms = address in TAKING_FORMS
         for method in METHODS:
             answer = from_browser(app, address, method)
-            assert answer.status == (200 if method in ("GET", "HEAD") else 405), (address, method)
+            looks = method in ("GET", "HEAD") and not is_for_forms
+            assert answer.status == (200 if looks else 403 if method == "POST" else 405), (address, method)
+        assert (sent(app, {}, address).status == 405) is not is_for_forms
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        pytest.param({"origin": ""}, 403, id="from nowhere"),
+        pytest.param({"origin": "http://localhost:7878"}, 403, id="from the same viewer under another name"),
+        pytest.param({"sec_fetch_site": "none"}, 403, id="typed by hand, as no form is"),
+        pytest.param({"sec_fetch_site": "same-site"}, 403, id="from another port"),
+        pytest.param({"key": ""}, 403, id="without a key"),
+        pytest.param({"key": DOOR.key[:-1]}, 403, id="with a part of the key"),
+        pytest.param({"key": TOKEN}, 403, id="with the token in the place of the key"),
+        pytest.param({"key": "\ud800\N{SNOWMAN}".encode("utf-8", "replace").decode()}, 403, id="with an odd key"),
+        pytest.param({"content_type": "application/json"}, 415, id="as JSON"),
+        pytest.param({"content_type": "text/plain"}, 415, id="as plain text, which needs no permission across sites"),
+        pytest.param({"content_type": ""}, 415, id="without saying what it is"),
+        pytest.param({"cookie": ""}, 403, id="without the cookie"),
+    ],
+)
+def test_a_form_that_no_page_of_the_viewer_sends_changes_nothing(own, store, changed, status):
+    answer = sent(own, {"run": RUN, "number": "1", "liked": "up", "by": "eve"}, **changed)
+    assert answer.status == status
+    assert store.traffic.all_labels() == []
+
+
+def test_a_form_with_the_key_in_its_address_alone_changes_nothing(own, store):
+    answer = sent(own, {"run": RUN, "number": "1", "liked": "up"}, f"/labels?key={DOOR.key}", key="")
+    assert answer.status == 403
+    assert store.traffic.all_labels() == []
+
+
+def test_a_form_that_is_too_large_or_has_too_many_fields_is_not_read(app):
+    assert sent(app, {"comment": "x" * 1_000_001}).status == 413
+    assert sent(app, {f"field-{number}": "" for number in range(1_001)}).status == 400
 
 
 def test_every_answer_has_the_headers_that_keep_a_browser_in_check(app):
@@ -85,7 +132,7 @@ def test_every_answer_has_the_headers_that_keep_a_browser_in_check(app):
     policy = answers[0].headers["content-security-policy"]
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
-    assert "script-src" not in policy
+    assert "script-src 'self';" in policy
 
 
 def test_the_token_in_the_address_becomes_a_cookie_and_leaves_the_address(app):

@@ -59,7 +59,8 @@ def checked(text: str) -> str:
     assert parser.open == []
     assert len(parser.ids) == len(set(parser.ids))
     assert {*parser.fragments, *parser.referred} <= {*parser.ids}
-    assert "<script" not in text
+    assert text.count("<script") == 1
+    assert '<script src="/static/pages.js" defer></script>' in text
     return text
 
 

@@ -4,12 +4,14 @@ import os
 import threading
 import webbrowser
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from evalmark import labelling
 from evalmark import store as kept
-from evalmark.errors import need
+from evalmark.errors import ConfigError, need
 from evalmark.shell.terminal import say_line
 
 from . import flags
@@ -29,21 +31,49 @@ Host = Annotated[
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the first page in the browser.")]
 
 
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Show labels, and let nobody give any.")]
+
+
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
     app.command("view", short_help="Look at runs in a browser.")(view)
 
 
-def view(run: Run = None, port: Port = 7878, host: Host = "", opens: Open = True, store: flags.Store = None) -> None:
-    """Show the runs that are kept as pages in a browser, for this machine only, until it is interrupted."""
+def view(
+    run: Run = None,
+    port: Port = 7878,
+    host: Host = "",
+    opens: Open = True,
+    read_only: ReadOnly = False,
+    store: flags.Store = None,
+) -> None:
+    """Show the runs that are kept as pages in a browser, for this machine only, until it is interrupted.
+
+    Outputs and scores can be labelled there; where the store cannot be written they are only shown.
+    """
     need("starlette", "view")
     need("uvicorn", "view")
     web = need("evalmark.web")
-    with kept.open_store(flags.settings(store=store).store, read_only=True) as ledger:
+    place = flags.settings(store=store).store
+    with kept.open_store(place, read_only=read_only or not _is_writable(place)) as ledger:
         path = "/" if run is None else web.run_path(ledger.run(run).id)
         bound = web.bound(port, host, os.environ.get(TOKEN, ""))
         address = bound.address_of(path)
-        web.serve(web.pages(ledger, bound.door), bound, lambda: _tell(address, opens=opens))
+        web.serve(web.pages(ledger, bound.door, author=_author()), bound, lambda: _tell(address, opens=opens))
+
+
+def _is_writable(store: str) -> bool:
+    """Whether labels can be kept; a store that is not there is not made by looking at it."""
+    path = Path(store)
+    return path.is_file() and os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
+
+
+def _author() -> str:
+    """Who labels; empty where nobody knows, and the pages ask."""
+    try:
+        return labelling.own_name(os.environ)
+    except ConfigError:
+        return ""
 
 
 def _tell(address: str, *, opens: bool) -> None:

@@ -35,6 +35,11 @@ class Access:
         """Whether there is anything to close: not for a child of the process, and not twice."""
         return not self._closed and os.getpid() == self._process
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether anything can be written."""
+        return self._db is not None
+
     def connect(self) -> Connection:
         """A further connection to read with."""
         return reading(self.path, self.notes)

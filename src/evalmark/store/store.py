@@ -75,6 +75,11 @@ class Store:
         self._lookups = Lookups(self.path, access.usable, access.connect)
         self._finder = Finder(self.path, self._lookups, access.notes)
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether it was opened to be written as well."""
+        return self._access.is_writable
+
     # Writing a run.
 
     def start(self, run: Run) -> None:

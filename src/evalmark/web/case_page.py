@@ -1,17 +1,28 @@
 """The page of one result: what was asked and answered, what every score says, and every call that was made for it."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
 from evalmark import wording
 from evalmark.errors import StoreError
+from evalmark.labelling import of_result
+from evalmark.markup import kind_of
 from evalmark.store import Kept
-from evalmark.values import Call, Metric, Result, Run, Score, ToolRecording, metrics_for
+from evalmark.values import Call, Metric, Result, Run, Score, ToolRecording, metrics_for, plain
 
 from .asking import CasesAsked
-from .run_page import kind_of
+from .desk import Desk
+from .labels import Said, fields_of, said_of
+from .run_page import asked_of
 from .shelf import Shelf
 
 MOST_STEPS = 500
@@ -45,6 +56,43 @@ class Judged:
     """The numbers of the calls that were made for it."""
     unsupported: Mapping[str, str]
     detail: Mapping[str, Any]
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands, and all of the result as JSON."""
+    path = "/runs/{run}/results/{number:int}"
+    return [Route(path, partial(_answer, desk)), Route(f"{path}/whole.json", partial(_download, desk))]
+
+
+def _answer(desk: Desk, request: Request) -> Response:
+    run = desk.run(request)
+    place = request.query_params.get("at", "")
+    at = int(place) if place.isascii() and place.isdigit() and len(place) < 10 else None
+    with desk.shelf.figures.give_way():
+        found = values(desk.shelf, run, request.path_params["number"], asked_of(request, run), at)
+    if found is None:
+        raise HTTPException(404, f"{run.id} has no such result, or no longer.")
+    said = _said(desk, request, run, found["result"])
+    return desk.page(request, "case.html", {**found, "said": said[0], "said_of_scores": said[1:]})
+
+
+def _download(desk: Desk, request: Request) -> Response:
+    run, number = desk.run(request), request.path_params["number"]
+    result = desk.shelf.browsing(run).result(number)
+    if result is None:
+        raise HTTPException(404, f"{run.id} has no such result, or no longer.")
+    text = json.dumps(plain(result), ensure_ascii=True, indent=2)
+    headers = {"content-disposition": f'attachment; filename="result-{number}.json"'}
+    return Response(text, media_type="application/json", headers=headers)
+
+
+def _said(desk: Desk, request: Request, run: Run, result: Result) -> list[Said]:
+    """What people say of the answer, then of each score."""
+    number = request.path_params["number"]
+    metrics = ["", *(score.name for score in result.scores)]
+    things = [(of_result(run.id, result, metric or None), fields_of(run.id, number, metric)) for metric in metrics]
+    said = said_of(desk.shelf.store, things, desk.author(request))
+    return [said[subject.about] for subject, _ in things]
 
 
 def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked, place: int | None) -> Mapping[str, Any] | None:

@@ -1,7 +1,7 @@
 """Who may see the pages: checked for every request, whatever its path and method, before anything else runs."""
 
 import hmac
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -11,13 +11,23 @@ Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Headers = Iterable[tuple[bytes, bytes]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-METHODS = ("GET", "HEAD")
-"""Every page is only looked at; nothing here changes anything."""
+METHODS = ("GET", "HEAD", "POST")
+"""To look, and to send a form; whatever is looked at changes nothing."""
+FORM = "evalmark.form"
+"""Where an application finds the fields of a form, read by the guard, in the scope of the request."""
+KEY = "key"
+"""The field of each form that proves that a page of this viewer has made it."""
+MOST_SENT = 1_000_000
+"""Bytes of a form."""
+_MOST_FIELDS = 1_000
 _FROM_HERE = ("same-origin", "none")
+_FORM_KIND = "application/x-www-form-urlencoded"
 _POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = (
     (b"content-security-policy", _POLICY.encode()),
@@ -41,6 +51,11 @@ class Door:
     """What a `Host` header may say: names with their port, as `127.0.0.1:7878`."""
     cookie: str
     """The name of the cookie; browsers keep cookies by host and not by port, so each port needs one of its own."""
+
+    @property
+    def key(self) -> str:
+        """What each form of a page brings along: made of the token, so that no other site can know it, and not the token."""
+        return hmac.new(self.token.encode(), b"forms of this viewer", "sha256").hexdigest()
 
     def __repr__(self) -> str:
         return f"Door(hosts={sorted(self.hosts)})"
@@ -71,14 +86,30 @@ class Guarded:
         if refusal is not None:
             await _say(send, refusal)
         elif _has_cookie(headers, self.door):
-            await self.app(scope, receive, _with_headers(send))
+            await self._inside(scope, headers, receive, send)
         elif (place := entered(scope, self.door)) is not None:
             await _let_in(send, place, self.door)
         else:
             await _say(send, Refusal(403, "Open the address that `evalmark view` has printed: it holds the token."))
 
+    async def _inside(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Hand on what holds the token; a form only with its key, which is looked for here so that no page can forget it."""
+        if scope["method"] == "POST":
+            form = await sent_form(headers, receive)
+            if isinstance(form, Refusal):
+                await _say(send, form)
+                return
+            if not _same(form.get(KEY, ""), self.door.key):
+                await _say(
+                    send,
+                    Refusal(403, "This form is of an earlier start of the viewer: reload the page and send again."),
+                )
+                return
+            scope = {**scope, FORM: form}
+        await self.app(scope, receive, _with_headers(send))
 
-def refused(method: str, headers: Iterable[tuple[bytes, bytes]], door: Door) -> Refusal | None:
+
+def refused(method: str, headers: Headers, door: Door) -> Refusal | None:
     """Why a request is refused whatever token it brings; None for one that may go on."""
     found: dict[bytes, list[str]] = {}
     for name, value in headers:
@@ -91,8 +122,33 @@ def refused(method: str, headers: Iterable[tuple[bytes, bytes]], door: Door) -> 
     if any(site.lower() not in _FROM_HERE for site in found.get(b"sec-fetch-site", [])):
         return Refusal(403, "A page of another site leads here; copy the address into the browser instead.")
     if method not in METHODS:
-        return Refusal(405, "Pages here are only looked at.")
+        return Refusal(405, "Pages here are looked at, and forms are sent; nothing else.")
+    if method == "POST" and (
+        not found.get(b"origin") or found.get(b"sec-fetch-site", ["same-origin"]) != ["same-origin"]
+    ):
+        return Refusal(403, "A form has to come from a page of the viewer, and to say so.")
     return None
+
+
+async def sent_form(headers: Headers, receive: Receive) -> Mapping[str, str] | Refusal:
+    """The fields of a form, of each name the last one; or why it is not read."""
+    kinds = [value.decode("latin-1") for name, value in headers if name == b"content-type"]
+    if len(kinds) != 1 or kinds[0].partition(";")[0].strip().lower() != _FORM_KIND:
+        return Refusal(415, "What is sent here is a form.")
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] != "http.request":
+            return Refusal(400, "The form has no end.")
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > MOST_SENT:
+            return Refusal(413, f"A form has at most {MOST_SENT:,} bytes.")
+    try:
+        return dict(parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        return Refusal(400, "This is no form.")
 
 
 def entered(scope: Scope, door: Door) -> str | None:
@@ -108,7 +164,7 @@ def entered(scope: Scope, door: Door) -> str | None:
     return f"{path}?{rest}" if rest else path
 
 
-def _has_cookie(headers: Iterable[tuple[bytes, bytes]], door: Door) -> bool:
+def _has_cookie(headers: Headers, door: Door) -> bool:
     values = [value.decode("latin-1") for name, value in headers if name == b"cookie"]
     if len(values) != 1:
         return False

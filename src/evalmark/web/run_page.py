@@ -5,13 +5,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from evalmark import wording
-from evalmark.errors import StoreError
-from evalmark.store import Kept
-from evalmark.values import Metric, Mode, Run, Score, Trial, Verdict, metrics_for
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from .asking import SIZES, VERDICTS, CasesAsked
+from evalmark.errors import StoreError
+from evalmark.labelling import of_result
+from evalmark.store import Kept
+from evalmark.values import Metric, Mode, Run, Score, Trial, metrics_for
+
+from .asking import SIZES, VERDICTS, CasesAsked, cases_asked
+from .desk import Desk
 from .figures import RunFigures
+from .labels import fields_of, said_of
 from .shelf import Shelf
 
 
@@ -35,6 +41,29 @@ class Row:
     @property
     def first(self) -> Cell:
         return next(iter(self.cells.values()))[0]
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands."""
+    return [Route("/runs/{run}", partial(_answer, desk))]
+
+
+def _answer(desk: Desk, request: Request) -> Response:
+    run = desk.run(request)
+    found = values(desk.shelf, run, asked_of(request, run))
+    kept = [
+        cell.kept for row in found["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
+    ]
+    things = {one.number: (of_result(run.id, one.result), fields_of(run.id, one.number)) for one in kept}
+    labels = said_of(desk.shelf.store, things.values(), desk.author(request))
+    said = {number: labels[subject.about] for number, (subject, _) in things.items()}
+    return desk.page(request, "run.html", {**found, "said": said})
+
+
+def asked_of(request: Request, run: Run) -> CasesAsked:
+    """Which cases of a run an address asks for."""
+    query = request.query_params
+    return cases_asked(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
 
 
 def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
@@ -97,21 +126,3 @@ def _as_named(targets: str, column: tuple[str, Mode]) -> tuple[int, str, Mode]:
     """Targets in the order in which the run names them."""
     target, mode = column
     return f", {targets}, ".find(f", {target}, "), target, mode
-
-
-def short(score: Score, metric: Metric | None) -> str:
-    """What a score says in the least room; its threshold stands in the head of the column.
-
-    >>> short(Score(name="similarity", raw=0.41, value=0.41), None)
-    '0.410'
-    """
-    if score.status != "scored":
-        return score.status
-    return wording.verdict_of(score.raw, score.value, metric.unit if metric else "")
-
-
-def kind_of(score: Score) -> Verdict | str:
-    """How a score ended, as the word that a page gives a sign and a colour."""
-    if score.status != "scored":
-        return score.status
-    return {True: "pass", False: "fail", None: "ungated"}[score.passed]

@@ -2,15 +2,30 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from evalmark import wording
 from evalmark.values import Run, RunStatus, in_all
 
-from .asking import RunsAsked
+from .asking import RunsAsked, runs_asked
+from .desk import Desk
 from .shelf import RunLine, Shelf
 
 SIZE = 25
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands."""
+    return [Route("/", partial(_answer, desk))]
+
+
+def _answer(desk: Desk, request: Request) -> Response:
+    return desk.page(request, "runs.html", values(desk.shelf, runs_asked(request.query_params)))
 
 
 def values(shelf: Shelf, asked: RunsAsked) -> Mapping[str, Any]:

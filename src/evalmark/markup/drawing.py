@@ -11,9 +11,7 @@ from evalmark import wording
 from evalmark.values import count
 
 from . import pictures
-from .asking import written
-from .paths import case_path, download_path, run_path
-from .run_page import kind_of, short
+from .scores import kind_of, short
 from .text import segments, text_of, visible
 
 _FOLDER = Path(__file__).parent / "templates"
@@ -21,10 +19,13 @@ _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated"
 _WORDS = {"pass": "passed", "fail": "failed"}
 
 
-def environment() -> jinja2.Environment:
-    """The templates of the pages: nothing foreign is ever a template, and everything foreign is escaped."""
+def environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
+    """The templates of a folder, `parts.html` beside them, and what they may call besides.
+
+    Nothing foreign is ever a template, and everything foreign is escaped.
+    """
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_FOLDER),
+        loader=jinja2.FileSystemLoader([folder, _FOLDER]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=_said,
@@ -45,17 +46,8 @@ def environment() -> jinja2.Environment:
         "number_of": count,
         "when": lambda text: text.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"),
     }
-    made.globals |= {
-        "wording": wording,
-        "pictures": pictures,
-        "segments": segments,
-        "run_path": run_path,
-        "written": written,
-        "short": short,
-        "kind_of": kind_of,
-        "case_path": case_path,
-        "download_path": download_path,
-    }
+    made.globals |= {"wording": wording, "pictures": pictures, "segments": segments, "short": short, "kind_of": kind_of}
+    made.globals |= offered
     return made
 
 

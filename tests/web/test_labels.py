@@ -1,0 +1,107 @@
+"""Labels given in the viewer: what is kept, what is shown, and what is refused."""
+
+import re
+
+import pytest
+
+from evalmark.labelling import of_result
+from evalmark.store import open_store
+from evalmark.values import in_force
+
+from .conftest import a_run, from_browser, keep, result, sent, shown
+
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
+
+RUN = "20261121-101500-3f9a"
+FIRST = {"run": RUN, "number": "1"}
+CASE = f"/runs/{RUN}/results/1"
+
+
+def test_a_thumb_on_an_output_is_kept_for_the_output_and_shown(own, store):
+    answer = sent(own, {**FIRST, "liked": "up", "by": "ann", "back": CASE})
+    assert (answer.status, answer.headers["location"]) == (303, CASE)
+    (label,) = store.traffic.all_labels()
+    subject = of_result(RUN, result(0))
+    assert (label.about, label.content, label.liked, label.by) == (subject.about, subject.content, True, "ann")
+    assert "👍 good" in from_browser(own, CASE).text
+    assert "👍 good" in from_browser(own, f"/runs/{RUN}").text
+
+
+def test_a_score_and_a_comment_stand_beside_the_thumb_that_was_given_before(own, store):
+    for said in ({"liked": "down"}, {"score": "0.25", "comment": "Too <b>short</b>."}):
+        assert sent(own, {**FIRST, **said, "by": "ann"}).status == 303
+    text = from_browser(own, CASE).text
+    assert "👎 bad" in text
+    assert "0.25: Too &lt;b&gt;short&lt;/b&gt;." in text
+
+
+def test_what_was_said_is_taken_back_and_the_history_keeps_it(own, store):
+    sent(own, {**FIRST, "liked": "up", "by": "ann"})
+    assert sent(own, {**FIRST, "withdraw": "1", "by": "ann"}).status == 303
+    assert [label.withdrawn for label in store.traffic.all_labels()] == [False, True]
+    assert in_force(store.traffic.all_labels()) == ()
+    assert "👍 good" not in from_browser(own, CASE).text
+
+
+def test_a_score_of_a_judge_is_labelled_by_itself(own, store):
+    assert sent(own, {**FIRST, "metric": "correct", "liked": "down", "by": "ann"}).status == 303
+    (label,) = store.traffic.all_labels()
+    assert label.about == of_result(RUN, result(0), "correct").about
+    assert "👎 bad" not in from_browser(own, f"/runs/{RUN}").text
+
+
+def test_the_browser_keeps_the_name_of_who_labels(own, store):
+    answer = sent(own, {**FIRST, "liked": "up", "by": "Zoë \N{SNOWMAN}; a=b"})
+    cookie = answer.headers["set-cookie"]
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {*cookie.split("; ")}
+    kept = cookie.partition(";")[0]
+    sent(own, {"run": RUN, "number": "2", "liked": "up"}, cookie=f"evalmark-7878=a-token-of-this-test; {kept}")
+    assert [label.by for label in store.traffic.all_labels()] == ["Zoë \N{SNOWMAN}; a=b"] * 2
+
+
+def test_a_script_gets_the_form_alone(own):
+    answer = sent(own, {**FIRST, "liked": "up", "by": "ann", "brief": "1", "back": CASE}, x_evalmark_part="1")
+    assert answer.status == 200
+    assert answer.text.strip().startswith("<form")
+    assert re.search(r'value="up" aria-pressed="true"', answer.text)
+
+
+@pytest.mark.parametrize("place", ["//evil.example", "/\\evil.example", "https://evil.example", "", "/a\nb", "x"])
+def test_a_form_leads_back_to_a_page_of_the_viewer_only(own, place):
+    answer = sent(own, {**FIRST, "liked": "up", "by": "ann", "back": place})
+    assert answer.headers["location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "said"),
+    [
+        pytest.param({**FIRST, "by": "ann"}, 400, "nothing was said", id="nothing is said"),
+        pytest.param({**FIRST, "liked": "up", "by": " "}, 400, "nobody is named", id="nobody says it"),
+        pytest.param({**FIRST, "liked": "maybe", "by": "ann"}, 400, "it takes up or down", id="no thumb"),
+        pytest.param({**FIRST, "score": "high", "by": "ann"}, 400, "from 0 to 1", id="no number"),
+        pytest.param({**FIRST, "score": "nan", "by": "ann"}, 400, "from 0 to 1", id="not a number"),
+        pytest.param({**FIRST, "score": "2", "by": "ann"}, 400, "from 0 to 1", id="a score beyond 1"),
+        pytest.param({**FIRST, "withdraw": "1", "by": "ann"}, 400, "could be withdrawn", id="nothing to take back"),
+        pytest.param({**FIRST, "metric": "none", "liked": "up", "by": "ann"}, 400, "no score", id="no such score"),
+        pytest.param({"run": RUN, "number": "999", "liked": "up", "by": "ann"}, 409, "no such result", id="no result"),
+        pytest.param({"run": "none", "number": "1", "liked": "up", "by": "ann"}, 409, "there is no run", id="no run"),
+        pytest.param({"span": "ff", "liked": "up", "by": "ann"}, 409, "ff", id="no recorded answer"),
+        pytest.param({"liked": "up", "by": "ann"}, 400, "not what it is about", id="about nothing"),
+    ],
+)
+def test_what_cannot_be_kept_is_said_in_a_sentence(own, store, fields, status, said):
+    answer = sent(own, fields)
+    assert answer.status == status
+    assert said in answer.text
+    assert store.traffic.all_labels() == []
+
+
+def test_where_the_store_may_only_be_read_labels_are_shown_and_none_is_given(store):
+    keep(store, a_run(), [result(0)])
+    sent(shown(store), {**FIRST, "liked": "up", "by": "ann"})
+    with open_store(store.path, read_only=True) as only_read:
+        viewer = shown(only_read)
+        assert "👍 good" in from_browser(viewer, CASE).text
+        assert '<form class="label' not in from_browser(viewer, CASE).text
+        assert sent(viewer, {**FIRST, "liked": "down", "by": "ann"}).status == 409
+    assert len(store.traffic.all_labels()) == 1
