@@ -20,7 +20,6 @@ from .guard import Door, Guarded
 from .shelf import Shelf
 
 _STATIC = Path(__file__).parent / "static"
-_KINDS = {".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8"}
 PAGES = (runs_page, run_page, case_page, labels)
 """Each offers `routes(desk)`."""
 
@@ -44,12 +43,18 @@ def site(desk: Desk) -> Starlette:
 
 
 def _static() -> list[Route]:
-    """What lies beside the pages: pictures and scripts as they are, and all style in one sheet, the common look first."""
-    files = sorted(_STATIC.iterdir())
-    style = "".join([look(), *(file.read_text(encoding="utf-8") for file in files if file.suffix == ".css")])
+    """What lies beside the pages: all style in one sheet, the common look first; all scripts in one; pictures as they are."""
+    style = "".join([look(), *_texts(".css")])
+    # Names that one file gives stay in it.
+    script = "".join(f"(() => {{\n{text}}})();\n" for text in _texts(".js"))
     parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
-    parts += [(file.name, file.read_bytes(), _KINDS[file.suffix]) for file in files if file.suffix in _KINDS]
+    parts += [("pages.js", script.encode(), "text/javascript; charset=utf-8")]
+    parts += [(file.name, file.read_bytes(), "image/svg+xml") for file in sorted(_STATIC.glob("*.svg"))]
     return [Route(f"/static/{name}", partial(_part, body, kind)) for name, body, kind in parts]
+
+
+def _texts(kind: str) -> list[str]:
+    return [file.read_text(encoding="utf-8") for file in sorted(_STATIC.glob(f"*{kind}"))]
 
 
 def _part(body: bytes, kind: str, request: Request) -> Response:
