@@ -93,6 +93,21 @@ def test_what_is_found_is_what_a_look_at_every_result_finds(store):
     assert browsing.page(Wanted(metric="other", low=0.0)).total == 0
 
 
+def test_only_results_with_certain_numbers_are_found_and_other_conditions_hold_too(store):
+    browsing = kept(store, results())
+    numbers = [row.results[0].number for row in browsing.page(Wanted()).rows]
+    chosen = frozenset(numbers[3:9])
+    assert ids(browsing.page(Wanted(numbers=chosen))) == [f"case-{number:02}" for number in range(3, 9)]
+    failed = browsing.page(Wanted(numbers=chosen, verdicts=("fail",)))
+    assert [row.results[0].number for row in failed.rows] == [
+        row.results[0].number
+        for row in browsing.page(Wanted(verdicts=("fail",))).rows
+        if row.results[0].number in chosen
+    ]
+    assert browsing.page(Wanted(numbers=frozenset())).total == 0
+    assert browsing.page(Wanted(numbers=frozenset({999_999}))).total == 0
+
+
 def test_neighbours_are_those_of_the_order_asked_for(store):
     browsing = kept(store, results(5))
     rows = browsing.page(Wanted(order="case", descending=True)).rows

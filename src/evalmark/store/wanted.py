@@ -34,6 +34,8 @@ class Wanted:
     low: float | None = None
     high: float | None = None
     """Both ends belong to the range."""
+    numbers: frozenset[int] | None = None
+    """Only results with these numbers, found in another way; None: all of them, empty: none."""
     order: Order = "position"
     sorted_metric: str = ""
     """By whose values the order `score` sorts."""
@@ -91,6 +93,8 @@ def _conditions(wanted: Wanted) -> Iterator[tuple[str, tuple[Any, ...]]]:
         )
         one = f"select 1 from temp.cell c where c.result = r.number{about} and {bounds}"  # noqa: S608  texts of ours
         yield f"exists ({one})", given
+    if wanted.numbers is not None:
+        yield "r.number in (select value from json_each(?))", (json.dumps(sorted(wanted.numbers)),)
 
 
 def _or(bound: float | None, otherwise: float) -> float:
