@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import dropwhile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalmark.comparison import is_same_suite, is_whole
 from evalmark.stats import judge, summarise
 from evalmark.values import Run
 
@@ -43,7 +43,7 @@ def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
         return Baseline()
     if reference != LAST_GREEN:
         return Baseline(run=ledger.run(reference))
-    green = [run for run in _earlier(ledger, of) if _is_whole(run) and _is_same_suite(run, of)]
+    green = [run for run in _earlier(ledger, of) if is_whole(run) and is_same_suite(run, of)]
     is_known = bool(revision())
 
     @cache
@@ -68,17 +68,6 @@ def _earlier(ledger: "Store", of: Run) -> Iterator[Run]:
     after = dropwhile(lambda run: run.id != of.id, runs)
     next(after)
     yield from after
-
-
-def _is_whole(run: Run) -> bool:
-    """Whether every case was asked: what a part of them says hides the others."""
-    stopped_early = run.until_decided is not None and run.until_decided.outcome is not None
-    return run.status == "complete" and not run.is_part and not stopped_early
-
-
-def _is_same_suite(run: Run, of: Run) -> bool:
-    """By name and file; the folder does not count, as it is another one on another machine."""
-    return run.name == of.name and Path(run.suite).name == Path(of.suite).name
 
 
 def _is_green(run: Run) -> bool:

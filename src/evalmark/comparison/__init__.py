@@ -7,6 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .change import Comparison, Flip, Matching, MetricChange, Outcome, Slice, TargetChange
     from .comparing import compare
+    from .earlier import comparable_with, earlier_of, is_same_suite, is_whole
     from .pairs import Pair, pairs_of
 
 __all__ = [
@@ -18,7 +19,11 @@ __all__ = [
     "Pair",
     "Slice",
     "TargetChange",
+    "comparable_with",
     "compare",
+    "earlier_of",
+    "is_same_suite",
+    "is_whole",
     "pairs_of",
 ]
 
@@ -33,7 +38,11 @@ __getattr__ = deferred(
         "Pair": "pairs",
         "Slice": "change",
         "TargetChange": "change",
+        "comparable_with": "earlier",
         "compare": "comparing",
+        "earlier_of": "earlier",
+        "is_same_suite": "earlier",
+        "is_whole": "earlier",
         "pairs_of": "pairs",
     },
 )
