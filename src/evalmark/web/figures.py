@@ -1,20 +1,39 @@
-"""The figures of runs, worked out beside the pages: those of a large run take seconds, and no page waits for them."""
+"""Figures of runs and the like, worked out beside the pages: those of a large run take seconds, and no page waits for them."""
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TakesLongerError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from evalmark import stats
 from evalmark.errors import EvalmarkError
 from evalmark.values import Result, Run
 
-_KEPT = 16
 _FEW = 4_000
 """Trials that are counted while a page waits; with more it does not wait, since it would in vain."""
+
+T = TypeVar("T")
+Patiently = Callable[[Run], Run]
+"""Gives a run whose results come as long as no page is at work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What is to be worked out."""
+
+    kind: str
+    """Of each kind so many are held that were asked for last."""
+    names: tuple[str, ...]
+    """What it is about, the ids of runs first."""
+    state: object
+    """Of what it is made: found anew when it is another."""
+    trials: int
+    """How many results have to be read for it."""
+    kept: int = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +45,7 @@ class RunFigures:
 
 
 class Figures:
-    """Works out the figures of each run once, and again when there is more of it."""
+    """Works out each thing once, and again when there is more of it."""
 
     def __init__(self, patience: float) -> None:
         self._patience = patience
@@ -35,7 +54,7 @@ class Figures:
         self._at_work = 0
         self._free = threading.Event()
         self._free.set()
-        self._known: OrderedDict[str, tuple[object, Future[RunFigures]]] = OrderedDict()
+        self._known: dict[str, OrderedDict[tuple[str, ...], tuple[object, Future[Any]]]] = {}
 
     def of(self, run: Run, trials: int) -> RunFigures | None:
         """The figures of a run with so many trials; None while they are being worked out.
@@ -43,9 +62,18 @@ class Figures:
         Raises:
             EvalmarkError: a result is damaged, or the store cannot be read.
         """
-        future = self._asked(run, (run.status, run.finished, trials))
+        about = About(kind="run", names=(run.id,), state=(run.status, run.finished, trials), trials=trials)
+        return self.found(about, lambda patiently: _figures(patiently(run)))
+
+    def found(self, about: About, work: Callable[[Patiently], T]) -> T | None:
+        """What the work gives, which is done in a thread of its own; None while it is under way.
+
+        Raises:
+            EvalmarkError: the work has raised it.
+        """
+        future = self._asked(about, work)
         with suppress(TakesLongerError):
-            return future.result(self._patience if trials <= _FEW else 0)
+            return future.result(self._patience if about.trials <= _FEW else 0)
         return None
 
     @contextmanager
@@ -62,21 +90,30 @@ class Figures:
                 if not self._at_work:
                     self._free.set()
 
-    def _asked(self, run: Run, state: object) -> "Future[RunFigures]":
+    def _asked(self, about: About, work: Callable[[Patiently], T]) -> "Future[T]":
         with self._lock:
-            known = self._known.get(run.id)
+            held = self._known.setdefault(about.kind, OrderedDict())
+            known = held.get(about.names)
             # Of a run that goes on, one count at a time: what is under way is waited for, even if there is more by now.
-            if known is not None and (known[0] == state or not known[1].done()):
-                self._known.move_to_end(run.id)
+            if known is not None and (known[0] == about.state or not known[1].done()):
+                held.move_to_end(about.names)
                 return known[1]
-            future: Future[RunFigures] = Future()
-            self._known[run.id] = state, future
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
+            future: Future[T] = Future()
+            held[about.names] = about.state, future
+            while len(held) > about.kept:
+                held.popitem(last=False)
         # A thread that ends with the process, whatever is left to count.
-        patient = replace(run, results=_Patient(run.results, self._free))
-        threading.Thread(target=_work, args=(patient, future), daemon=True, name="evalmark-figures").start()
+        threading.Thread(target=self._work, args=(work, future), daemon=True, name="evalmark-figures").start()
         return future
+
+    def _work(self, work: Callable[[Patiently], T], future: "Future[T]") -> None:
+        try:
+            future.set_result(work(lambda run: replace(run, results=_Patient(run.results, self._free))))
+        except EvalmarkError as error:
+            future.set_exception(error)
+        finally:
+            if not future.done():
+                future.cancel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +135,6 @@ class _Patient(Collection[Result]):
         return wanted in self.results
 
 
-def _work(run: Run, future: "Future[RunFigures]") -> None:
-    try:
-        summary, verdict = stats.figures_and_verdict(run, stats.summarise(run, worst=0))
-        future.set_result(RunFigures(summary=summary, verdict=verdict))
-    except EvalmarkError as error:
-        future.set_exception(error)
-    finally:
-        if not future.done():
-            future.cancel()
+def _figures(run: Run) -> RunFigures:
+    summary, verdict = stats.figures_and_verdict(run, stats.summarise(run, worst=0))
+    return RunFigures(summary=summary, verdict=verdict)
