@@ -83,8 +83,14 @@ def sql_real(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
+class OddText(bytes):
+    """A text that is no UTF-8, in the place of one; told from bytes that are meant."""
+
+    __slots__ = ()
+
+
 def sql_text(text: str) -> str | bytes:
-    r"""A text as SQLite can keep it: as it is, or as bytes where it holds lone surrogates.
+    r"""A text as a database can keep it: as it is, or as bytes where it holds lone surrogates.
 
     >>> sql_text("a\x00b"), sql_text("\ud800")
     ('a\x00b', b'\xed\xa0\x80')
@@ -92,7 +98,7 @@ def sql_text(text: str) -> str | bytes:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode(errors="surrogatepass")
+        return OddText(text.encode(errors="surrogatepass"))
     return text
 
 

@@ -72,8 +72,8 @@ def by_model(db: Connection) -> list[ModelCalls]:
     rows = db.execute("""
         select model, count(*), sum(ok),
         coalesce(sum(input_tokens + 0 * output_tokens), 0), coalesce(sum(output_tokens + 0 * input_tokens), 0),
-        sum(reply is not null and (input_tokens is null or output_tokens is null)),
-        sum(cost), sum(reply is not null and cost is null), max(created)
+        count(case when reply is not null and (input_tokens is null or output_tokens is null) then 1 end),
+        sum(cost), count(case when reply is not null and cost is null then 1 end), max(created)
         from call group by model order by model
     """)
     names = tuple(ModelCalls.__dataclass_fields__)
@@ -116,7 +116,7 @@ def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
     wanted = sql_text(match)
     rows = db.execute(
         "select key, model, created, input_tokens, output_tokens, cost, request, ok, error from call "
-        "where instr(model, ?1) or substr(key, 1, length(?1)) = ?1 or instr(request, ?2) "
+        "where instr(model, ?1) > 0 or substr(key, 1, length(?1)) = ?1 or instr(request, ?2) > 0 "
         "order by created desc, number desc",
         (wanted, to_json(match)[1:-1]),
     )
@@ -167,13 +167,29 @@ def replayable(
     Raises:
         StoreError: one of them is damaged.
     """
-    query = f"""
-        select {COLUMNS} from call
-        where ok = 1 and (?1 is null or run = ?1 or key in (select value from json_each(?3)))
-        and (?2 is null or model = ?2) order by key
-    """  # noqa: S608  columns, not data
-    for row in db.execute(query, (run, None if model is None else sql_text(model), to_json(list(used)))):
+    where, given = conditions(("model", model), of=(run, used))
+    for row in db.execute(f"select {COLUMNS} from call where ok = 1{where} order by key", given):  # noqa: S608  columns
         yield _decoded(CallRow._make(row), path)
+
+
+def conditions(
+    *wanted: tuple[str, str | None], of: tuple[int | None, Collection[str]] = (None, ())
+) -> tuple[str, list[Any]]:
+    """Further conditions of a query, and what they are given: columns with their texts, those of None left out.
+
+    `of` is a run with keys: of it are calls that it has paid for, and those with one of the keys.
+    """
+    run, keys = of
+    parts: list[str] = []
+    given: list[Any] = []
+    if run is not None:
+        parts.append("(run = ? or key in (select value from json_each(?)))")
+        given += [run, to_json(list(keys))]
+    for column, text in wanted:
+        if text is not None:
+            parts.append(f"{column} = ?")
+            given.append(sql_text(text))
+    return "".join(f" and {part}" for part in parts), given
 
 
 def _decoded(row: CallRow, path: Path) -> Call:
@@ -198,16 +214,16 @@ def clear(
     No call of a tool has failed, and none is of a model.
     """
     moment = None if older_than is None else older_than.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    old = "" if moment is None else " and created <> '' and created < ?"
+    before = [] if moment is None else [moment]
+    gone = 0
     with transaction(db):
-        db.execute(
-            "delete from call where (?1 is null or model = ?1) and (?2 is null or (created <> '' and created < ?2)) "
-            "and (ok = 0 or not ?3) and ?4 is null",
-            (None if model is None else sql_text(model), moment, failed_only, tool),
-        )
-        gone = db.changes()
-        db.execute(
-            "delete from tool_call where (?1 is null or tool = ?1) and (?2 is null or (created <> '' and created < ?2)) "
-            "and not ?3",
-            (None if tool is None else sql_text(tool), moment, failed_only or model is not None),
-        )
-        return gone + db.changes()
+        if tool is None:
+            where, given = conditions(("model", model))
+            db.execute(f"delete from call where ok <= ?{where}{old}", (0 if failed_only else 1, *given, *before))  # noqa: S608  columns
+            gone += db.changes()
+        if model is None and not failed_only:
+            where, given = conditions(("tool", tool))
+            db.execute(f"delete from tool_call where number > 0{where}{old}", (*given, *before))  # noqa: S608  columns
+            gone += db.changes()
+    return gone

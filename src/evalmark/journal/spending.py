@@ -23,11 +23,11 @@ _NAMES = (
     "unknown_cost",
 )
 """What the table holds; a replayed call is not kept anew, so nothing tells how many there were."""
-_MORE = ", ".join(f"{name} = {name} + excluded.{name}" for name in _NAMES if name != "cost")
+_MORE = ", ".join(f"{name} = spent.{name} + excluded.{name}" for name in _NAMES if name != "cost")
 _ADD = f"""
     insert into spent (run, model, {", ".join(_NAMES)}) values ({", ".join("?" * (2 + len(_NAMES)))})
     on conflict (run, model) do update set {_MORE},
-    cost = case when excluded.cost is null then cost else coalesce(cost, 0.0) + excluded.cost end
+    cost = case when excluded.cost is null then spent.cost else coalesce(spent.cost, 0.0) + excluded.cost end
 """  # noqa: S608  columns, not data
 
 

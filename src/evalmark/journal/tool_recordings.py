@@ -12,7 +12,7 @@ from evalmark.database.fields import from_sql, sql_text, to_json
 from evalmark.errors import StoreError
 from evalmark.values import Call, ToolRecording
 
-from .recordings import LONGEST, Recording, replayable
+from .recordings import LONGEST, Recording, conditions, replayable
 from .recordings import listed as listed_calls
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 
@@ -52,7 +52,8 @@ def listed(db: Connection, match: str = "", limit: int | None = None) -> list[Re
 def _tools(db: Connection, match: str) -> Iterator[Recording]:
     rows = db.execute(
         "select key, tool, version, created, substr(arguments, 1, ?3) from tool_call "
-        "where instr(tool, ?1) or substr(key, 1, length(?1)) = ?1 or instr(arguments, ?1) or instr(arguments, ?2) "
+        "where instr(tool, ?1) > 0 or substr(key, 1, length(?1)) = ?1 "
+        "or instr(arguments, ?1) > 0 or instr(arguments, ?2) > 0 "
         "order by created desc, number desc",
         (sql_text(match), to_json(match)[1:-1], LONGEST),
     )
@@ -105,13 +106,9 @@ def exported(db: Connection, path: Path, wanted: Wanted) -> Iterator[Call | Tool
 
 
 def _tools_wanted(db: Connection, path: Path, wanted: Wanted) -> Iterator[ToolRecording]:
-    query = f"""
-        select {TOOL_COLUMNS} from tool_call
-        where (?1 is null or run = ?1 or key in (select value from json_each(?3)))
-        and (?2 is null or tool = ?2) order by key
-    """  # noqa: S608  columns, not data
-    name = None if wanted.tool is None else sql_text(wanted.tool)
-    for row in db.execute(query, (wanted.run, name, to_json(list(wanted.used)))):
+    where, given = conditions(("tool", wanted.tool), of=(wanted.run, wanted.used))
+    query = f"select {TOOL_COLUMNS} from tool_call where number > 0{where} order by key"  # noqa: S608  columns, not data
+    for row in db.execute(query, given):
         yield _decoded(ToolRow._make(row), path)
 
 

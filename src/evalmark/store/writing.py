@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import apsw
 from apsw import Connection
 
 from evalmark.database.fields import sql_text
@@ -65,17 +64,16 @@ def start(db: Connection, path: Path, run: Run, holder: Holder) -> Writing:
     Raises:
         StoreError: there is a run with this id.
     """
-    try:
-        with transaction(db):
-            sent.tidy(db, path)
-            db.execute(
-                "insert into run (id, plan, suite, status, pass, holder, header) values (?, ?, ?, 'running', 1, ?, ?)",
-                (run.id, sql_text(run.plan), sql_text(run.suite), to_text(holder), encode_run(run)),
-            )
-            number = db.last_insert_rowid()
-    except apsw.ConstraintError as taken:
-        raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.") from taken
-    return Writing(run_id=run.id, number=number, pass_=1, sources=_names(run), holder=holder)
+    with transaction(db):
+        sent.tidy(db, path)
+        number = db.execute(
+            "insert into run (id, plan, suite, status, pass, holder, header) values (?, ?, ?, 'running', 1, ?, ?) "
+            "on conflict (id) do nothing returning number",
+            (run.id, sql_text(run.plan), sql_text(run.suite), to_text(holder), encode_run(run)),
+        ).get
+        if number is None:
+            raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
+    return Writing(run_id=run.id, number=int(number), pass_=1, sources=_names(run), holder=holder)
 
 
 def resume(db: Connection, path: Path, run_id: str, holder: Holder, *, force: bool) -> Writing:
