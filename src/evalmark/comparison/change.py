@@ -9,6 +9,8 @@ from evalmark.values import Direction
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 Key = tuple[str, str]
 """Dataset and case."""
+DRAWN = 240
+"""Differences of single cases that a change keeps to be drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,9 @@ class MetricChange:
     at_worst: float | None = None
     """The mean difference, were every case that could be judged in the baseline alone now as bad as can be; None where there
     is no such case, and for numbers in a unit of their own."""
+    ordered: tuple[float, ...] = ()
+    """The differences of single cases from the worst to the best, to be drawn: of many cases `DRAWN`, evenly chosen, the ends
+    among them."""
 
     @property
     def is_in_doubt(self) -> bool:

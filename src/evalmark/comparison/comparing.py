@@ -10,7 +10,7 @@ from evalmark.inference import LEVEL, MARGIN, Difference, benjamini_hochberg, di
 from evalmark.values import Direction, Run
 
 from .caveats import warnings
-from .change import Comparison, Flip, Key, MetricChange, Slice, TargetChange
+from .change import DRAWN, Comparison, Flip, Key, MetricChange, Slice, TargetChange
 from .columns import VERDICT, Column, Columns, columns_of
 from .matching import match
 
@@ -117,6 +117,9 @@ class _Sides:
             unit=(unit or "in its own unit") if in_units else "",
             unjudged=self._unjudged(now, before, mine, theirs),
             at_worst=None if in_units else _at_worst(found, lost, mine.direction),
+            ordered=_ordered(
+                now[key] - before[key] if mine.direction == "higher" else before[key] - now[key] for key in both
+            ),
         )
 
     def _unjudged(
@@ -205,6 +208,13 @@ def _at_worst(found: Difference, lost: Sequence[float], direction: Direction) ->
         return None
     fall = math.fsum(value if direction == "higher" else 1 - value for value in lost)
     return (found.value * found.n - fall) / (found.n + len(lost))
+
+
+def _ordered(differences: Iterable[float]) -> tuple[float, ...]:
+    found = sorted(differences)
+    if len(found) <= DRAWN:
+        return tuple(found)
+    return tuple(found[round(place * (len(found) - 1) / (DRAWN - 1))] for place in range(DRAWN))
 
 
 def _range(numbers: Sequence[float]) -> float:

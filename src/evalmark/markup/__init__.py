@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .differences import differences_picture
     from .drawing import environment, page
     from .pictures import interval_picture, spread_in_words, spread_picture, stacked_picture
     from .scores import kind_of, short
@@ -15,6 +16,7 @@ __all__ = [
     "LONGEST",
     "Segment",
     "Text",
+    "differences_picture",
     "environment",
     "interval_picture",
     "kind_of",
@@ -35,6 +37,7 @@ __getattr__ = deferred(
         "LONGEST": "text",
         "Segment": "text",
         "Text": "text",
+        "differences_picture": "differences",
         "environment": "drawing",
         "interval_picture": "pictures",
         "kind_of": "scores",

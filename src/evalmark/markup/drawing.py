@@ -9,8 +9,10 @@ from markupsafe import Markup
 
 from evalmark import wording
 from evalmark.values import count
+from evalmark.wording import compared
 
 from . import pictures
+from .differences import differences_picture
 from .scores import kind_of, short
 from .text import segments, text_of, visible
 
@@ -47,6 +49,7 @@ def environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
         "when": lambda text: text.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"),
     }
     made.globals |= {"wording": wording, "pictures": pictures, "segments": segments, "short": short, "kind_of": kind_of}
+    made.globals |= {"compared": compared, "differences_picture": differences_picture}
     made.globals |= offered
     return made
 

@@ -2,7 +2,9 @@
 
 from importlib.resources import files
 
+_PARTS = ("look.css", "compared.css")
+
 
 def look() -> str:
     """The style sheet that every page begins with: colours, type, tables, texts, forms, for light, dark and paper."""
-    return files(__package__).joinpath("look.css").read_text(encoding="utf-8")
+    return "".join(files(__package__).joinpath(name).read_text(encoding="utf-8") for name in _PARTS)

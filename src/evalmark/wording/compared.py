@@ -252,6 +252,19 @@ def flip_name(flip: Flip) -> str:
     return one_line(flip.case, _NAME) if flip.asked is None else quoted(flip.asked).strip()
 
 
+def single_cases(target: TargetChange) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Of each change, how many cases became worse, stayed and became better, and by how much the two at most."""
+    return [(_name(change), _single(change)) for change in target.changes]
+
+
+def _single(change: MetricChange) -> list[tuple[str, str, str]]:
+    found = change.difference
+    ends = (-change.ordered[0], change.ordered[-1]) if change.ordered else (0.0, 0.0)
+    worst, best = (_plain(change, end) if end > 0 else "" for end in ends)
+    stayed = found.n - found.up - found.down
+    return [("worse", f"{found.down:,}", worst), ("as before", f"{stayed:,}", ""), ("better", f"{found.up:,}", best)]
+
+
 def decided_metrics(target: TargetChange) -> list[str]:
     """The metrics that became better or worse, a line each."""
     return [
