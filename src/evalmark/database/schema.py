@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from apsw import Connection
+import apsw
 
 from evalmark.errors import StoreError
+
+from .ways import Connection
 
 APPLICATION = 0x65766D6B
 """`application_id` of every store: "evmk"."""
@@ -178,12 +180,12 @@ def transaction(db: Connection) -> Iterator[None]:
         raise
 
 
-def version(db: Connection) -> int:
+def version(db: apsw.Connection) -> int:
     """How many steps the file has behind it."""
     return int(db.pragma("user_version"))
 
 
-def migrate(db: Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+def migrate(db: apsw.Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
     """Bring a store up to date in one transaction, with a copy of the older one kept beside it.
 
     Raises:
@@ -202,7 +204,7 @@ def migrate(db: Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
         db.pragma("user_version", max(done, len(steps)))
 
 
-def refuse_newer(db: Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+def refuse_newer(db: apsw.Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
     """Raises StoreError when a newer evalmark wrote the file."""
     if version(db) > len(steps):
         raise StoreError(
@@ -216,7 +218,7 @@ def copy(path: Path, to: Path) -> None:
     partial = to.with_name(f"{to.name}.part")
     partial.unlink(missing_ok=True)
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    with closing(Connection(str(path))) as source, closing(Connection(str(partial))) as target:
+    with closing(apsw.Connection(str(path))) as source, closing(apsw.Connection(str(partial))) as target:
         source.set_busy_timeout(60_000)
         with target.backup("main", source, "main") as backup:
             while not backup.done:

@@ -1,11 +1,79 @@
-"""The two ways to the file of a store, as those who read and write it are handed them."""
+"""A store as those who read and write it are handed it: where it is, a connection, and the two ways to use one."""
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
-
-from apsw import Connection
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+
+
+class Place(Protocol):
+    """Where a store is: a file, or a schema on a server."""
+
+    @property
+    def name(self) -> str:
+        """A name for files that belong to the store."""
+        ...
+
+    @property
+    def parent(self) -> Path:
+        """The folder of these files."""
+        ...
+
+    def with_name(self, name: str, /) -> Path:
+        """A file beside the store."""
+        ...
+
+
+class Rows(Protocol):
+    """What a statement has found."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        ...
+
+    @property
+    def get(self) -> Any:
+        """The one value of the first row; None without a row."""
+        ...
+
+
+class Connection(Protocol):
+    """What a store needs of a connection; statements are written for SQLite and run elsewhere too."""
+
+    def execute(self, sql: str, given: Sequence[Any] = (), /) -> Rows:
+        """Run a statement."""
+        ...
+
+    def executemany(self, sql: str, given: Iterable[Sequence[Any]], /) -> object:
+        """Run a statement once for each row of parameters."""
+        ...
+
+    def changes(self) -> int:
+        """Rows that the last statement has changed."""
+        ...
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is under way."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> object: ...
 
 
 class Read(Protocol):

@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from apsw import Connection
-
 from evalmark.database.fields import filled, read, to_json
 from evalmark.database.schema import transaction
 from evalmark.database.stored import CALL, TOOL_RECORDING
+from evalmark.database.ways import Connection
 from evalmark.documents import MAX_ROW, PlacedError, numbered_lines, parse_json, text_chunks
 from evalmark.errors import StoreError, ToolError
 from evalmark.values import Call, Reply, ToolRecording

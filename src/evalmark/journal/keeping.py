@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from apsw import Connection
-
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
 from evalmark.database.schema import transaction
+from evalmark.database.ways import Connection
 from evalmark.values import Call, Spending
 
 from .log import Log

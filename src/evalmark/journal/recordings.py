@@ -10,10 +10,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from apsw import Connection
-
 from evalmark.database.fields import from_sql, sql_text, to_json
 from evalmark.database.schema import transaction
+from evalmark.database.ways import Connection
 from evalmark.errors import StoreError
 from evalmark.values import Call
 

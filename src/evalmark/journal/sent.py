@@ -17,10 +17,9 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from apsw import Connection
-
 from evalmark.database.faults import explained
 from evalmark.database.fields import a_list, a_text, a_whole_number, an_object, to_json
+from evalmark.database.ways import Connection
 from evalmark.errors import StoreError
 
 Lost = dict[str, list[int]]

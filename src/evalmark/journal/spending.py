@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from apsw import Connection
-
 from evalmark.database.fields import from_sql, sql_real
+from evalmark.database.ways import Connection
 from evalmark.values import Call, Spending, Usage, in_all, spent_on
 
 from .rows import token_count

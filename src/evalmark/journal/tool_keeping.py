@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import TypeVar
 
-from apsw import Connection
-
 from evalmark.database.schema import transaction
-from evalmark.database.ways import Write
+from evalmark.database.ways import Connection, Write
 from evalmark.errors import DamagedRecordingError
 from evalmark.values import ToolRecording
 

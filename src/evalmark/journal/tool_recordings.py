@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from apsw import Connection
-
 from evalmark.database.fields import from_sql, sql_text, to_json
+from evalmark.database.ways import Connection
 from evalmark.errors import StoreError
 from evalmark.values import Call, ToolRecording
 

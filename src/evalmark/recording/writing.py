@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import apsw
-from apsw import Connection
 
 from evalmark.database.faults import explained
 from evalmark.database.opening import writing as open_for_writing
+from evalmark.database.ways import Connection
 from evalmark.errors import DataError, EvalmarkError, StoreError
 from evalmark.settings import load
 from evalmark.traffic import Traffic

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from apsw import Connection
-
 from evalmark.database.faults import explained
 from evalmark.database.opening import Notes, reading
+from evalmark.database.ways import Connection
 from evalmark.errors import StoreError
 
 T = TypeVar("T")

@@ -5,10 +5,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
-from apsw import Connection
-
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
+from evalmark.database.ways import Connection
 from evalmark.journal import Pass, Sent
 from evalmark.values import Output, Result, Trial
 

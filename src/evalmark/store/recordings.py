@@ -5,8 +5,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from apsw import Connection
-
+from evalmark.database.ways import Connection
 from evalmark.journal import Imported, ModelCalls, Recording, ToolCalls, exchange, recordings, tool_recordings
 from evalmark.values import Call, ToolRecording
 

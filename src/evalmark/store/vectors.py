@@ -4,9 +4,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from apsw import Connection
-
 from evalmark.database.schema import transaction
+from evalmark.database.ways import Connection
 from evalmark.errors import need
 
 if TYPE_CHECKING:

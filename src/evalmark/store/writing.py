@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from apsw import Connection
-
 from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, is_gone, started, to_text
 from evalmark.database.schema import transaction
+from evalmark.database.ways import Connection
 from evalmark.errors import StoreBusyError, StoreError
 from evalmark.journal import Pass, Sent, sent, spending
 from evalmark.values import Run, Trial

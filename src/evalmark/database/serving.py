@@ -1,0 +1,81 @@
+"""Opening a store on a server: its tables are made, or brought up to date, under a lock, by whoever may."""
+
+from collections.abc import Sequence
+
+from evalmark.errors import StoreError
+
+from .dialect import FUNCTIONS
+from .opening import Notes
+from .schema import STEPS, Step, transaction
+from .server import Server, ServerConnection
+
+_VERSION = "select version from store_version"
+
+
+def serving(place: Server, notes: Notes, steps: Sequence[Step] = STEPS) -> ServerConnection:
+    """A connection that may write; missing tables are made, those of an older store brought up to date.
+
+    Raises:
+        StoreError: the server cannot be reached, the user may not do that, or a newer evalmark wrote the store.
+    """
+    db = ServerConnection(place, read_only=False, notes=notes)
+    try:
+        if version_at(db) != len(steps):
+            _migrate(db, place, steps)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def looking(place: Server, notes: Notes = lambda _: None, steps: Sequence[Step] = STEPS) -> ServerConnection:
+    """A connection that changes nothing.
+
+    Raises:
+        StoreError: the server cannot be reached, there is no store, or it has another version.
+    """
+    db = ServerConnection(place, read_only=True, notes=notes)
+    try:
+        found = version_at(db)
+        if found == 0:
+            raise StoreError(
+                f"{place}: there is no store yet; the first run makes one, or name another place with --store."
+            )
+        _refuse_newer(place, found, steps)
+        if found < len(steps):
+            raise StoreError(
+                f"{place}: an older evalmark wrote this store (store version {found}, this one needs {len(steps)}); "
+                "open it once for writing to bring it up to date."
+            )
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def version_at(db: ServerConnection) -> int:
+    """How many steps the store has behind it; 0 where there is none."""
+    there = db.execute("select to_regclass(?) is not null", (f"{db.place.schema}.store_version",)).get
+    return int(db.execute(_VERSION).get or 0) if there else 0
+
+
+def _migrate(db: ServerConnection, place: Server, steps: Sequence[Step]) -> None:
+    _refuse_newer(place, version_at(db), steps)
+    with transaction(db):  # its lock has others wait who would do the same
+        db.execute(f"create schema if not exists {place.schema}")
+        done = version_at(db)
+        if done == 0:
+            db.execute("create table if not exists store_version (version integer not null)")
+            db.execute("insert into store_version (version) values (0)")
+            db.execute(FUNCTIONS)
+        for step in steps[done:]:
+            step(db)
+        db.execute("update store_version set version = ?", (max(done, len(steps)),))
+
+
+def _refuse_newer(place: Server, found: int, steps: Sequence[Step]) -> None:
+    if found > len(steps):
+        raise StoreError(
+            f"{place}: a newer evalmark wrote this store (store version {found}, this one knows {len(steps)}); "
+            "update evalmark, or name another store."
+        )
