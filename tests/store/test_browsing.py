@@ -108,6 +108,39 @@ def test_only_results_with_certain_numbers_are_found_and_other_conditions_hold_t
     assert browsing.page(Wanted(numbers=frozenset({999_999}))).total == 0
 
 
+def test_results_are_left_out_by_their_numbers(store):
+    browsing = kept(store, results(5))
+    numbers = [row.results[0].number for row in browsing.page(Wanted()).rows]
+    assert ids(browsing.page(Wanted(without=frozenset(numbers[1:4])))) == ["case-00", "case-04"]
+    both = Wanted(numbers=frozenset(numbers[:2]), without=frozenset(numbers[1:]))
+    assert ids(browsing.page(both)) == ["case-00"]
+
+
+def test_trials_are_found_by_their_ids_and_name_them_as_results_do(store):
+    first = results(3, repeats=2)
+    odd = replace(first[0].trial, dataset="d\ud800", target="é", mode="conversation", case=sample.case(9))
+    every = [*first, sample.answered(odd)]
+    browsing = kept(store, every)
+    numbers = browsing.answered(Wanted())
+    by_number = {number: browsing.result(number).trial.id for number in numbers}
+    trials = browsing.trials()
+    assert dict(trials.named(numbers)) == by_number
+    assert {one for _, one in trials.numbered(by_number.values())} == {result.trial.id for result in every}
+    assert [*trials.numbered(["", "xyz", "0" * 12, by_number[numbers[0]].upper()])] == []
+    assert browsing.trials() is trials
+
+
+def test_an_output_that_is_an_error_is_no_answer_and_one_whose_score_broke_is(store):
+    answered, broken, unjudged = results(3)
+    broken = replace(broken, output=Output(error="TimeoutError: late"), scores=())
+    unjudged = replace(unjudged, scores=(Score(name="x", status="error", reason="it broke"),))
+    browsing = kept(store, [answered, broken, unjudged])
+    found = {browsing.result(number).trial.case.id for number in browsing.answered(Wanted())}
+    assert found == {"case-00", "case-02"}
+    assert len(browsing.answered(Wanted(verdicts=("error",)))) == 1
+    assert browsing.answered(Wanted(metric="x", low=2.0)) == []
+
+
 def test_neighbours_are_those_of_the_order_asked_for(store):
     browsing = kept(store, results(5))
     rows = browsing.page(Wanted(order="case", descending=True)).rows
@@ -166,17 +199,3 @@ def test_texts_that_mean_something_to_sql_find_themselves_and_nothing_else(store
         assert ids(browsing.page(Wanted(tag=text))) == ["a"]
     assert browsing.page(Wanted(metric=text, low=0.0)).total <= 1
     assert browsing.page(Wanted(order="score", sorted_metric=text)).total == 2
-
-
-def test_a_case_that_repeats_tells_the_list_of_runs_how_often_it_passed(store):
-    kept(store, results(3, repeats=2), repeat=2)
-    found = store.endings(store.run("last"))
-    assert found.verdicts == {"pass": 4, "fail": 2}
-    assert sorted(found.by_case) == [(0, 2), (2, 2), (2, 2)]
-    assert not found.is_of_prompt_tests
-
-
-def test_tests_of_a_prompt_are_told_from_other_rows(store):
-    made = [replace(r, trial=replace(r.trial, case=replace(r.trial.case, metadata={"ruleid": 1}))) for r in results(2)]
-    kept(store, made)
-    assert store.endings(store.run("last")).is_of_prompt_tests

@@ -101,6 +101,35 @@ def test_a_label_is_found_by_what_it_was_said_of(traffic):
     assert traffic.labels_of([content_of("Oslo?", "yes")]) == [mine]
 
 
+def test_what_is_said_of_the_outputs_of_one_run_is_found(traffic):
+    places = [
+        "output:r/1",
+        "output:r/2",
+        "output:r2/1",
+        "output:r",
+        "score:r/1/m",
+        "span:r",
+        "output:r0/1",
+        "output:q/1",
+    ]
+    assert traffic.last_label() == 0
+    traffic.label([label(about=place, liked=True) for place in places])
+    traffic.label([label(about="output:r/1", liked=False), label(about="output:\ud800/1")])
+    assert [(one.about, one.liked) for one in traffic.labels_of_run("r")] == [
+        ("output:r/1", True),
+        ("output:r/2", True),
+        ("output:r/1", False),
+    ]
+    assert [one.about for one in traffic.labels_of_run("\ud800")] == ["output:\ud800/1"]
+    assert traffic.last_label() == 10
+
+
+def test_answers_that_broke_are_no_answers_to_be_labelled(traffic):
+    failed = replace(ANSWER, id="c" * 16, error="E: x", output=None)
+    traffic.keep([SESSION], [failed, replace(ANSWER, id="0" * 16), replace(ANSWER, id="d" * 16, project="other")])
+    assert traffic.answered("demo") == [ANSWER.id, "0" * 16]
+
+
 def test_more_labels_than_one_query_can_ask_for(traffic):
     many = [label(about=f"span:{n}", liked=True) for n in range(1201)]
     traffic.label(many)

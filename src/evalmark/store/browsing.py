@@ -16,6 +16,7 @@ from evalmark.database.stored import a_mode
 from evalmark.values import Case, Output, Result, Trial, Verdict
 
 from .results import stored_result
+from .trials import Trials, trials_of
 from .wanted import Query, Wanted, query_of
 
 _LARGE = 64_000
@@ -66,6 +67,7 @@ class Browsing:
         self._scores_of: tuple[int, str] | None = None
         self._last_total: tuple[tuple[int, str], tuple[str, tuple[Any, ...]], int] | None = None
         self._counted: tuple[tuple[int, str], Mapping[Verdict, int]] | None = None
+        self._trials: tuple[tuple[int, str], Trials] | None = None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -122,6 +124,24 @@ class Browsing:
         with self._reading():
             rows: list[Any] = self._db.execute(sql, (number,)).fetchall()
             return [self._kept(found) for (found,) in rows]
+
+    def trials(self) -> Trials:
+        """Every result by the id of its trial; some may have left the run, and no page shows them."""
+        with self._reading():
+            at = self._pass()
+            if self._trials is None or not _is_settled(at) or self._trials[0] != at:
+                self._trials = at, trials_of(self._db, self._run)
+            return self._trials[1]
+
+    def answered(self, wanted: Wanted) -> list[int]:
+        """The numbers of all results wanted that have an output, in no order; those that ended in an error have none."""
+        query = query_of(self._run, wanted)
+        has_output = "(r.verdict <> 'error' or r.output ->> '$.error' is null)"
+        with self._reading():
+            if wanted.needs_scores:
+                self._gather_scores()
+            sql = f"select r.number from result r where {query.conditions} and {has_output}"  # noqa: S608  parameters
+            return [int(number) for (number,) in self._db.execute(sql, query.given)]
 
     @contextmanager
     def _reading(self) -> Any:

@@ -36,6 +36,8 @@ class Wanted:
     """Both ends belong to the range."""
     numbers: frozenset[int] | None = None
     """Only results with these numbers, found in another way; None: all of them, empty: none."""
+    without: frozenset[int] = frozenset()
+    """None of the results with these numbers."""
     order: Order = "position"
     sorted_metric: str = ""
     """By whose values the order `score` sorts."""
@@ -95,6 +97,8 @@ def _conditions(wanted: Wanted) -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield f"exists ({one})", given
     if wanted.numbers is not None:
         yield "r.number in (select value from json_each(?))", (json.dumps(sorted(wanted.numbers)),)
+    if wanted.without:
+        yield "r.number not in (select value from json_each(?))", (json.dumps(sorted(wanted.without)),)
 
 
 def _or(bound: float | None, otherwise: float) -> float:

@@ -159,6 +159,11 @@ class Traffic:
         sql = "select id from span where project = ? and parent = '' and content ->> 'error' is null order by number"
         return self._read(lambda db: [str(i) for (i,) in db.execute(sql, (sql_text(project),))])
 
+    def answered(self, project: str) -> list[str]:
+        """The ids of the answers of a project that did not end in an error, in the order of recording."""
+        sql = "select id from span where project = ? and parent = '' and content ->> 'error' is null order by number"
+        return self._read(lambda db: [str(i) for (i,) in db.execute(sql, (sql_text(project),))])
+
     def filled(self, template: str) -> list[Span]:
         """The spans that filled a prompt, in the order of recording."""
         where = f"{_SPANS} where template = ? order by number"
@@ -196,6 +201,16 @@ class Traffic:
     def labels_of(self, contents: Iterable[str]) -> list[Label]:
         """Everything ever said of outputs, wherever these stood; each content is a fingerprint of `content_of`."""
         return self._found("fingerprint", list(contents))
+
+    def labels_of_run(self, run: str) -> list[Label]:
+        """Everything ever said of the outputs of a run, in the order in which it was said; not of their scores."""
+        ends = sql_text(f"output:{run}/"), sql_text(f"output:{run}0")  # `0` comes right after the slash
+        where = f"{_LABELS} where about >= ? and about < ? order by number"
+        return self._read(lambda db: [self._label(row) for row in db.execute(where, ends)])
+
+    def last_label(self) -> int:
+        """A number that grows with every label."""
+        return self._read(lambda db: int(db.execute("select coalesce(max(number), 0) from label").get))
 
     def labels_of_run(self, run: str) -> list[Label]:
         """Everything ever said of the outputs of a run, in the order in which it was said; not of their scores."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .label import Label, content_of, in_force, settled, thumb
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
     from .run import DatasetInfo, Gate, Metric, Run, RunStatus, UntilDecided, metrics_for
-    from .score import Direction, Mode, Result, Score, Status, Trial, Verdict
+    from .score import Direction, Mode, Result, Score, Status, Trial, Verdict, trial_ids
     from .session import Session, Span, SpanKind, keyed_session
     from .spending import Spending, by_model, in_all, minus, spent_on
     from .tool import ToolRecording, tool_key
@@ -67,6 +67,7 @@ __all__ = [
     "spent_on",
     "thumb",
     "tool_key",
+    "trial_ids",
 ]
 
 __getattr__ = deferred(
@@ -121,5 +122,6 @@ __getattr__ = deferred(
         "spent_on": "spending",
         "thumb": "label",
         "tool_key": "tool",
+        "trial_ids": "score",
     },
 )

@@ -170,12 +170,17 @@ def fingerprint_of_texts(texts: Iterable[str]) -> str:
 
 def digest_of(texts: Iterable[str], begun: "_Hash | None" = None) -> "_Hash":
     """The digest behind a fingerprint, of canonical texts; one that is `begun` goes on."""
-    parts = [] if begun else [b"evalmark-1"]
+    digest = begun or hashlib.sha256(b"evalmark-1")
+    digest.update(framed(texts))
+    return digest
+
+
+def framed(texts: Iterable[str]) -> bytes:
+    """What a fingerprint is made of: canonical texts, each behind its length."""
+    parts: list[bytes] = []
     for text in texts:
         parts += (len(text).to_bytes(8, "big"), text.encode("ascii"))
-    digest = begun or hashlib.sha256()
-    digest.update(b"".join(parts))
-    return digest
+    return b"".join(parts)
 
 
 def shortened(digest: "_Hash") -> str:

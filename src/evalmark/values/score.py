@@ -1,11 +1,11 @@
 """What comes out: a score, and all that was found for one trial."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .case import Case, Output
-from .plain_data import fingerprint
+from .plain_data import canonical, digest_of, fingerprint, framed
 
 Status = Literal["scored", "unscored", "error", "skipped"]
 Direction = Literal["higher", "lower"]
@@ -49,6 +49,25 @@ class Trial:
     def id(self) -> str:
         """By which one trial of a run is told from the others: 12 hex digits, the same in a later run of the same."""
         return fingerprint("trial-1", self.dataset, self.case.id, self.target, self.repeat, self.mode)[:12]
+
+
+def trial_ids(dataset: str, target: str, repeat: int, mode: Mode) -> Callable[[str], bytes]:
+    """What gives the id of the trial of any case, as bytes that begin with it; sooner than by making trials.
+
+    >>> of = trial_ids("", "app:answer", 0, "single")
+    >>> of("a").hex()[:12] == Trial(case=Case(id="a", input=""), target="app:answer").id
+    True
+    """
+    begin = digest_of(map(canonical, ("trial-1", dataset))).copy
+    end = framed(map(canonical, (target, repeat, mode)))
+
+    def of(case: str) -> bytes:
+        digest = begin()
+        text = canonical(case)
+        digest.update(len(text).to_bytes(8, "big") + text.encode("ascii") + end)
+        return digest.digest()
+
+    return of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
