@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .browsing import Browsing, CaseRow, Endings, Found, Kept
+    from .browsing import Browsing, CaseRow, Found, Kept
+    from .endings import Endings
     from .health import Health
     from .names import new_run_id
     from .rescue import Salvaged, salvage
     from .rows import Packed, packed, unpacked
+    from .standing import Moment, Standing
     from .store import Store, open_store
     from .wanted import Order, Wanted
 
@@ -20,9 +22,11 @@ __all__ = [
     "Found",
     "Health",
     "Kept",
+    "Moment",
     "Order",
     "Packed",
     "Salvaged",
+    "Standing",
     "Store",
     "Wanted",
     "new_run_id",
@@ -37,13 +41,15 @@ __getattr__ = deferred(
     {
         "Browsing": "browsing",
         "CaseRow": "browsing",
-        "Endings": "browsing",
+        "Endings": "endings",
         "Found": "browsing",
         "Health": "health",
         "Kept": "browsing",
+        "Moment": "standing",
         "Order": "wanted",
         "Packed": "rows",
         "Salvaged": "rescue",
+        "Standing": "standing",
         "Store": "store",
         "Wanted": "wanted",
         "new_run_id": "names",

@@ -240,35 +240,6 @@ class Browsing:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endings:
-    """How the trials of a run ended, for a list of runs."""
-
-    verdicts: Mapping[Verdict, int]
-    by_case: tuple[tuple[int, int], ...] = ()
-    """Of a run with repeats: how often each case passed, and how often it passed or failed."""
-    is_of_prompt_tests: bool = False
-    """Whether tests of a prompt are among them, some of which may be left out of the headline."""
-
-
-def endings(db: Connection, run_id: str, *, repeated: bool) -> Endings:
-    """How the trials of a run ended; nothing for a run that is not there."""
-    of_run = "from result r join run on run.number = r.run where run.id = ? and r.pass > 0"
-    verdicts = Counter(dict(db.execute(f"select r.verdict, count(*) {of_run} group by r.verdict", (run_id,))))
-    by_case = f"""
-        select sum(r.verdict = 'pass'), sum(r.verdict in ('pass', 'fail')) {of_run} group by r.dataset, r.case_id
-    """
-    rule = (
-        "json_type(r.content, '$.metadata.rule') is not null or json_type(r.content, '$.metadata.ruleid') is not null"
-    )
-    first = db.execute(f"select {rule} {of_run} limit 1", (run_id,)).fetchone()
-    return Endings(
-        verdicts=verdicts,
-        by_case=tuple(db.execute(by_case, (run_id,)).fetchall()) if repeated else (),  # type: ignore[arg-type]
-        is_of_prompt_tests=first is not None and bool(first[0]),
-    )
-
-
 def _is_settled(at: tuple[int, str]) -> bool:
     """Whether a run is at its end, so that what was found of it stays so."""
     return at[1] not in ("running", "gone")

@@ -14,7 +14,7 @@ from evalmark.database.holder import Holder, from_text, is_gone, started
 from evalmark.database.opening import reading
 from evalmark.database.stored import a_status
 from evalmark.errors import StoreError
-from evalmark.values import Result, Run
+from evalmark.values import Result, Run, RunStatus
 
 from .names import back_from_last, near
 from .rows import Row, decode_result, decode_run
@@ -85,9 +85,10 @@ def _keys(db: Connection, number: int) -> Iterator[int]:
         last = rows[-1]
 
 
-def all_runs(db: Connection, path: Path, here: Holder, limit: int | None = None) -> list[Run]:
-    """The newest runs first, in the order in which they were started."""
-    rows: Iterable[Any] = db.execute(f"{_HEADER} order by number desc limit ?", (-1 if limit is None else limit,))
+def all_runs(db: Connection, path: Path, here: Holder, limit: int | None = None, offset: int = 0) -> list[Run]:
+    """The newest runs first, in the order in which they were started; without the first `offset`, at most `limit`."""
+    given = -1 if limit is None else limit, offset
+    rows: Iterable[Any] = db.execute(f"{_HEADER} order by number desc limit ? offset ?", given)
     return [_run(path, here, *row) for row in rows]
 
 
@@ -157,12 +158,20 @@ def unfinished_run(db: Connection, path: Path, here: Holder, same: tuple[str, st
     return None if row is None else _run(path, here, *row)
 
 
+def status_now(status: Any, holder: str | None, here: Holder) -> RunStatus:
+    """The status of a run as a reader should see it: one whose process is gone was interrupted.
+
+    Raises:
+        ValueError: it is no status, or the holder is damaged.
+    """
+    said, writer = a_status(status), from_text(holder)
+    is_left = said == "running" and (writer is None or is_gone(writer, here, started))
+    return "interrupted" if is_left else said
+
+
 def _run(path: Path, here: Holder, number: int, status: Any, holder: str | None, header: str) -> Run:
-    """A run as a reader should see it: one whose process is gone was interrupted."""
     try:
-        run, writer, status = decode_run(header), from_text(holder), a_status(status)
+        run, status = decode_run(header), status_now(status, holder, here)
     except (ValueError, TypeError) as error:
         raise StoreError(f"{path}: the header of run number {number} is damaged ({error}).") from error
-    if status == "running" and (writer is None or is_gone(writer, here, started)):
-        status = "interrupted"
     return replace(run, status=status, results=StoredResults(path, number))

@@ -26,11 +26,13 @@ from evalmark.values import Run, Spending, count
 
 from . import vectors, writing
 from .access import Access
-from .browsing import Browsing, Endings, endings
+from .browsing import Browsing
+from .endings import Endings, endings
 from .health import Health, examine
 from .held import Held, RecordedTrials, RunSink
 from .recordings import Recordings
 from .results import all_runs, find_number, find_run, unfinished_run, writing_of
+from .standing import Moment, Standing, moment, standing
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -160,9 +162,21 @@ class Store:
 
     # Reading.
 
-    def runs(self, limit: int | None = None) -> list[Run]:
-        """All runs, the newest first; results are read from the file when they are asked for."""
-        return self._access.read(lambda db: all_runs(db, self.path, self._here, limit))
+    def runs(self, limit: int | None = None, offset: int = 0) -> list[Run]:
+        """The runs, the newest first: all, or at most `limit` behind the first `offset`; results are read when asked for."""
+        return self._access.read(lambda db: all_runs(db, self.path, self._here, limit, offset))
+
+    def moment(self) -> Moment:
+        """How many runs there are, and how far those have come that are under way."""
+        return self._access.read(lambda db: moment(db, self.path, self._here))
+
+    def standing(self, reference: str) -> Standing:
+        """How far the run has come that a reference names.
+
+        Raises:
+            StoreError: there is no such run, or there are several.
+        """
+        return self._access.read(lambda db: standing(db, self.path, self._here, find_number(db, self.path, reference)))
 
     def run(self, reference: str) -> Run:
         """The run with an id, with the only id that starts so, or `last` or `last~1`.
@@ -189,7 +203,7 @@ class Store:
 
     def endings(self, run: Run) -> Endings:
         """How the trials of a run ended, counted in the file."""
-        return self._access.read(lambda db: endings(db, run.id, repeated=run.repeat > 1))
+        return self._access.read(lambda db: endings(db, run.id, len(run.datasets)))
 
     def check(self) -> Health:
         """Whether the file is sound, and what is in it."""

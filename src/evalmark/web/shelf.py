@@ -24,8 +24,8 @@ class RunLine:
     verdicts: Mapping[Verdict, int]
     passed: Share
     spending: tuple[Spending, ...]
-    is_of_prompt_tests: bool
-    """Whether some of its trials may be left out of the headline, which a list does not look into."""
+    beside: int | None
+    """Tests that stand beside the headline figure; None where there are too many trials to look."""
 
     @property
     def trials(self) -> int:
@@ -67,7 +67,7 @@ class Shelf:
             verdicts=counted.verdicts,
             passed=pass_share(counted),
             spending=spending,
-            is_of_prompt_tests=counted.is_of_prompt_tests,
+            beside=None if counted.counted is None else sum(counted.verdicts.values()) - sum(counted.counted.values()),
         )
 
     def _spending(self, run: Run) -> tuple[Spending, ...]:
@@ -81,15 +81,16 @@ class Shelf:
 
 
 def pass_share(counted: Endings) -> Share:
-    """Passed of those that passed or failed, with the interval that reports give it.
+    """Passed of those that passed or failed, with the interval that reports give it; without tests beside the headline.
 
-    >>> found = pass_share(Endings(verdicts={"pass": 9, "fail": 1, "error": 4}))
+    >>> found = pass_share(Endings(verdicts={}, counted={"pass": 9, "fail": 1, "error": 4}))
     >>> found.passed, found.n, round(found.interval.low, 3)
     (9, 10, 0.596)
     """
-    passed = counted.verdicts.get("pass", 0)
-    n = passed + counted.verdicts.get("fail", 0)
-    if counted.is_of_prompt_tests:
+    verdicts = counted.verdicts if counted.counted is None else counted.counted
+    passed = verdicts.get("pass", 0)
+    n = passed + verdicts.get("fail", 0)
+    if counted.counted is None:
         why = no_interval("some of these trials may be left out of the headline")
         return Share(passed=passed, n=n, value=passed / n if n else None, interval=why)
     if any(judged > 1 for _, judged in counted.by_case):
