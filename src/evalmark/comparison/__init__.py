@@ -5,44 +5,57 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .cases import WENT, Cases, Place, Went, telling_cases
     from .change import Comparison, Flip, Matching, MetricChange, Outcome, Slice, TargetChange
-    from .comparing import compare
+    from .comparing import compare, compare_by_case
     from .earlier import comparable_with, earlier_of, is_same_suite, is_whole
     from .pairs import Pair, pairs_of
 
 __all__ = [
+    "WENT",
+    "Cases",
     "Comparison",
     "Flip",
     "Matching",
     "MetricChange",
     "Outcome",
     "Pair",
+    "Place",
     "Slice",
     "TargetChange",
+    "Went",
     "comparable_with",
     "compare",
+    "compare_by_case",
     "earlier_of",
     "is_same_suite",
     "is_whole",
     "pairs_of",
+    "telling_cases",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
+        "Cases": "cases",
         "Comparison": "change",
         "Flip": "change",
         "Matching": "change",
         "MetricChange": "change",
         "Outcome": "change",
         "Pair": "pairs",
+        "Place": "cases",
         "Slice": "change",
         "TargetChange": "change",
+        "WENT": "cases",
+        "Went": "cases",
         "comparable_with": "earlier",
         "compare": "comparing",
+        "compare_by_case": "comparing",
         "earlier_of": "earlier",
         "is_same_suite": "earlier",
         "is_whole": "earlier",
         "pairs_of": "pairs",
+        "telling_cases": "cases",
     },
 )

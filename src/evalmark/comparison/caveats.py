@@ -17,10 +17,10 @@ def warnings(
     return tuple(
         dict.fromkeys(
             [
-                *_same_run(run, baseline),
+                *_same_run(run, baseline, changes),
                 *_unfinished(run, baseline),
                 *_datasets(run, baseline),
-                *_targets(changes, targets),
+                *_targets(changes, targets, within_one=_is_one(run, baseline)),
                 *(said for change in changes for said in _cases(change.matching)),
                 *_metrics(run, baseline),
                 *_models(run, baseline),
@@ -29,8 +29,12 @@ def warnings(
     )
 
 
-def _same_run(run: Run, baseline: Run) -> Iterator[str]:
-    if run.id and run.id == baseline.id:
+def _is_one(run: Run, baseline: Run) -> bool:
+    return run is baseline or bool(run.id and run.id == baseline.id)
+
+
+def _same_run(run: Run, baseline: Run, changes: Sequence[TargetChange]) -> Iterator[str]:
+    if run.id and _is_one(run, baseline) and all(change.target == change.against for change in changes):
         yield f"{run.id} is compared with itself."
 
 
@@ -41,18 +45,23 @@ def _datasets(run: Run, baseline: Run) -> Iterator[str]:
 
 
 def _unfinished(run: Run, baseline: Run) -> Iterator[str]:
-    for one, called in ((run, "The run"), (baseline, "The baseline")):
+    sides = ((run, "The run"), (baseline, "The baseline"))
+    for one, called in sides[:1] if _is_one(run, baseline) else sides:
         if one.status != "complete":
             yield f"{called} {one.id} is {one.status}, so some of its cases may be missing."
 
 
-def _targets(changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]]) -> Iterator[str]:
+def _targets(
+    changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]], *, within_one: bool
+) -> Iterator[str]:
     if not all(targets):
         empty = [called for names, called in zip(targets, ("the run", "the baseline"), strict=True) if not names]
         yield f"There is no result to compare in {' and '.join(empty)}."
         return
     if not changes:
         yield "The two runs have no target in common, and one of them has several, so nothing can be compared."
+        return
+    if within_one:  # both were chosen
         return
     for change in changes:
         if change.target != change.against:

@@ -173,6 +173,11 @@ class Comparison:
         return next((word for word in order if word in found), "cannot tell")
 
     @property
+    def is_of_one_run(self) -> bool:
+        """Whether two targets of one run are compared: nothing was before, and nothing is now."""
+        return self.run == self.baseline and any(change.target != change.against for change in self.targets)
+
+    @property
     def exit_code(self) -> int:
         """Better or the same 0, worse 1, cannot tell 3."""
         return {"better": 0, "same": 0, "worse": 1, "cannot tell": 3}[self.outcome]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from evalmark.stats import left_out
-from evalmark.values import Direction, Result, Run, Score, Trial, canonical, fingerprint
+from evalmark.values import Direction, Mode, Result, Run, Score, Trial, canonical, fingerprint
 
 from .change import Key
 
@@ -80,6 +80,8 @@ class Columns:
     metrics: dict[str, Column] = field(default_factory=dict)
     outputs: dict[Key, list[int]] = field(default_factory=dict)
     """What was answered, as a hash for each repeat that was."""
+    sources: dict[str, tuple[str, Mode]] = field(default_factory=dict)
+    """The dataset and the mode that the first part of a key stands for."""
 
     def add(self, result: Result) -> None:
         """Take in a result."""
@@ -89,6 +91,7 @@ class Columns:
             self.outputs.setdefault(key, []).append(hash(value if isinstance(value, str) else canonical(value)))
         if key not in self.cases:
             self.cases[key] = content(trial)
+            self.sources.setdefault(key[0], (trial.dataset, trial.mode))
             if trial.case.tags:
                 self.tags[key] = trial.case.tags
             if trial.case.has_made_id:
@@ -114,9 +117,10 @@ class Columns:
         return all(column.has_said(key, other.metrics[name], was) for name, column in self.metrics.items())
 
 
-def columns_of(run: Run) -> dict[str, Columns]:
-    """The numbers of each target of a run, in one pass; trials that stand beside the headline are left out."""
-    return _gathered(result for result in run.results if left_out(result.trial.case) is None)
+def columns_of(run: Run, target: str | None = None) -> dict[str, Columns]:
+    """The numbers of each target of a run, or of one, in one pass; trials that stand beside the headline are left out."""
+    wanted = (result for result in run.results if target in (None, result.trial.target))
+    return _gathered(result for result in wanted if left_out(result.trial.case) is None)
 
 
 def _gathered(results: Iterable[Result]) -> dict[str, Columns]:

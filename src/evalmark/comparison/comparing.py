@@ -9,6 +9,7 @@ from evalmark.errors import ConfigError
 from evalmark.inference import LEVEL, MARGIN, Difference, benjamini_hochberg, difference, holm, mean
 from evalmark.values import Direction, Run
 
+from .cases import Cases
 from .caveats import warnings
 from .change import DRAWN, Comparison, Flip, Key, MetricChange, Slice, TargetChange
 from .columns import VERDICT, Column, Columns, columns_of
@@ -18,41 +19,77 @@ MOST_SLICES = 200
 """Tags beyond these are not compared, the rarest first."""
 
 
-def compare(run: Run, baseline: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Comparison:
+def compare(
+    run: Run,
+    baseline: Run,
+    *,
+    level: float = LEVEL,
+    margin: float = MARGIN,
+    targets: tuple[str, str] | None = None,
+) -> Comparison:
     """Whether a run is better or worse than an earlier one, case by case and metric by metric.
 
     Cases are matched by id and content; a case with repeats counts once, by their mean. Pass and fail are tested exactly
     (McNemar), graded scores by flipping signs; p is adjusted over all metrics and targets (Holm), so that many metrics do not
     cry wolf. Within `margin`, a share of 1, a difference counts as none.
 
+    Targets of the same name are compared, and those of runs that have one each. With `targets` it is one of the run and one of
+    the baseline, which may then be the same run.
+
     Raises:
         ConfigError: `level` or `margin` is none, or neither run has a result.
     """
-    if not 0 < level < 1 or not 0 <= margin < 1:
-        raise ConfigError(
-            f"compare: the level is {level!r} and the margin {margin!r}; the level has to lie between 0 and 1, "
-            "the margin from 0 to below 1."
+    return _Both(run, baseline, (level, margin), targets).comparison()
+
+
+def compare_by_case(
+    run: Run,
+    baseline: Run,
+    *,
+    level: float = LEVEL,
+    margin: float = MARGIN,
+    targets: tuple[str, str] | None = None,
+) -> tuple[Comparison, tuple[Cases, ...]]:
+    """The same, and for each target what the metrics said of every case that both runs have. Raises what `compare` does."""
+    both = _Both(run, baseline, (level, margin), targets)
+    found = both.comparison()
+    return found, tuple(side.cases(change) for side, change in zip(both.sides, found.targets, strict=True))
+
+
+class _Both:
+    """Two runs, target by target."""
+
+    def __init__(
+        self, run: Run, baseline: Run, asked: tuple[float, float], targets: tuple[str, str] | None = None
+    ) -> None:
+        level, margin = self.asked = asked
+        if not 0 < level < 1 or not 0 <= margin < 1:
+            raise ConfigError(
+                f"compare: the level is {level!r} and the margin {margin!r}; the level has to lie between 0 and 1, "
+                "the margin from 0 to below 1."
+            )
+        self.run, self.baseline = run, baseline
+        first, second = targets or (None, None)
+        now, before = columns_of(run, first), columns_of(baseline, second)
+        self.targets = tuple(now), tuple(before)
+        self.sides = [
+            _Sides((target, other), now[target], before[other], asked) for target, other in _pairs(now, before)
+        ]
+
+    def comparison(self) -> Comparison:
+        run, baseline = self.run, self.baseline
+        units = {metric.name: metric.unit for metric in run.metrics}
+        changes = [side.whole(units) for side in self.sides]
+        return Comparison(
+            run=run.id,
+            baseline=baseline.id,
+            names=(run.name, baseline.name),
+            created=(run.created, baseline.created),
+            targets=tuple(_adjusted(changes)),
+            warnings=warnings(run, baseline, changes, self.targets),
+            level=self.asked[0],
+            margin=self.asked[1],
         )
-    now, before = columns_of(run), columns_of(baseline)
-    changes = [
-        _target((target, other), now[target], before[other], _units(run), (level, margin))
-        for target, other in _pairs(now, before)
-    ]
-    return Comparison(
-        run=run.id,
-        baseline=baseline.id,
-        names=(run.name, baseline.name),
-        created=(run.created, baseline.created),
-        targets=tuple(_adjusted(changes)),
-        warnings=warnings(run, baseline, changes, (tuple(now), tuple(before))),
-        level=level,
-        margin=margin,
-    )
-
-
-def _units(run: Run) -> Mapping[str, str]:
-    """The unit of each metric."""
-    return {metric.name: metric.unit for metric in run.metrics}
 
 
 def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:
@@ -63,46 +100,51 @@ def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:
     return [(target, target) for target in mine if target in theirs]
 
 
-def _target(
-    names: tuple[str, str], now: Columns, before: Columns, units: Mapping[str, str], asked: tuple[float, float]
-) -> TargetChange:
-    matched = match(now.cases, before.cases)
-    sides = _Sides(names, now, before, matched.pairs, asked)
-    overall = sides.change(VERDICT, "")
-    found = [
-        sides.change(name, units.get(name, "")) for name in now.metrics if name != VERDICT and name in before.metrics
-    ]
-    return TargetChange(
-        target=names[0],
-        against=names[1],
-        matching=matched.matching,
-        overall=overall,
-        metrics=tuple(c for c in found if (c.difference.n or c.is_lost) and not sides.tells_the_same(c)),
-        flips=tuple(sides.flips()),
-        slices=tuple(sides.slices()),
-        is_identical=bool(matched.pairs)
-        and all(now.has_answered(key, before, was) for key, was in matched.pairs.items()),
-    )
-
-
 class _Sides:
     """One target in both runs; cases go by their keys in the run."""
 
-    def __init__(
-        self,
-        names: tuple[str, str],
-        now: Columns,
-        before: Columns,
-        pairs: Mapping[Key, Key],
-        asked: tuple[float, float],
-    ) -> None:
-        self.names, self.pairs, self.now, self.before = names, pairs, now, before
+    def __init__(self, names: tuple[str, str], now: Columns, before: Columns, asked: tuple[float, float]) -> None:
+        self.names, self.now, self.before = names, now, before
+        matched = match(now.cases, before.cases)
+        self.pairs, self.matching = matched.pairs, matched.matching
         self.level, self.margin = asked
+
+    def whole(self, units: Mapping[str, str]) -> TargetChange:
+        """What became of the target; `units` are those of the metrics."""
+        now, before = self.now, self.before
+        shared = [name for name in now.metrics if name != VERDICT and name in before.metrics]
+        found = [self.change(name, units.get(name, "")) for name in shared]
+        return TargetChange(
+            target=self.names[0],
+            against=self.names[1],
+            matching=self.matching,
+            overall=self.change(VERDICT, ""),
+            metrics=tuple(c for c in found if (c.difference.n or c.is_lost) and not self.tells_the_same(c)),
+            flips=tuple(self.flips()),
+            slices=tuple(self.slices()),
+            is_identical=bool(self.pairs)
+            and all(now.has_answered(key, before, was) for key, was in self.pairs.items()),
+        )
+
+    def cases(self, found: TargetChange) -> Cases:
+        """What every metric of a change said of each case."""
+        values = []
+        for change in found.changes:
+            mine, theirs, in_units = self._columns(change.name)
+            now, before = self._both(mine, theirs, in_units)
+            values.append(
+                tuple((before[key], now[key]) if key in now and key in before else None for key in self.pairs)
+            )
+        return Cases(
+            change=found,
+            pairs=tuple(self.pairs.items()),
+            values=tuple(values),
+            sources=(self.now.sources, self.before.sources),
+        )
 
     def change(self, name: str, unit: str) -> MetricChange:
         """How a metric changed."""
-        mine, theirs = (side.metrics.get(name) or Column() for side in (self.now, self.before))
-        in_units = mine.valueless or theirs.valueless
+        mine, theirs, in_units = self._columns(name)
         now, before = self._both(mine, theirs, in_units)
         both = [key for key in now if key in before]
         found = self._difference(name, now, before, mine.direction, in_units)
@@ -121,6 +163,11 @@ class _Sides:
                 now[key] - before[key] if mine.direction == "higher" else before[key] - now[key] for key in both
             ),
         )
+
+    def _columns(self, name: str) -> tuple[Column, Column, bool]:
+        """Both columns of a metric, and whether its numbers have a unit of their own."""
+        mine, theirs = (side.metrics.get(name) or Column() for side in (self.now, self.before))
+        return mine, theirs, mine.valueless or theirs.valueless
 
     def _unjudged(
         self, now: Mapping[Key, float], before: Mapping[Key, float], mine: Column, theirs: Column

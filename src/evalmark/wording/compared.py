@@ -38,7 +38,10 @@ class ChangeRow(NamedTuple):
 
 
 def compared_title(found: Comparison) -> str:
-    """What is compared: one name where both runs have the same."""
+    """What is compared: one name where both runs have the same, or two targets of one run."""
+    if found.is_of_one_run:
+        target = found.targets[0]
+        return f"{one_line(target.target, 100) or GAP} against {one_line(target.against, 100) or GAP}"
     now, before = (one_line(name, 100) or "run" for name in found.names)
     return now if now == before else f"{now} against {before}"
 
@@ -62,7 +65,8 @@ def verdict_sentence(found: Comparison) -> str:
     """Why the verdict is what it is, in one sentence."""
     several = len(found.targets) > 1
     changes = [(target, change) for target in found.targets for change in target.changes]
-    decisive = [_went(c, t if several else None) for t, c in changes if t.outcome_of(c) == found.outcome]
+    told = [(c, t) for t, c in changes if t.outcome_of(c) == found.outcome]
+    decisive = [_is(c) if found.is_of_one_run else _went(c, t if several else None) for c, t in told]
     if not found.targets:
         return "There is nothing that could be compared."
     if found.outcome == "same" and all(target.is_identical for target in found.targets):
@@ -91,6 +95,11 @@ def _undecided(changes: Sequence[MetricChange]) -> str:
     if not any(change.difference.up or change.difference.down for change in changes):
         return "No case came out otherwise, but so few cases do not show that nothing changed."
     return "What changed may be luck, and so few cases do not show that nothing changed."
+
+
+def _is(change: MetricChange) -> str:
+    """Of two targets: nothing rose or fell."""
+    return f"{_name(change)} is {_value(change, change.now)} against {_value(change, change.before)}"
 
 
 def _went(change: MetricChange, target: TargetChange | None) -> str:
