@@ -1,0 +1,45 @@
+"""A real browser for tests, and a server that it can ask; a file that imports this one is skipped where either is absent."""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from evalmark import web
+from evalmark.store import Store
+from evalmark.web import Bound, bound
+
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
+CHROMIUM = shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip("there is no chromium here; on Debian: apt-get install chromium", allow_module_level=True)
+
+QUIET = ("--no-sandbox", "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+
+
+@contextmanager
+def served(store: Store, author: str = "") -> Iterator[Bound]:
+    """The pages of a store, behind a real port of this machine; they wait for figures as long as it takes."""
+    made = bound(0)
+    pages = web.pages(store, made.door, patience=60, author=author)
+    server = uvicorn.Server(uvicorn.Config(pages, http="h11", ws="none", lifespan="off", log_config=None))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": list(made.sockets)}, daemon=True)
+    thread.start()
+    try:
+        yield made
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+@contextmanager
+def chromium() -> Iterator:
+    """A browser; Playwright holds a loop in this thread while it is open, so write to stores before."""
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=[*QUIET])
+        yield opened
+        opened.close()
