@@ -4,18 +4,19 @@ import contextlib
 import errno
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import apsw
 
 from evalmark.errors import StoreBusyError, StoreError, StoreFullError
+
+from .ways import Place
 
 ELSEWHERE = "name another file with --store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @contextlib.contextmanager
-def explained(path: Path, *, needed: int = 0, what: str = "what was to be saved") -> Iterator[None]:
+def explained(path: Place, *, needed: int = 0, what: str = "what was to be saved") -> Iterator[None]:
     """Turn any error of SQLite or the file system into a StoreError that says what to do next.
 
     `needed` is the number of bytes that `what` takes, for the message of a full disk.
@@ -48,19 +49,19 @@ def explained(path: Path, *, needed: int = 0, what: str = "what was to be saved"
         raise _by_the_system(error, path, needed, what) from error
 
 
-def _by_the_system(error: OSError, path: Path, needed: int, what: str) -> StoreError:
+def _by_the_system(error: OSError, path: Place, needed: int, what: str) -> StoreError:
     if error.errno in _NO_ROOM:
         return StoreFullError(_full(path, needed, what))
     return StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.")
 
 
-def _is_full(error: apsw.Error, path: Path, needed: int) -> bool:
+def _is_full(error: apsw.Error, path: Place, needed: int) -> bool:
     """SQLite calls a full disk full, but not when it makes room for shared memory."""
     no_shared_memory = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
     return isinstance(error, apsw.FullError) or no_shared_memory or _free(path) < max(needed, 1 << 16)
 
 
-def damaged(path: Path, detail: object) -> str:
+def damaged(path: Place, detail: object) -> str:
     """The advice for a store that cannot be read any more."""
     return (
         f"{path}: the file is damaged or is no store ({detail}). Nothing was changed or deleted: copy it aside together "
@@ -69,7 +70,7 @@ def damaged(path: Path, detail: object) -> str:
     )
 
 
-def _full(path: Path, needed: int, what: str) -> str:
+def _full(path: Place, needed: int, what: str) -> str:
     room = f"needs about {size(needed)}" if needed else "needs more room"
     return (
         f"{path}: the disk is full: {what} {room}, and {size(_free(path))} are free. Everything acknowledged before is "
@@ -77,7 +78,7 @@ def _full(path: Path, needed: int, what: str) -> str:
     )
 
 
-def _free(path: Path) -> int:
+def _free(path: Place) -> int:
     try:
         return shutil.disk_usage(path.parent).free
     except OSError:

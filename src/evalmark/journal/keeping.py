@@ -3,13 +3,12 @@
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
 from evalmark.database.schema import transaction
-from evalmark.database.ways import Connection
+from evalmark.database.ways import Connection, Place
 from evalmark.values import Call, Spending
 
 from .log import Log
@@ -82,7 +81,7 @@ def _spent(
 class Lookups:
     """Looks rows up on a connection of its own, straight from the caller's thread: a thread hop would cost more."""
 
-    def __init__(self, path: Path, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
+    def __init__(self, path: Place, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
         self._path, self._usable, self._connect = path, usable, connect
         self._lock = threading.Lock()
         self._db: Connection | None = None
@@ -109,7 +108,7 @@ class Lookups:
 class Finder:
     """Looks calls up."""
 
-    def __init__(self, path: Path, lookups: Lookups, notes: Callable[[str], None]) -> None:
+    def __init__(self, path: Place, lookups: Lookups, notes: Callable[[str], None]) -> None:
         self._path, self._lookups, self._notes = path, lookups, notes
 
     def __call__(self, key: str) -> Call | None:

@@ -7,12 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any
 
 from evalmark.database.fields import from_sql, sql_text, to_json
 from evalmark.database.schema import transaction
-from evalmark.database.ways import Connection
+from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
 from evalmark.values import Call
 
@@ -147,7 +146,7 @@ def _said(request: str) -> list[str]:
     return [content if isinstance(content, str) else to_json(content) for content in contents]
 
 
-def call_of(db: Connection, path: Path, key: str) -> Call | None:
+def call_of(db: Connection, path: Place, key: str) -> Call | None:
     """The call with a key, also one that cannot be replayed.
 
     Raises:
@@ -159,7 +158,7 @@ def call_of(db: Connection, path: Path, key: str) -> Call | None:
 
 
 def replayable(
-    db: Connection, path: Path, run: int | None = None, model: str | None = None, used: Collection[str] = ()
+    db: Connection, path: Place, run: int | None = None, model: str | None = None, used: Collection[str] = ()
 ) -> Iterator[Call]:
     """Every call whose reply may stand for the truth, by key; of a run: those that it has paid for or `used`.
 
@@ -191,7 +190,7 @@ def conditions(
     return "".join(f" and {part}" for part in parts), given
 
 
-def _decoded(row: CallRow, path: Path) -> Call:
+def _decoded(row: CallRow, path: Place) -> Call:
     try:
         return decode_call(row)
     except (ValueError, TypeError) as error:

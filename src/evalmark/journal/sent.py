@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from evalmark.database.faults import explained
 from evalmark.database.fields import a_list, a_text, a_whole_number, an_object, to_json
-from evalmark.database.ways import Connection
+from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
 
 Lost = dict[str, list[int]]
@@ -51,7 +51,7 @@ class State(NamedTuple):
 class Sent:
     """The requests of one pass of a run, from right before they go out until their calls are kept."""
 
-    def __init__(self, store: Path, of: Pass, lost: Mapping[str, list[int]]) -> None:
+    def __init__(self, store: Place, of: Pass, lost: Mapping[str, list[int]]) -> None:
         self.of = of
         self._store, self._lost = store, dict(lost)
         self._lock = threading.Lock()
@@ -125,7 +125,7 @@ class Sent:
         remove_notes(self._store, self.of)
 
 
-def interrupted(db: Connection, store: Path, of: Pass) -> int:
+def interrupted(db: Connection, store: Place, of: Pass) -> int:
     """Requests that were under way when a pass of a run broke off."""
     state = _state(db, of.run)
     if of.number < state.number:
@@ -133,7 +133,7 @@ def interrupted(db: Connection, store: Path, of: Pass) -> int:
     return len(_under_way(state, store, of))
 
 
-def take_over(db: Connection, store: Path, of: Pass) -> Lost:
+def take_over(db: Connection, store: Place, of: Pass) -> Lost:
     """What a new pass of a run knows to be lost; part of the transaction that starts the pass."""
     state, before = _state(db, of.run), Pass(of.run, of.number - 1)
     lost = {key: [*passes] for key, passes in state.lost.items()}
@@ -149,7 +149,7 @@ def forget(db: Connection, run: int) -> None:
     db.execute("delete from sent where run = ?", (run,))
 
 
-def _under_way(state: State, store: Path, of: Pass) -> set[str]:
+def _under_way(state: State, store: Place, of: Pass) -> set[str]:
     known = state if state.number == of.number else State()
     return {*known.under_way, *_noted(notes_of(store, of), known.known)}
 
@@ -184,7 +184,7 @@ def _state(db: Connection, run: int) -> State:
 # The files.
 
 
-def notes_of(store: Path, of: Pass) -> Path:
+def notes_of(store: Place, of: Pass) -> Path:
     """The file in which a pass of a run notes its requests; each has its own, so that no two processes share one."""
     return store.with_name(f"{store.name}-sent-{of.run}-{of.number}")
 
@@ -209,13 +209,13 @@ def _noted(path: Path, known: int) -> Iterator[str]:
             yield a_text(json.loads(line))
 
 
-def remove_notes(store: Path, of: Pass) -> None:
+def remove_notes(store: Place, of: Pass) -> None:
     """Remove the file of a pass; one that stays for some reason does no harm."""
     with contextlib.suppress(OSError):
         notes_of(store, of).unlink()
 
 
-def tidy(db: Connection, store: Path) -> None:
+def tidy(db: Connection, store: Place) -> None:
     """Remove the notes of passes that are over, which a kill has left behind."""
     for of in _passes(store):
         query = "select 1 from run where number = ? and pass = ? and status <> 'complete'"
@@ -223,7 +223,7 @@ def tidy(db: Connection, store: Path) -> None:
             remove_notes(store, of)
 
 
-def copy_notes(store: Path, to: Path) -> None:
+def copy_notes(store: Place, to: Path) -> None:
     """Copy the notes of a store whose copy has just been made: all that was noted since counts as under way there."""
     for of in _passes(to):
         remove_notes(to, of)
@@ -236,7 +236,7 @@ def copy_notes(store: Path, to: Path) -> None:
             shutil.copyfileobj(notes, copy)
 
 
-def _passes(store: Path) -> list[Pass]:
+def _passes(store: Place) -> list[Pass]:
     """The passes that have a file beside the store."""
     form = re.compile(re.escape(f"{store.name}-sent-") + r"([0-9]{1,18})-([0-9]{1,18})")
     found = (form.fullmatch(name) for name in os.listdir(store.parent))  # noqa: PTH208  names are enough

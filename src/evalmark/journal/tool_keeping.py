@@ -1,10 +1,9 @@
 """The journal of tools: what they gave before, found and kept from any thread."""
 
-from pathlib import Path
 from typing import TypeVar
 
 from evalmark.database.schema import transaction
-from evalmark.database.ways import Connection, Write
+from evalmark.database.ways import Connection, Place, Write
 from evalmark.errors import DamagedRecordingError
 from evalmark.values import ToolRecording
 
@@ -24,7 +23,7 @@ _KEEP = f"""
 class ToolKeeper:
     """Keeps what tools gave in one run, or outside of runs."""
 
-    def __init__(self, path: Path, lookups: Lookups, write: Write, run: int | None) -> None:
+    def __init__(self, path: Place, lookups: Lookups, write: Write, run: int | None) -> None:
         self._path, self._lookups, self._write, self._run = path, lookups, write, run
 
     def find(self, key: str) -> ToolRecording | None:

@@ -4,10 +4,9 @@ import heapq
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from evalmark.database.fields import from_sql, sql_text, to_json
-from evalmark.database.ways import Connection
+from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
 from evalmark.values import Call, ToolRecording
 
@@ -70,7 +69,7 @@ def _tools(db: Connection, match: str) -> Iterator[Recording]:
         )
 
 
-def tool_call_of(db: Connection, path: Path, key: str) -> ToolRecording | None:
+def tool_call_of(db: Connection, path: Place, key: str) -> ToolRecording | None:
     """The recording with a key.
 
     Raises:
@@ -92,7 +91,7 @@ class Wanted:
     tool: str | None = None
 
 
-def exported(db: Connection, path: Path, wanted: Wanted) -> Iterator[Call | ToolRecording]:
+def exported(db: Connection, path: Place, wanted: Wanted) -> Iterator[Call | ToolRecording]:
     """Every call that can be replayed, those of models first, by their keys.
 
     Raises:
@@ -104,14 +103,14 @@ def exported(db: Connection, path: Path, wanted: Wanted) -> Iterator[Call | Tool
         yield from _tools_wanted(db, path, wanted)
 
 
-def _tools_wanted(db: Connection, path: Path, wanted: Wanted) -> Iterator[ToolRecording]:
+def _tools_wanted(db: Connection, path: Place, wanted: Wanted) -> Iterator[ToolRecording]:
     where, given = conditions(("tool", wanted.tool), of=(wanted.run, wanted.used))
     query = f"select {TOOL_COLUMNS} from tool_call where number > 0{where} order by key"  # noqa: S608  columns, not data
     for row in db.execute(query, given):
         yield _decoded(ToolRow._make(row), path)
 
 
-def _decoded(row: ToolRow, path: Path) -> ToolRecording:
+def _decoded(row: ToolRow, path: Place) -> ToolRecording:
     try:
         return decode_tool(row)
     except (ValueError, TypeError) as error:

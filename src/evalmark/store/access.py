@@ -6,12 +6,12 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
+from evalmark.database.doors import look_into
 from evalmark.database.faults import explained
-from evalmark.database.opening import Notes, reading
-from evalmark.database.ways import Connection
+from evalmark.database.opening import Notes
+from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ Act = Callable[[Connection], T]
 class Access:
     """Reads and writes one file, for the process that has opened it and until it is closed."""
 
-    def __init__(self, path: Path, db: Connection | None, notes: Notes) -> None:
+    def __init__(self, path: Place, db: Connection | None, notes: Notes) -> None:
         self.path, self.notes = path, notes
         self._db = db
         """What is written with; None: for reading only."""
@@ -41,7 +41,7 @@ class Access:
 
     def connect(self) -> Connection:
         """A further connection to read with."""
-        return reading(self.path, self.notes)
+        return look_into(self.path, self.notes)
 
     def read(self, act: Act[T]) -> T:
         """Do something on a connection of its own."""

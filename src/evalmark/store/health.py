@@ -3,13 +3,14 @@
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import apsw
-from apsw import Connection
 
 from evalmark.database.faults import explained
 from evalmark.database.opening import Notes, reading
 from evalmark.database.schema import STEPS
+from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
 
 _SAFE_SQLITE = (3, 51, 3)
@@ -55,7 +56,7 @@ def examine(path: Path, notes: Notes) -> Health:
         return Health(path=str(path), problems=(str(damage),), sqlite=version, warnings=old_sqlite(version))
 
 
-def _examined(path: Path, db: Connection, version: str) -> Health:
+def _examined(path: Path, db: apsw.Connection, version: str) -> Health:
     found = [str(row[0]) for row in db.execute("pragma integrity_check")]
     found += [f"{row[0]} {row[1]} belongs to no run" for row in db.execute("pragma foreign_key_check")]
     return Health(
@@ -66,12 +67,24 @@ def _examined(path: Path, db: Connection, version: str) -> Health:
         sqlite=version,
         journal=str(db.pragma("journal_mode")),
         size=sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists()),
-        runs=db.execute("select count(*) from run").get,
-        results=db.execute("select count(*) from result where pass > 0").get,
-        vectors=db.execute("select count(*) from vector").get,
-        calls=db.execute("select count(*) from call").get,
-        tool_calls=db.execute("select count(*) from tool_call").get,
+        **_counts(db),
     )
+
+
+def examine_server(db: Connection, place: Place) -> Health:
+    """What is in a store on a server; whether its files are sound is for the server to say."""
+    return Health(path=str(place), version=len(STEPS), **_counts(db))
+
+
+def _counts(db: Connection) -> dict[str, Any]:
+    wanted = {
+        "runs": "run",
+        "results": "result where pass > 0",
+        "vectors": "vector",
+        "calls": "call",
+        "tool_calls": "tool_call",
+    }
+    return {name: int(db.execute(f"select count(*) from {table}").get) for name, table in wanted.items()}  # noqa: S608
 
 
 def old_sqlite(version: str) -> tuple[str, ...]:

@@ -3,11 +3,10 @@
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from pathlib import Path
 
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
-from evalmark.database.ways import Connection
+from evalmark.database.ways import Connection, Place
 from evalmark.journal import Pass, Sent
 from evalmark.values import Output, Result, Trial
 
@@ -25,7 +24,7 @@ class Held:
     """A run that this process writes, and what it has seen of earlier results but not yet saved."""
 
     def __init__(
-        self, writing: Writing, path: Path, usable: Callable[[], None], connect: Callable[[], Connection]
+        self, writing: Writing, path: Place, usable: Callable[[], None], connect: Callable[[], Connection]
     ) -> None:
         self.writing = writing
         self.retry_errors = False

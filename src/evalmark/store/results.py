@@ -3,16 +3,14 @@
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from apsw import Connection
-
+from evalmark.database.doors import look_into
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, is_gone, started
-from evalmark.database.opening import reading
 from evalmark.database.stored import a_status
+from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
 from evalmark.values import Result, Run, RunStatus
 
@@ -32,25 +30,25 @@ class StoredResults(Collection[Result]):
     the store was closed.
     """
 
-    path: Path
+    path: Place
     number: int
 
     def __iter__(self) -> Iterator[Result]:
-        with explained(self.path), closing(reading(self.path)) as db:
+        with explained(self.path), closing(look_into(self.path)) as db:
             for key in _keys(db, self.number):
                 result = stored_result(db, self.path, self.number, key)
                 if result is not None:
                     yield result
 
     def __len__(self) -> int:
-        with explained(self.path), closing(reading(self.path)) as db:
+        with explained(self.path), closing(look_into(self.path)) as db:
             return int(db.execute("select count(*) from result where run = ? and pass > 0", (self.number,)).get)
 
     def __contains__(self, wanted: object) -> bool:
         return any(wanted == result for result in self)
 
 
-def stored_result(db: Connection, path: Path, run: int, key: int) -> Result | None:
+def stored_result(db: Connection, path: Place, run: int, key: int) -> Result | None:
     """The result in a row of a run; None when the row is gone.
 
     Raises:
@@ -81,18 +79,18 @@ def _keys(db: Connection, number: int) -> Iterator[int]:
     """  # noqa: S608  columns, not data
     while rows := db.execute(page, (number, *last, _PAGE)).fetchall():
         for row in rows:
-            yield int(row[-1])  # type: ignore[arg-type]
+            yield int(row[-1])
         last = rows[-1]
 
 
-def all_runs(db: Connection, path: Path, here: Holder, limit: int | None = None, offset: int = 0) -> list[Run]:
+def all_runs(db: Connection, path: Place, here: Holder, limit: int | None = None, offset: int = 0) -> list[Run]:
     """The newest runs first, in the order in which they were started; without the first `offset`, at most `limit`."""
     given = -1 if limit is None else limit, offset
     rows: Iterable[Any] = db.execute(f"{_HEADER} order by number desc limit ? offset ?", given)
     return [_run(path, here, *row) for row in rows]
 
 
-def writing_of(db: Connection, path: Path, here: Holder, run_id: str) -> tuple[int, int, bool]:
+def writing_of(db: Connection, path: Place, here: Holder, run_id: str) -> tuple[int, int, bool]:
     """The number of a run, its latest pass, and whether a process is writing it.
 
     Raises:
@@ -106,7 +104,7 @@ def writing_of(db: Connection, path: Path, here: Holder, run_id: str) -> tuple[i
     return number, passed, holder is not None and not is_gone(holder, here, started)
 
 
-def find_run(db: Connection, path: Path, here: Holder, reference: str) -> Run:
+def find_run(db: Connection, path: Place, here: Holder, reference: str) -> Run:
     """The run with an id, with the only id that starts so, or so many before the `last` one.
 
     Raises:
@@ -115,12 +113,12 @@ def find_run(db: Connection, path: Path, here: Holder, reference: str) -> Run:
     return _run(path, here, *_find(db, path, reference))
 
 
-def find_number(db: Connection, path: Path, reference: str) -> int:
+def find_number(db: Connection, path: Place, reference: str) -> int:
     """The number of the run that `find_run` finds. Raises what it raises."""
     return int(_find(db, path, reference)[0])
 
 
-def _find(db: Connection, path: Path, reference: str) -> tuple[Any, ...]:
+def _find(db: Connection, path: Place, reference: str) -> tuple[Any, ...]:
     back = back_from_last(reference)
     rows: list[tuple[Any, ...]] = []
     if back is not None:
@@ -133,7 +131,7 @@ def _find(db: Connection, path: Path, reference: str) -> tuple[Any, ...]:
     return rows[0]
 
 
-def _not_found(db: Connection, path: Path, reference: str, found: int) -> str:
+def _not_found(db: Connection, path: Place, reference: str, found: int) -> str:
     ids = [row[0] for row in db.execute("select id from run order by number desc limit 1000")]
     if not ids:
         return f"{path}: there are no runs in this store yet."
@@ -152,7 +150,7 @@ _OPEN = """
 """
 
 
-def unfinished_run(db: Connection, path: Path, here: Holder, same: tuple[str, str], *, errors: bool) -> Run | None:
+def unfinished_run(db: Connection, path: Place, here: Holder, same: tuple[str, str], *, errors: bool) -> Run | None:
     """The newest run of the same plan and suite that is not complete, or, with `errors`, that has some."""
     row = db.execute(f"{_HEADER} {_OPEN}", (*map(sql_text, same), errors)).fetchone()
     return None if row is None else _run(path, here, *row)
@@ -169,7 +167,7 @@ def status_now(status: Any, holder: str | None, here: Holder) -> RunStatus:
     return "interrupted" if is_left else said
 
 
-def _run(path: Path, here: Holder, number: int, status: Any, holder: str | None, header: str) -> Run:
+def _run(path: Place, here: Holder, number: int, status: Any, holder: str | None, header: str) -> Run:
     try:
         run, status = decode_run(header), status_now(status, holder, here)
     except (ValueError, TypeError) as error:

@@ -10,13 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from apsw import Connection
-
+from evalmark.database.doors import look_into, place_of, write_to
 from evalmark.database.faults import explained
 from evalmark.database.holder import this_process
-from evalmark.database.opening import Notes, reading
-from evalmark.database.opening import writing as open_for_writing
+from evalmark.database.opening import Notes
 from evalmark.database.schema import copy
+from evalmark.database.ways import Connection
 from evalmark.errors import StoreError
 from evalmark.journal import CallJournal, Finder, Log, Lookups, Pass, ToolKeeper, sent, spending
 from evalmark.journal.keeping import Entry, save
@@ -28,7 +27,7 @@ from . import vectors, writing
 from .access import Access
 from .browsing import Browsing
 from .endings import Endings, endings
-from .health import Health, examine
+from .health import Health, examine, examine_server
 from .held import Held, RecordedTrials, RunSink
 from .recordings import Recordings
 from .results import all_runs, find_number, find_run, unfinished_run, writing_of
@@ -42,21 +41,23 @@ if TYPE_CHECKING:
 def open_store(
     path: str | os.PathLike[str], *, read_only: bool = False, notes: Notes | None = None, max_pages: int | None = None
 ) -> "Store":
-    """Open the store in a file; unless `read_only`, a missing one is made.
+    """Open the store in a file, or at an address that begins with `postgresql://`; unless `read_only`, a missing one is made.
 
     `notes` is told, in one sentence each and possibly from another thread, what a user should
     know: a wait for another process, a file system that is no good place. `max_pages` limits
-    the size of the file, in pages of 4,096 bytes.
+    the size of a file, in pages of 4,096 bytes.
 
     Raises:
-        StoreError: the file cannot be used; the message says why and what to do.
+        ConfigError: an address names a schema that is no name.
+        DependencyError: for an address, the extra `postgres` is missing.
+        StoreError: the store cannot be used; the message says why and what to do.
     """
-    place = Path(os.path.abspath(path))  # noqa: PTH100  a target may change the working directory later
+    place = place_of(path)
     tell = notes or (lambda _: None)
     if read_only:
-        reading(place, tell).close()
+        look_into(place, tell).close()
         return Store(Access(place, None, tell))
-    return Store(Access(place, open_for_writing(place, tell, max_pages), tell))
+    return Store(Access(place, write_to(place, tell, max_pages), tell))
 
 
 class Store:
@@ -208,15 +209,19 @@ class Store:
     def check(self) -> Health:
         """Whether the file is sound, and what is in it."""
         self._access.usable()
-        return examine(self.path, self._access.notes)
+        if isinstance(self.path, Path):
+            return examine(self.path, self._access.notes)
+        return self._access.read(lambda db: examine_server(db, self.path))
 
     def copy(self, to: str | os.PathLike[str]) -> None:
         """Copy the whole store to a new file, also while runs are being written.
 
         Raises:
-            StoreError: there is such a file already, or it cannot be written.
+            StoreError: there is such a file already, or it cannot be written; or the store is on a server.
         """
         self._access.usable()
+        if not isinstance(self.path, Path):
+            raise StoreError(f"{self.path}: a store on a server is copied with the server's own tools, as pg_dump.")
         target = Path(to)
         if target.exists():
             raise StoreError(f"{target}: there is a file with this name already; name another one.")

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, is_gone, started, to_text
 from evalmark.database.schema import transaction
-from evalmark.database.ways import Connection
+from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreBusyError, StoreError
 from evalmark.journal import Pass, Sent, sent, spending
 from evalmark.values import Run, Trial
@@ -57,7 +56,7 @@ class Seen:
     place: str | bytes
 
 
-def start(db: Connection, path: Path, run: Run, holder: Holder) -> Writing:
+def start(db: Connection, path: Place, run: Run, holder: Holder) -> Writing:
     """Write the header of a new run.
 
     Raises:
@@ -75,7 +74,7 @@ def start(db: Connection, path: Path, run: Run, holder: Holder) -> Writing:
     return Writing(run_id=run.id, number=int(number), pass_=1, sources=_names(run), holder=holder)
 
 
-def resume(db: Connection, path: Path, run_id: str, holder: Holder, *, force: bool) -> Writing:
+def resume(db: Connection, path: Place, run_id: str, holder: Holder, *, force: bool) -> Writing:
     """Take a run over from a process that is gone, or from any with `force`.
 
     Raises:
@@ -99,7 +98,7 @@ def resume(db: Connection, path: Path, run_id: str, holder: Holder, *, force: bo
     return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
 
 
-def amend(db: Connection, path: Path, writing: Writing, run: Run) -> Writing:
+def amend(db: Connection, path: Place, writing: Writing, run: Run) -> Writing:
     """Write the header anew of a run that has met further datasets or metrics; those it has keep their places."""
     with transaction(db):
         _confirm_held(db, path, writing)
@@ -120,7 +119,7 @@ def _names(run: Run) -> tuple[str, ...]:
     return tuple(dataset.name for dataset in run.datasets)
 
 
-def _confirm_held(db: Connection, path: Path, writing: Writing) -> None:
+def _confirm_held(db: Connection, path: Place, writing: Writing) -> None:
     """A process that slept while another one took its run over must not write into it."""
     row = db.execute("select holder, pass from run where number = ?", (writing.number,)).fetchone()
     if row is None:
@@ -131,7 +130,7 @@ def _confirm_held(db: Connection, path: Path, writing: Writing) -> None:
         raise StoreBusyError(f"run {writing.run_id} was taken over by {by}; this one stops writing it.")
 
 
-def write(db: Connection, path: Path, writing: Writing, rows: Sequence[Row], seen: Sequence[Seen]) -> None:
+def write(db: Connection, path: Place, writing: Writing, rows: Sequence[Row], seen: Sequence[Seen]) -> None:
     """Save results, and what was seen of earlier ones; when this returns, both are on the disk."""
     order = {sql_text(name): number for number, name in enumerate(writing.sources)}
     head = (writing.number, writing.pass_)
@@ -174,7 +173,7 @@ def look_up(db: Connection, writing: Writing, trial: Trial) -> tuple[int, str] |
     return None if row is None else (int(row[0]), str(row[1]))
 
 
-def finish(db: Connection, path: Path, writing: Writing, run: Run, seen: Sequence[Seen], asked: Sent) -> None:
+def finish(db: Connection, path: Place, writing: Writing, run: Run, seen: Sequence[Seen], asked: Sent) -> None:
     """Write the final header and let the run go; a complete run leaves out rows that were not met again."""
     with transaction(db):
         _confirm_held(db, path, writing)
@@ -198,7 +197,7 @@ def release(db: Connection, writing: Writing) -> None:
         db.execute("update run set holder = null where number = ? and pass = ?", (writing.number, writing.pass_))
 
 
-def forget(db: Connection, path: Path, run_id: str, here: Holder) -> None:
+def forget(db: Connection, path: Place, run_id: str, here: Holder) -> None:
     """Delete a run and its results.
 
     Raises:

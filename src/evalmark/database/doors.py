@@ -1,0 +1,54 @@
+"""A connection to a store, wherever it is."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from evalmark.errors import need
+
+from .opening import Notes, reading, writing
+from .server import is_address, server_at
+from .ways import Connection, Place
+
+BESIDE = ".evalmark"
+"""The folder for what stands beside a store on a server."""
+
+
+def place_of(where: str | os.PathLike[str]) -> Place:
+    """The place that somebody names: an address of a server, else a file.
+
+    Raises:
+        ConfigError: the address makes no sense.
+    """
+    named = os.fspath(where)
+    if is_address(named):
+        return server_at(named, Path(os.path.abspath(BESIDE)))  # noqa: PTH100  a target may change the working directory
+    return Path(os.path.abspath(named))  # noqa: PTH100  as above
+
+
+def look_into(place: Place, notes: Notes = lambda _: None) -> Connection:
+    """A connection that changes nothing.
+
+    Raises:
+        StoreError: there is no store, it is damaged, or it has another version.
+    """
+    if isinstance(place, Path):
+        return reading(place, notes)
+    found: Connection = _server().looking(place, notes)
+    return found
+
+
+def _server() -> Any:
+    return need("evalmark.database.serving", "postgres")
+
+
+def write_to(place: Place, notes: Notes, max_pages: int | None = None) -> Connection:
+    """A connection that may write; a missing store is made, an older one is brought up to date.
+
+    Raises:
+        StoreError: the store cannot be made or written, is none, is damaged, or is a newer one.
+    """
+    if isinstance(place, Path):
+        return writing(place, notes, max_pages)
+    found: Connection = _server().serving(place, notes)
+    return found
