@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalmark.errors import StoreError
-from evalmark.store import Wanted, open_store
+from evalmark.store import CaseOf, Wanted, open_store
 from evalmark.store.wanted import query_of
 from evalmark.values import Case, Output, Result, Score
 
@@ -139,6 +139,24 @@ def test_an_output_that_is_an_error_is_no_answer_and_one_whose_score_broke_is(st
     assert found == {"case-00", "case-02"}
     assert len(browsing.answered(Wanted(verdicts=("error",)))) == 1
     assert browsing.answered(Wanted(metric="x", low=2.0)) == []
+
+
+def test_the_results_of_cases_are_found_by_name_target_and_mode(store):
+    first = results(3, repeats=2)
+    odd = replace(first[0].trial, dataset="d\ud800", target="é", mode="conversation", case=sample.case(9))
+    browsing = kept(store, [*first, sample.answered(odd)])
+    known = first[2].trial
+    asked = [
+        CaseOf(known.dataset, known.case.id, known.target),
+        CaseOf("d\ud800", "case-09", "é", "conversation"),
+        CaseOf("d\ud800", "case-09", "é"),
+        CaseOf(known.dataset, "' or 1=1 --", known.target),
+    ]
+    found = browsing.of_cases(asked)
+    assert [len(several) for several in found] == [2, 1, 0, 0]
+    assert [one.result.trial.repeat for one in found[0]] == [0, 1]
+    assert found[1][0].result.trial == odd
+    assert browsing.numbers(asked) == [tuple(one.number for one in several) for several in found]
 
 
 def test_neighbours_are_those_of_the_order_asked_for(store):

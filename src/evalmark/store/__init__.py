@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .browsing import Browsing, CaseRow, Found, Kept
+    from .browsing import Browsing, CaseOf, CaseRow, Found, Kept
     from .endings import Endings
     from .health import Health
     from .names import new_run_id
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Browsing",
+    "CaseOf",
     "CaseRow",
     "Endings",
     "Found",
@@ -40,6 +41,7 @@ __getattr__ = deferred(
     __name__,
     {
         "Browsing": "browsing",
+        "CaseOf": "browsing",
         "CaseRow": "browsing",
         "Endings": "endings",
         "Found": "browsing",

@@ -58,6 +58,15 @@ _GROUP = "r.source, r.dataset, r.position, r.repeat"
 _Place = tuple[Any, ...]
 
 
+class CaseOf(NamedTuple):
+    """A case of one target, asked in one way."""
+
+    dataset: str
+    case: str
+    target: str
+    mode: Mode = "single"
+
+
 class Browsing:
     """Reads one run of a store, for any thread. Made by `Store.browse`; close it after use."""
 
@@ -143,6 +152,16 @@ class Browsing:
             sql = f"select r.number from result r where {query.conditions} and {has_output}"  # noqa: S608  parameters
             return [int(number) for (number,) in self._db.execute(sql, query.given)]
 
+    def numbers(self, cases: Iterable[CaseOf]) -> list[tuple[int, ...]]:
+        """The numbers of the results of each case, by repeat; none of one that is not there."""
+        with self._reading():
+            return [self._numbers_of(case) for case in cases]
+
+    def of_cases(self, cases: Iterable[CaseOf]) -> list[tuple[Kept, ...]]:
+        """The results of each case, by repeat."""
+        with self._reading():
+            return [tuple(self._kept(number) for number in self._numbers_of(case)) for case in cases]
+
     @contextmanager
     def _reading(self) -> Any:
         with self._lock, explained(self._path):
@@ -206,6 +225,14 @@ class Browsing:
             order by target, mode, number
         """
         return [int(number) for (number,) in self._db.execute(sql, (self._run, *place)).fetchall()]  # type: ignore[arg-type]
+
+    def _numbers_of(self, case: CaseOf) -> tuple[int, ...]:
+        sql = """
+            select number from result
+            where run = ? and dataset = ? and case_id = ? and target = ? and mode = ? and pass > 0 order by repeat, number
+        """
+        given = (self._run, *map(sql_text, case))
+        return tuple(int(number) for (number,) in self._db.execute(sql, given).fetchall())
 
     def _at(self, place: _Place) -> tuple[Kept, ...]:
         return tuple(self._kept(number) for number in self._numbers(place))
