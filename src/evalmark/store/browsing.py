@@ -1,19 +1,19 @@
 """The results of a run a page at a time, in any order, whatever their number: a page costs no more than it shows."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from apsw import Connection
 
 from evalmark.database.faults import explained
-from evalmark.database.fields import from_sql
+from evalmark.database.fields import from_sql, sql_text
 from evalmark.database.stored import a_mode
-from evalmark.values import Case, Output, Result, Trial, Verdict
+from evalmark.values import Case, Mode, Output, Result, Trial, Verdict
 
 from .results import stored_result
 from .trials import Trials, trials_of
