@@ -15,6 +15,7 @@ pytest.importorskip("starlette", reason="starlette is not installed: pip install
 RUN = "20261121-101500-3f9a"
 FIRST = {"run": RUN, "number": "1"}
 CASE = f"/runs/{RUN}/results/1"
+GOOD, BAD = '<span class="labelled pass">good</span>', '<span class="labelled fail">bad</span>'
 
 
 def test_a_thumb_on_an_output_is_kept_for_the_output_and_shown(own, store):
@@ -23,15 +24,15 @@ def test_a_thumb_on_an_output_is_kept_for_the_output_and_shown(own, store):
     (label,) = store.traffic.all_labels()
     subject = of_result(RUN, result(0))
     assert (label.about, label.content, label.liked, label.by) == (subject.about, subject.content, True, "ann")
-    assert "👍 good" in from_browser(own, CASE).text
-    assert "👍 good" in from_browser(own, f"/runs/{RUN}").text
+    assert GOOD in from_browser(own, CASE).text
+    assert GOOD in from_browser(own, f"/runs/{RUN}").text
 
 
 def test_a_score_and_a_comment_stand_beside_the_thumb_that_was_given_before(own, store):
     for said in ({"liked": "down"}, {"score": "0.25", "comment": "Too <b>short</b>."}):
         assert sent(own, {**FIRST, **said, "by": "ann"}).status == 303
     text = from_browser(own, CASE).text
-    assert "👎 bad" in text
+    assert BAD in text
     assert "0.25: Too &lt;b&gt;short&lt;/b&gt;." in text
 
 
@@ -40,14 +41,14 @@ def test_what_was_said_is_taken_back_and_the_history_keeps_it(own, store):
     assert sent(own, {**FIRST, "withdraw": "1", "by": "ann"}).status == 303
     assert [label.withdrawn for label in store.traffic.all_labels()] == [False, True]
     assert in_force(store.traffic.all_labels()) == ()
-    assert "👍 good" not in from_browser(own, CASE).text
+    assert GOOD not in from_browser(own, CASE).text
 
 
 def test_a_score_of_a_judge_is_labelled_by_itself(own, store):
     assert sent(own, {**FIRST, "metric": "correct", "liked": "down", "by": "ann"}).status == 303
     (label,) = store.traffic.all_labels()
     assert label.about == of_result(RUN, result(0), "correct").about
-    assert "👎 bad" not in from_browser(own, f"/runs/{RUN}").text
+    assert BAD not in from_browser(own, f"/runs/{RUN}").text
 
 
 def test_the_browser_keeps_the_name_of_who_labels(own, store):
@@ -64,6 +65,23 @@ def test_a_script_gets_the_form_alone(own):
     assert answer.status == 200
     assert answer.text.strip().startswith("<form")
     assert re.search(r'value="up" aria-pressed="true"', answer.text)
+
+
+def test_thumbs_are_drawn_and_have_a_word_beside_them(own):
+    text = from_browser(own, CASE).text
+    assert not re.search("[\N{THUMBS UP SIGN}\N{THUMBS DOWN SIGN}]", text)
+    for value, word in (("up", "Good"), ("down", "Bad")):
+        assert re.search(
+            rf'value="{value}"[^>]*><svg class="hand".*?aria-hidden="true">.*?</svg><span>{word}</span>', text
+        )
+
+
+def test_enter_in_a_field_keeps_what_is_in_it_and_gives_no_thumb(own, store):
+    form = re.search(r'<form class="label whole".*?</form>', from_browser(own, CASE).text, re.DOTALL)[0]
+    first = re.search(r"<button[^>]*>", form)[0]  # which a browser presses where somebody presses Enter
+    assert "name=" not in first
+    sent(own, {**FIRST, "score": "", "comment": "So so.", "by": "ann"})
+    assert [(label.liked, label.comment) for label in store.traffic.all_labels()] == [(None, "So so.")]
 
 
 @pytest.mark.parametrize("place", ["//evil.example", "/\\evil.example", "https://evil.example", "", "/a\nb", "x"])
@@ -101,7 +119,7 @@ def test_where_the_store_may_only_be_read_labels_are_shown_and_none_is_given(sto
     sent(shown(store), {**FIRST, "liked": "up", "by": "ann"})
     with open_store(store.path, read_only=True) as only_read:
         viewer = shown(only_read)
-        assert "👍 good" in from_browser(viewer, CASE).text
+        assert GOOD in from_browser(viewer, CASE).text
         assert '<form class="label' not in from_browser(viewer, CASE).text
         assert sent(viewer, {**FIRST, "liked": "down", "by": "ann"}).status == 409
     assert len(store.traffic.all_labels()) == 1

@@ -1,28 +1,47 @@
-// What pages do beyond links and forms. Each works without it.
+// Labels. A form is sent by itself, and the one that comes back takes its place; without a script the browser sends it.
 "use strict";
 
-// A label is sent by itself, and the form that comes back takes the place of the old one.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (!form.matches("form[data-label]")) return;
   event.preventDefault();
-  const fields = new URLSearchParams(new FormData(form, event.submitter));
-  const focused = event.submitter && form.contains(document.activeElement) ? event.submitter.value : null;
+  if (form.getAttribute("aria-busy")) return;
+  const sender = event.submitter;
+  const fields = new URLSearchParams(new FormData(form, sender));
+  const held = form.contains(document.activeElement) ? document.activeElement : null;
   form.setAttribute("aria-busy", "true");
-  const answer = await fetch(form.action, { method: "POST", body: fields, headers: { "x-evalmark-part": "1" } }).catch(() => null);
-  if (!answer || !answer.ok) {
-    form.submit === undefined ? location.reload() : say(form, answer ? await answer.text() : "The viewer has ended; start it again.");
-    return;
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: fields, headers: { "x-evalmark-part": "1" } });
+    const text = await answer.text();
+    const made = answer.ok && parsed(text).querySelector("form[data-label]");
+    if (!made) throw new Error(parsed(text).querySelector(".said")?.textContent ?? text.slice(0, 300));
+    form.replaceWith(made);
+    if (held) focus(made, held);
+    announce(made, fields);
+  } catch (fault) {
+    form.removeAttribute("aria-busy");
+    complain(form, fault instanceof TypeError ? "It was not kept: the viewer has ended. Start it again." : fault.message);
   }
-  const made = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("form[data-label]");
-  form.replaceWith(made);
-  if (focused) made.querySelector(`button[value="${CSS.escape(focused)}"]`)?.focus();
 });
 
+function parsed(text) {
+  return new DOMParser().parseFromString(text, "text/html");
+}
+
+// The button or field that was in use, in the form that took the place of its own.
+function focus(made, held) {
+  const same = [...made.elements].find((one) => one.name === held.name && (one.type !== "submit" || one.value === held.value));
+  (same ?? made.querySelector("button:not(.unseen)"))?.focus();
+}
+
+function announce(made, fields) {
+  const what = fields.get("withdraw") ? "Taken back" : { up: "Good", down: "Bad" }[fields.get("liked")] ?? "Kept";
+  const about = made.closest("tr, li, article")?.querySelector("th, h3, a")?.querySelector("bdi")?.textContent;
+  document.dispatchEvent(new CustomEvent("evalmark:said", { detail: about ? `${what}: ${about}` : what }));
+}
+
 // What went wrong stands below the form, as text.
-function say(form, page) {
-  form.removeAttribute("aria-busy");
-  const said = new DOMParser().parseFromString(page, "text/html").querySelector(".said")?.textContent ?? page.slice(0, 300);
+function complain(form, said) {
   let place = form.querySelector("[role=alert]");
   if (!place) {
     place = document.createElement("p");
