@@ -1,6 +1,5 @@
 """Recorded sessions for a terminal: one a line, or one in full with what people say of it."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
@@ -10,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark import wording
-from evalmark.traffic import Recorded
+from evalmark.traffic import Recorded, in_order
 from evalmark.values import Label, Session, Span, count, in_force
-from evalmark.wording import clean, cut, money, one_line, shown
+from evalmark.wording import bare, clean, cut, money, one_line, shown
 
 from .cases import fields
 from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, inner, plain_lines
@@ -21,10 +20,12 @@ _LINES = 400
 """How much of a field of an answer may be shown, in characters a column."""
 _STEP_LINES = 4
 """The same of a field of a step."""
-_TEXTS = ("session", "project", "started")
+_TEXTS = ("session", "project", "started", "asked")
 """Columns of texts; numbers stand to the right."""
 _ROOM, _LITTLE_ROOM = 40, 12
 """Characters of the name of a project, at most and at least."""
+_MOST_ASKED, _ASKED, _LITTLE_ASKED = 120, 24, 10
+"""The same of the first question: at most, with a date beside it and without, at least; it has what room is left."""
 _DEEPEST = 8
 """Levels of steps that are set in; deeper ones stand below each other."""
 
@@ -34,7 +35,7 @@ def session_list(found: Sequence[Recorded], look: Look = DEFAULT) -> str:
     if not found:
         return drawn([Text("No sessions are recorded.")], look)
     columns = _fitting({heading: [heading, *said] for heading, said in _columns(found).items()}, look)
-    widths = {heading: max(map(cell_len, said)) for heading, said in columns.items()}
+    widths = {heading: _widest(said) for heading, said in columns.items()}
     header, *lines = [
         _line(dict(zip(columns, row, strict=True)), widths) for row in zip(*columns.values(), strict=True)
     ]
@@ -47,6 +48,7 @@ def _columns(found: Sequence[Recorded]) -> dict[str, list[str]]:
         "session": [one.session.id for one in found],
         "project": [one_line(one.session.project, _ROOM) for one in found],
         "started": [_when(one.session.started) for one in found],
+        "asked": [one_line(bare(one.asked), _MOST_ASKED) if one.asked is not None else "" for one in found],
         "answers": [f"{one.answers:,}" for one in found],
         "failed": [f"{one.failed:,}" for one in found],
         "labels": [f"{one.labels:,}" for one in found],
@@ -55,15 +57,33 @@ def _columns(found: Sequence[Recorded]) -> dict[str, list[str]]:
 
 
 def _fitting(columns: dict[str, list[str]], look: Look) -> dict[str, list[str]]:
-    """The columns that there is room for; that spans were dropped is never left out."""
-    nothing = ["dropped"] if {*columns["dropped"][1:]} == {"0"} else []
-    for leave in (None, *nothing, "started"):
-        columns = {heading: said for heading, said in columns.items() if heading != leave}
-        others = sum(max(map(cell_len, said)) + 2 for heading, said in columns.items() if heading != "project")
+    """The columns that there is room for; that spans were dropped is never left out, nor the question for a date."""
+    nothing = {"dropped"} if {*columns["dropped"][1:]} == {"0"} else set()
+    dateless = nothing | {"started"}
+    for without, asked in (set[str](), _ASKED), (nothing, _ASKED), (dateless, _LITTLE_ASKED), (dateless | {"asked"}, 0):
+        fitting = {heading: said for heading, said in columns.items() if heading not in without}
+        others = sum(_widest(said) + 2 for heading, said in fitting.items() if heading not in ("project", "asked"))
         room = inner(look) - others
-        if room >= min(_LITTLE_ROOM, max(map(cell_len, columns["project"]))):
+        least = min(asked, _widest(columns["asked"])) + 2 if asked else 0
+        project = min(_widest(columns["project"]), max(room - least, _LITTLE_ROOM))
+        if room - least >= min(_LITTLE_ROOM, _widest(columns["project"])):
             break
-    return {**columns, "project": [one_line(name, max(room, _LITTLE_ROOM)) for name in columns["project"]]}
+    cut_to = {"project": project, "asked": room - project - 2}
+    return {
+        heading: [_cut_to(cell, cut_to[heading]) for cell in said] if heading in cut_to else said
+        for heading, said in fitting.items()
+    }
+
+
+def _widest(said: Iterable[str]) -> int:
+    return max(map(cell_len, said))
+
+
+def _cut_to(text: str, columns: int) -> str:
+    """A text in so many columns of a terminal; some characters take two."""
+    while cell_len(text) > columns:
+        text = cut(text, len(text) - max(1, (cell_len(text) - columns) // 2))
+    return text
 
 
 def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
@@ -100,20 +120,6 @@ def labels_said(labels: Iterable[Label], look: Look = DEFAULT) -> str:
     table = fields()
     _add_labels(table, labels, look)
     return drawn([Padding(table, (0, 0, 0, 2))], look)
-
-
-def in_order(spans: Iterable[Span]) -> Iterator[tuple[Span, int]]:
-    """Each answer followed by its steps, with how deep each stands."""
-    spans = tuple(spans)
-    known = {span.id for span in spans}
-    below: defaultdict[str, list[Span]] = defaultdict(list)
-    for span in spans:
-        below[span.parent if span.parent in known else ""].append(span)
-    waiting = [(span, 0) for span in reversed(below[""])]
-    while waiting:
-        span, depth = waiting.pop()
-        yield span, depth
-        waiting += [(step, depth + 1) for step in reversed(below.pop(span.id, []))]
 
 
 def _span(span: Span, labels: Iterable[Label], look: Look, depth: int) -> Iterator[RenderableType]:

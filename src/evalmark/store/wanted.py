@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalmark.database.fields import sql_text
+from evalmark.database.searching import containing, within_json
 from evalmark.values import Verdict
 
 Order = Literal["position", "case", "verdict", "seconds", "score"]
@@ -78,12 +79,12 @@ def _conditions(wanted: Wanted) -> Iterator[tuple[str, tuple[Any, ...]]]:
         yield f"r.verdict in ({', '.join('?' * len(wanted.verdicts))})", wanted.verdicts
     if wanted.tag:
         is_tagged = "exists (select 1 from json_each(r.content, '$.tags') t where t.value = ?)"
-        yield f"(r.content like ? escape '!' and {is_tagged})", (_within_json(wanted.tag), sql_text(wanted.tag))
+        yield f"(r.content like ? escape '!' and {is_tagged})", (within_json(wanted.tag), sql_text(wanted.tag))
     if wanted.text:
         # The JSON is looked at as a text first, which is fast, and then field by field: names of fields do not count.
         held = "(r.{0} like ? escape '!' and exists (select 1 from json_tree(r.{0}) t where t.atom like ? escape '!'))"
         anywhere = " or ".join(held.format(column) for column in ("content", "output", "scores"))
-        inside, bare = _within_json(wanted.text), _pattern(wanted.text)
+        inside, bare = within_json(wanted.text), containing(wanted.text)
         yield f"(cast(r.case_id as text) like ? escape '!' or {anywhere})", (bare, *(inside, bare) * 3)
     if wanted.low is not None or wanted.high is not None:
         about = " and c.metric = ?" if wanted.metric else ""
@@ -103,14 +104,3 @@ def _conditions(wanted: Wanted) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 def _or(bound: float | None, otherwise: float) -> float:
     return otherwise if bound is None else bound
-
-
-def _within_json(text: str) -> str | bytes:
-    """A pattern for the text as the store's JSON has it, which is all ASCII."""
-    return _pattern(json.dumps(text)[1:-1])
-
-
-def _pattern(text: str) -> str | bytes:
-    for special in ("!", "%", "_"):
-        text = text.replace(special, f"!{special}")
-    return sql_text(f"%{text}%")

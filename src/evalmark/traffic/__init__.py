@@ -5,20 +5,49 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .browsing import SessionLine, SessionPage, SessionPart
     from .examples import Labelled, Said, case_id, labelled
     from .kept import Named, Recorded, Traffic
+    from .trees import Spent, in_order, spent
+    from .wanted import STANDINGS, SessionsWanted, Standing
 
-__all__ = ["Labelled", "Named", "Recorded", "Said", "Traffic", "case_id", "labelled"]
+__all__ = [
+    "STANDINGS",
+    "Labelled",
+    "Named",
+    "Recorded",
+    "Said",
+    "SessionLine",
+    "SessionPage",
+    "SessionPart",
+    "SessionsWanted",
+    "Spent",
+    "Standing",
+    "Traffic",
+    "case_id",
+    "in_order",
+    "labelled",
+    "spent",
+]
 
 __getattr__ = deferred(
     __name__,
     {
+        "STANDINGS": "wanted",
         "Labelled": "examples",
         "Named": "kept",
         "Recorded": "kept",
         "Said": "examples",
+        "SessionLine": "browsing",
+        "SessionPage": "browsing",
+        "SessionPart": "browsing",
+        "SessionsWanted": "wanted",
+        "Spent": "trees",
+        "Standing": "wanted",
         "Traffic": "kept",
         "case_id": "examples",
+        "in_order": "trees",
         "labelled": "examples",
+        "spent": "trees",
     },
 )

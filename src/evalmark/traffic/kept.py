@@ -1,24 +1,26 @@
 """Sessions, spans and labels in the store."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from evalmark.database.fields import from_sql, sql_text
 from evalmark.database.schema import transaction
-from evalmark.database.ways import Connection, Read, Write
+from evalmark.database.ways import ALL, Connection, Place, Read, Write
 from evalmark.errors import StoreError
 from evalmark.values import Label, Session, Span
 
+from .browsing import SessionPage, SessionPart, first_asked, names, neighbours, session_page, session_part
 from .examples import Labelled, labelled
 from .rows import Sealed, open_label, open_session, open_span, sealed_label, sealed_span, session_header
+from .wanted import SessionsWanted
 
 T = TypeVar("T")
 
 _SPANS = "select content, checksum from span"
 _LABELS = "select content, checksum from label"
 _HEX = frozenset("0123456789abcdef")
+_AT_ONCE = 100
 MOST_TERMS = 500
 """As many values are looked for in one query."""
 
@@ -35,6 +37,8 @@ class Recorded:
     """Answers that ended in an error."""
     labels: int
     """Of its answers and their steps, all that were ever given."""
+    asked: Any = None
+    """What the first answer that was kept was asked; of a long question its beginning."""
 
 
 class Named(NamedTuple):
@@ -47,7 +51,7 @@ class Named(NamedTuple):
 class Traffic:
     """What apps did for their users, and what people say of outputs. Made by the store."""
 
-    def __init__(self, path: Path, reading: Read, writing: Write) -> None:
+    def __init__(self, path: Place, reading: Read, writing: Write) -> None:
         self._path, self._read, self._write = path, reading, writing
 
     # Recording.
@@ -91,19 +95,57 @@ class Traffic:
                    (select count(*) from span where session = s.id and parent = ''),
                    (select count(*) from span where session = s.id),
                    (select count(*) from span where session = s.id and parent = '' and content ->> 'error' is not null),
-                   (select count(*) from label where about in (select 'span:' || id from span where session = s.id))
+                   (select count(*) from label where about in (select 'span:' || id from span where session = s.id)),
+                   (select min(number) from span where session = s.id and parent = '')
             from session s where (?1 is null or project = ?1) order by number desc limit ?2
         """
-        wanted = (None if project is None else sql_text(project), -1 if limit is None else limit)
+        wanted = (None if project is None else sql_text(project), ALL if limit is None else limit)
 
         def read(db: Connection) -> list[Recorded]:
             rows: list[Any] = db.execute(query, wanted).fetchall()
             return [
-                Recorded(session=self._session(header), answers=a, spans=n, failed=f, labels=said)
-                for header, a, n, f, said in rows
+                Recorded(
+                    session=self._session(header),
+                    answers=a,
+                    spans=n,
+                    failed=f,
+                    labels=said,
+                    asked=None if first is None else first_asked(db, int(first)),
+                )
+                for header, a, n, f, said, first in rows
             ]
 
         return self._read(read)
+
+    def browse(
+        self, wanted: SessionsWanted, *, below: int | None = None, above: int | None = None, limit: int = 50
+    ) -> SessionPage:
+        """The newest sessions that are wanted; those older than number `below`, or else newer than `above`, nearest first."""
+        return self._read(lambda db: session_page(db, self._session, wanted, below=below, above=above, limit=limit))
+
+    def beside(self, wanted: SessionsWanted, number: int) -> tuple[str | None, str | None]:
+        """The ids of the next newer and the next older session that are wanted; None at the ends."""
+        return self._read(lambda db: neighbours(db, wanted, number))
+
+    def part(self, identity: str, after: int = 0) -> SessionPart | None:
+        """A session with the first spans behind number `after`, as many as fit a page; None where nothing is recorded."""
+        return self._read(lambda db: session_part(db, self._span, self._session, identity, after))
+
+    def each_span(self, identity: str) -> Iterator[Span]:
+        """All spans of a session in the order of recording, however many there are."""
+        query = "select number, content, checksum from span where session = ? and number > ? order by number limit ?"
+        last = 0
+        while rows := self._read(lambda db: db.execute(query, (sql_text(identity), last, _AT_ONCE)).fetchall()):  # noqa: B023  read at once
+            yield from (self._span(row) for _, *row in rows)
+            last = int(rows[-1][0])
+
+    def count(self) -> int:
+        """How many sessions there are."""
+        return self._read(lambda db: int(db.execute("select count(*) from session").get))
+
+    def named(self) -> tuple[list[str], list[str]]:
+        """The first 200 names of projects, and of prompts that were filled."""
+        return self._read(lambda db: (names(db, "session", "project"), names(db, "span", "template")))
 
     def session(self, reference: str) -> Session:
         """The session with an id, or with the only id that starts so, or `last`; with its spans.
@@ -159,11 +201,6 @@ class Traffic:
         sql = "select id from span where project = ? and parent = '' and content ->> 'error' is null order by number"
         return self._read(lambda db: [str(i) for (i,) in db.execute(sql, (sql_text(project),))])
 
-    def answered(self, project: str) -> list[str]:
-        """The ids of the answers of a project that did not end in an error, in the order of recording."""
-        sql = "select id from span where project = ? and parent = '' and content ->> 'error' is null order by number"
-        return self._read(lambda db: [str(i) for (i,) in db.execute(sql, (sql_text(project),))])
-
     def filled(self, template: str) -> list[Span]:
         """The spans that filled a prompt, in the order of recording."""
         where = f"{_SPANS} where template = ? order by number"
@@ -201,16 +238,6 @@ class Traffic:
     def labels_of(self, contents: Iterable[str]) -> list[Label]:
         """Everything ever said of outputs, wherever these stood; each content is a fingerprint of `content_of`."""
         return self._found("fingerprint", list(contents))
-
-    def labels_of_run(self, run: str) -> list[Label]:
-        """Everything ever said of the outputs of a run, in the order in which it was said; not of their scores."""
-        ends = sql_text(f"output:{run}/"), sql_text(f"output:{run}0")  # `0` comes right after the slash
-        where = f"{_LABELS} where about >= ? and about < ? order by number"
-        return self._read(lambda db: [self._label(row) for row in db.execute(where, ends)])
-
-    def last_label(self) -> int:
-        """A number that grows with every label."""
-        return self._read(lambda db: int(db.execute("select coalesce(max(number), 0) from label").get))
 
     def labels_of_run(self, run: str) -> list[Label]:
         """Everything ever said of the outputs of a run, in the order in which it was said; not of their scores."""
