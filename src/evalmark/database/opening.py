@@ -167,7 +167,7 @@ def _refuse_older(db: apsw.Connection, path: Path) -> None:
 
 def _create(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
     """Make a store under another name and give it its own once it is whole."""
-    _make_folder(path.parent)
+    make_folder(path.parent)
     _remove_strays(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
     try:
@@ -181,7 +181,8 @@ def _create(path: Path, notes: Notes, steps: Sequence[Step]) -> None:
                 draft.with_name(draft.name + end).unlink()
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder that only its owner may look into, with those above it; one of ours is not for version control."""
     missing = [f for f in (folder, *folder.parents) if not f.exists()]
     for made in reversed(missing):
         made.mkdir(mode=0o700, exist_ok=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from evalmark.errors import StoreError
 
 from .dialect import FUNCTIONS
-from .opening import Notes
+from .opening import Notes, make_folder
 from .schema import STEPS, Step, transaction
 from .server import Server, ServerConnection
 
@@ -18,6 +18,7 @@ def serving(place: Server, notes: Notes, steps: Sequence[Step] = STEPS) -> Serve
     Raises:
         StoreError: the server cannot be reached, the user may not do that, or a newer evalmark wrote the store.
     """
+    make_folder(place.parent)
     db = ServerConnection(place, read_only=False, notes=notes)
     try:
         if version_at(db) != len(steps):

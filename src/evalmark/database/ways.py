@@ -7,6 +7,9 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
+ALL = 2**62
+"""A limit that leaves nothing out."""
+
 
 class Place(Protocol):
     """Where a store is: a file, or a schema on a server."""

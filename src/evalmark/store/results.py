@@ -10,7 +10,7 @@ from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, is_gone, started
 from evalmark.database.stored import a_status
-from evalmark.database.ways import Connection, Place
+from evalmark.database.ways import ALL, Connection, Place
 from evalmark.errors import StoreError
 from evalmark.values import Result, Run, RunStatus
 
@@ -85,7 +85,7 @@ def _keys(db: Connection, number: int) -> Iterator[int]:
 
 def all_runs(db: Connection, path: Place, here: Holder, limit: int | None = None, offset: int = 0) -> list[Run]:
     """The newest runs first, in the order in which they were started; without the first `offset`, at most `limit`."""
-    given = -1 if limit is None else limit, offset
+    given = ALL if limit is None else limit, offset
     rows: Iterable[Any] = db.execute(f"{_HEADER} order by number desc limit ? offset ?", given)
     return [_run(path, here, *row) for row in rows]
 
