@@ -90,16 +90,17 @@ class Traffic:
 
     def sessions(self, project: str | None = None, limit: int | None = None) -> list[Recorded]:
         """Sessions, the newest first."""
-        query = """
+        of = "" if project is None else "where project = ?"
+        query = f"""
             select header,
                    (select count(*) from span where session = s.id and parent = ''),
                    (select count(*) from span where session = s.id),
-                   (select count(*) from span where session = s.id and parent = '' and content ->> 'error' is not null),
+                   (select count(*) from span where session = s.id and parent = '' and json_extract(content, '$.error') is not null),
                    (select count(*) from label where about in (select 'span:' || id from span where session = s.id)),
                    (select min(number) from span where session = s.id and parent = '')
-            from session s where (?1 is null or project = ?1) order by number desc limit ?2
-        """
-        wanted = (None if project is None else sql_text(project), ALL if limit is None else limit)
+            from session s {of} order by number desc limit ?
+        """  # noqa: S608  words of ours
+        wanted = (*(() if project is None else (sql_text(project),)), ALL if limit is None else limit)
 
         def read(db: Connection) -> list[Recorded]:
             rows: list[Any] = db.execute(query, wanted).fetchall()
