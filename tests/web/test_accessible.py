@@ -188,6 +188,25 @@ def test_with_letters_twice_as_large_no_page_grows_out_of_its_window(browser, or
         assert wide == []
 
 
+PAPER = 718
+"""Pixels of CSS between the margins of a page of A4."""
+CUT = """width => [...document.querySelectorAll('main *')].filter(one => one.checkVisibility()
+    && !one.closest('svg, .unseen') && one.getBoundingClientRect().right > width + 1).map(one => one.outerHTML.slice(0, 90))"""
+
+
+def test_on_paper_nothing_is_cut_off(browser, origin, addresses):
+    with browser.new_context(viewport={"width": PAPER, "height": 1000}, color_scheme=DARK) as context:
+        page = context.new_page()
+        page.goto(origin[1])
+        page.emulate_media(media="print")
+        cut = {}
+        for address in addresses:
+            page.goto(f"{origin[0]}{address}")
+            cut[address] = page.evaluate(CUT, PAPER)
+            assert page.locator("header, button, input, select").filter(visible=True).count() == 0, address
+        assert {address: found for address, found in cut.items() if found} == {}
+
+
 @pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
 def test_nothing_moves_for_who_asked_for_less_motion(browser, origin, addresses, motion, moves):
     with browser.new_context(reduced_motion=motion) as context:
@@ -198,3 +217,20 @@ def test_nothing_moves_for_who_asked_for_less_motion(browser, origin, addresses,
             page.goto(f"{origin[0]}{address}")
             moving |= {address} if page.evaluate("document.getAnimations().length") else set()
         assert bool(moving) is moves, moving
+
+
+def test_with_the_colours_of_the_system_what_is_chosen_still_differs(browser, origin):
+    with browser.new_context(forced_colors="active") as context:
+        page = context.new_page()
+        page.goto(origin[1])
+        page.goto(f"{origin[0]}{PAGE}?verdict=fail")
+        for one, other in ((".chips a[aria-current]", ".chips a:not([aria-current])"), (".dot", ".band")):
+            looks = [
+                page.eval_on_selector(where, "one => (look => [look.borderStyle, look.fill])(getComputedStyle(one))")
+                for where in (one, other)
+            ]
+            assert looks[0] != looks[1], one
+        page.goto(f"{origin[0]}{PAGE}/results/2")
+        border = "one => getComputedStyle(one).borderStyle"
+        pressed, other = (page.eval_on_selector(f"form [aria-pressed={kind}]", border) for kind in ("true", "false"))
+        assert pressed != other

@@ -27,7 +27,7 @@ PAIRS = [
 
 def tokens(scheme: str) -> dict[str, str]:
     """The colours of a scheme by their names; the dark ones stand in the first query for it."""
-    light, dark = look().split("@media (prefers-color-scheme: dark)", 1)
+    light, dark = look().split("@media screen and (prefers-color-scheme: dark)", 1)
     text = light if scheme == "light" else dark[: dark.index("}\n}")]
     return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", text))
 
