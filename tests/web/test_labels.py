@@ -8,7 +8,7 @@ from evalmark.labelling import of_result
 from evalmark.store import open_store
 from evalmark.values import in_force
 
-from .conftest import a_run, from_browser, keep, result, sent, shown
+from .conftest import a_run, asked, from_browser, keep, result, sent, shown
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
@@ -123,3 +123,53 @@ def test_where_the_store_may_only_be_read_labels_are_shown_and_none_is_given(sto
         assert '<form class="label' not in from_browser(viewer, CASE).text
         assert sent(viewer, {**FIRST, "liked": "down", "by": "ann"}).status == 409
     assert len(store.traffic.all_labels()) == 1
+
+
+OTHER = {"run": RUN, "number": "4"}
+
+
+def shown_cases(viewer, query):
+    return re.findall(r'<a class="name"[^>]*><bdi>case-(\d+)', from_browser(viewer, f"/runs/{RUN}?{query}").text)
+
+
+def test_cases_are_filtered_by_what_people_say_of_them(own):
+    rest = [f"{number:03}" for number in range(30)]
+    assert shown_cases(own, "label=none") == rest
+    assert shown_cases(own, "label=up") == []
+    said = [("1", "up", "ann"), ("2", "down", "ann"), ("4", "up", "ann"), ("4", "down", "bob")]
+    said += [("5", "down", "bob"), ("6", "up", "ann"), ("6", "down", "bob"), ("6", "up", "cas")]
+    for number, liked, by in said:
+        sent(own, {"run": RUN, "number": number, "liked": liked, "by": by})
+    sent(own, {"run": RUN, "number": "7", "comment": "no thumb", "by": "ann"})
+    sent(own, {"run": RUN, "number": "8", "liked": "up", "by": "ann"})
+    sent(own, {"run": RUN, "number": "8", "withdraw": "1", "by": "ann"})
+    assert shown_cases(own, "label=up") == ["000", "005"]
+    assert shown_cases(own, "label=down") == ["001", "004"]
+    assert shown_cases(own, "label=disputed") == ["003"]
+    assert shown_cases(own, "label=none") == [one for one in rest if one not in ("000", "001", "003", "004", "005")]
+    assert shown_cases(own, "label=down&verdict=pass") == ["001", "004"]
+    assert shown_cases(own, "label=nonsense") == rest
+
+
+def test_what_i_have_not_labelled_depends_on_who_i_am(own):
+    answer = sent(own, {**FIRST, "liked": "up", "by": "ann"})
+    sent(own, {**OTHER, "liked": "up", "by": "bob"})
+    cookie = answer.headers["set-cookie"].partition(";")[0]
+    headers = [("host", "127.0.0.1:7878"), ("cookie", f"evalmark-7878=a-token-of-this-test; {cookie}")]
+    text = asked(own, f"/runs/{RUN}?label=not-mine", headers=headers).text
+    assert re.findall(r"<bdi>case-(\d+)", text)[:4] == ["001", "002", "003", "004"]
+    assert '<option value="not-mine" selected>not by me</option>' in text
+
+
+def test_from_case_to_case_none_is_left_out_though_labelled_ones_leave_the_list(own):
+    def neighbours(number, at):
+        text = from_browser(own, f"/runs/{RUN}/results/{number}?label=none&at={at}").text
+        return re.findall(r'rel="(prev|next)" href="[^"]*/results/(\d+)\?label=none&amp;at=(\d+)"', text)
+
+    assert neighbours(1, 0) == [("next", "2", "1")]
+    sent(own, {**FIRST, "liked": "up", "by": "ann"})
+    assert neighbours(1, 0) == [("next", "2", "1")]
+    assert neighbours(2, 1) == [("next", "3", "1")]
+    sent(own, {"run": RUN, "number": "2", "liked": "up", "by": "ann"})
+    assert neighbours(3, 1) == [("next", "4", "1")]
+    assert neighbours(4, 1) == [("prev", "3", "0"), ("next", "5", "2")]

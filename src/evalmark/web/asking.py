@@ -14,6 +14,14 @@ SIZES = (25, 50, 100)
 _MOST_PAGES = 1_000_000
 _LONGEST = 500
 """Characters of a condition; nobody types more."""
+LABELS = {
+    "up": "good",
+    "down": "bad",
+    "disputed": "disputed",
+    "none": "by nobody",
+    "not-mine": "not by me",
+}
+"""How outputs may be labelled that an address asks for, and what a form calls it."""
 _ORDERS: Mapping[str, Order] = {name: name for name in get_args(Order)}
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -26,6 +34,8 @@ class CasesAsked:
     """Which cases of a run, on which page."""
 
     wanted: Wanted = EVERYTHING
+    label: str = ""
+    """One of `LABELS`; empty: whatever people say, or nothing."""
     page: int = 1
     size: int = SIZES[1]
 
@@ -45,7 +55,8 @@ class CasesAsked:
     @property
     def is_filtered(self) -> bool:
         wanted = self.wanted
-        return bool(wanted.verdicts or wanted.tag or wanted.text or wanted.low is not None or wanted.high is not None)
+        said = wanted.verdicts or wanted.tag or wanted.text or self.label
+        return bool(said or wanted.low is not None or wanted.high is not None)
 
     def query(self, **changes: Any) -> str:
         """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
@@ -57,6 +68,7 @@ class CasesAsked:
             "metric": wanted.metric,
             "low": "" if wanted.low is None else f"{wanted.low:g}",
             "high": "" if wanted.high is None else f"{wanted.high:g}",
+            "label": self.label,
             "sort": self.sort,
             "size": self.size if self.size != SIZES[1] else "",
             "page": self.page if self.page != 1 else "",
@@ -101,7 +113,12 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
         descending=sort.startswith("-"),
     )
     size = _whole(query.get("size", ""), SIZES[1])
-    return CasesAsked(wanted=wanted, page=_whole(query.get("page", ""), 1), size=size if size in SIZES else SIZES[1])
+    return CasesAsked(
+        wanted=wanted,
+        label=query.get("label", "") if query.get("label", "") in LABELS else "",
+        page=_whole(query.get("page", ""), 1),
+        size=size if size in SIZES else SIZES[1],
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,10 @@ from evalmark.labelling import of_result
 from evalmark.store import Kept
 from evalmark.values import Metric, Mode, Run, Score, Trial, metrics_for
 
-from .asking import SIZES, VERDICTS, CasesAsked, cases_asked
+from .asking import LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
 from .desk import Desk
 from .figures import RunFigures
+from .labelled import held_to_labels
 from .labels import fields_of, said_of
 from .shelf import Shelf
 
@@ -50,7 +51,7 @@ def routes(desk: Desk) -> list[Route]:
 
 def _answer(desk: Desk, request: Request) -> Response:
     run = desk.run(request)
-    found = values(desk.shelf, run, asked_of(request, run))
+    found = values(desk.shelf, run, asked_of(desk, request, run))
     kept = [
         cell.kept for row in found["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
     ]
@@ -60,10 +61,11 @@ def _answer(desk: Desk, request: Request) -> Response:
     return desk.page(request, "run.html", {**found, "said": said})
 
 
-def asked_of(request: Request, run: Run) -> CasesAsked:
+def asked_of(desk: Desk, request: Request, run: Run) -> CasesAsked:
     """Which cases of a run an address asks for."""
     query = request.query_params
-    return cases_asked(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
+    asked = cases_asked(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
+    return held_to_labels(desk.shelf, run, asked, desk.author(request))
 
 
 def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
@@ -97,6 +99,7 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "found": found.total,
         "pages": pages,
         "sizes": SIZES,
+        "labelled": LABELS,
         "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
     }
 
