@@ -212,3 +212,19 @@ def test_judges_of_one_metric_are_compared_once_however_many_datasets_have_it():
     scores = [Score(name=f"m [{j}]", raw=1, value=1.0) for j in ("x", "y")]
     summary = summarise(run(*(result(0, *scores, dataset=dataset) for dataset in "ab"), metrics=tuple(metrics)))
     assert [(found.judges, found.n) for found in summary.agreements] == [(("x", "y"), 2)]
+
+
+def test_of_several_targets_each_has_a_headline_of_its_own():
+    def one(target, dataset, case, passed):
+        trial = Trial(case=Case(id=str(case)), dataset=dataset, target=target, position=case)
+        return Result(trial=trial, output=Output(value="x"), scores=(Score(name="m", value=1.0, passed=passed),))
+
+    results = [one(target, dataset, n, target == "a" or n > 1) for target in "ba" for dataset in "xy" for n in range(4)]
+    found = summarise(Run(id="1", name="r", created="", target="b, a", results=results))
+    assert [(target, tally.passed, tally.trials) for target, tally in found.by_target.items()] == [
+        ("b", 4, 8),
+        ("a", 8, 8),
+    ]
+    assert found.by_target["a"].pass_rate.interval == wilson(8, 8)
+    alone = summarise(Run(id="1", name="r", created="", results=results[:8]))
+    assert alone.by_target == {}

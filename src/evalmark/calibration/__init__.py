@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .audit import Audit, Biases, Ceiling, Confusion, Rate, Truths
-    from .auditing import audited, decides, verdict_of
+    from .audit import Audit, Biases, Ceiling, Compared, Confusion, Rate, Truths
+    from .auditing import audited, compared, decides, verdict_of
     from .canaries import CASES, Canary, Passed, canaries_passed, canary_cases, shipped_canaries
     from .evidence import Evidence, Told, of_results, of_rows, of_traffic, votes
+    from .known import Known, Separated
     from .labelled_cases import LABELS, row_labels, samples
     from .learning import (
+        BARRED,
         MAX_FALSE_PASS,
         Calibrated,
         Calibration,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from .since import changed, labels_changed
 
 __all__ = [
+    "BARRED",
     "CASES",
     "LABELS",
     "MAX_FALSE_PASS",
@@ -38,9 +41,11 @@ __all__ = [
     "Calibration",
     "Canary",
     "Ceiling",
+    "Compared",
     "Confusion",
     "Evidence",
     "Kind",
+    "Known",
     "Labels",
     "Lock",
     "Locked",
@@ -48,12 +53,14 @@ __all__ = [
     "Promise",
     "Rate",
     "Scored",
+    "Separated",
     "Told",
     "Truths",
     "audited",
     "canaries_passed",
     "canary_cases",
     "changed",
+    "compared",
     "decides",
     "is_barred",
     "labels_changed",
@@ -77,11 +84,13 @@ __getattr__ = deferred(
     __name__,
     {
         "audited": "auditing",
+        "compared": "auditing",
         "decides": "auditing",
         "verdict_of": "auditing",
         "Audit": "audit",
         "Biases": "audit",
         "Ceiling": "audit",
+        "Compared": "audit",
         "Confusion": "audit",
         "Rate": "audit",
         "Truths": "audit",
@@ -91,10 +100,13 @@ __getattr__ = deferred(
         "canaries_passed": "canaries",
         "canary_cases": "canaries",
         "shipped_canaries": "canaries",
+        "BARRED": "learning",
         "Calibrated": "learning",
         "Calibration": "learning",
         "Evidence": "evidence",
         "Kind": "learning",
+        "Known": "known",
+        "Separated": "known",
         "LABELS": "labelled_cases",
         "Labels": "lock",
         "Lock": "lock",

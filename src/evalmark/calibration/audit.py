@@ -54,6 +54,23 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """How far verdicts agree with what is known of the same outputs."""
+
+    confusion: Confusion
+    agreement: Share
+    kappa: float | None
+    """Cohen's; None where it says nothing."""
+    kappa_interval: Interval
+    alpha: float | None
+    """Krippendorff's; None where it says nothing."""
+    alpha_interval: Interval
+    ac1: float | None
+    """Gwet's AC1; None where neither word is so common that kappa would mislead."""
+    ac1_interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
     """The pass rate of one target by the judge, and what it is when the judge's errors are taken out."""
 

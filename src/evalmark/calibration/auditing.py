@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 from evalmark.inference import LEVEL, Share, mean_interval, no_interval, share
 from evalmark.reliability import (
@@ -18,12 +18,13 @@ from evalmark.reliability import (
 from evalmark.scoring import meets, text_of
 from evalmark.values import Metric, Result, Score
 
-from .audit import Audit, Biases, Ceiling, Confusion, Truths
+from .audit import Audit, Biases, Ceiling, Compared, Confusion, Truths
 from .rates import Judged, rates
 
 COMMON = 0.8
 """Where one of two words makes up so much, kappa is low however often both agree."""
 PLACES = ("first", "second")
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,26 +51,18 @@ def audited(
     known = [row for row in rows if row.key in truths.verdicts]
     both = [row for row in known if row.passed is not None]
     judged, truth = [bool(row.passed) for row in both], [truths.verdicts[row.key] for row in both]
-    cases = _clusters([row.case for row in both])
-    kappa, kappa_interval = kappa_with_interval(truth, judged, clusters=cases, level=level)
-    told = [(float(t), float(j)) for t, j in zip(truth, judged, strict=True)]
-    alpha, alpha_interval = alpha_with_interval(told, clusters=cases, confidence=level)
-    ac1, ac1_interval = (
-        ac1_with_interval(told, 2, clusters=cases, level=level)
-        if _is_lopsided(truth) or _is_lopsided(judged)
-        else (None, no_interval("not needed", level))
-    )
+    found = compared(truth, judged, [row.case for row in both], level)
     return Audit(
         metric=metric,
         source=truths.source,
-        confusion=_confusion(truth, judged),
-        agreement=share([int(t is j) for t, j in zip(truth, judged, strict=True)], cases, level),
-        kappa=kappa,
-        kappa_interval=kappa_interval,
-        alpha=alpha,
-        alpha_interval=alpha_interval,
-        ac1=ac1,
-        ac1_interval=ac1_interval,
+        confusion=found.confusion,
+        agreement=found.agreement,
+        kappa=found.kappa,
+        kappa_interval=found.kappa_interval,
+        alpha=found.alpha,
+        alpha_interval=found.alpha_interval,
+        ac1=found.ac1,
+        ac1_interval=found.ac1_interval,
         prevalence=sum(truth) / len(truth) if truth else None,
         rates=tuple(rates(_judged(rows), truths, level)),
         biases=_biases(rows, level),
@@ -77,6 +70,31 @@ def audited(
         ceiling=_ceiling(rows, truths, level),
         unjudged=len(known) - len(both),
         unknown=sum(row.passed is not None for row in rows) - len(both),
+    )
+
+
+def compared(
+    truth: Sequence[bool], judged: Sequence[bool], cases: Sequence[Hashable], level: float = LEVEL
+) -> Compared:
+    """How far verdicts agree with what is known of the same outputs; `cases` names the case of each."""
+    clusters = _clusters(cases)
+    kappa, kappa_interval = kappa_with_interval(truth, judged, clusters=clusters, level=level)
+    told = [(float(t), float(j)) for t, j in zip(truth, judged, strict=True)]
+    alpha, alpha_interval = alpha_with_interval(told, clusters=clusters, confidence=level)
+    ac1, ac1_interval = (
+        ac1_with_interval(told, 2, clusters=clusters, level=level)
+        if _is_lopsided(truth) or _is_lopsided(judged)
+        else (None, no_interval("not needed", level))
+    )
+    return Compared(
+        confusion=_confusion(truth, judged),
+        agreement=share([int(t == j) for t, j in zip(truth, judged, strict=True)], clusters, level),
+        kappa=kappa,
+        kappa_interval=kappa_interval,
+        alpha=alpha,
+        alpha_interval=alpha_interval,
+        ac1=ac1,
+        ac1_interval=ac1_interval,
     )
 
 
@@ -110,7 +128,7 @@ def _row(result: Result, metric: Metric, threshold: float | None) -> _Row | None
         case=f"{trial.dataset}/{trial.case.id}",
         target=trial.target,
         passed=verdict_of(score, threshold),
-        value=_number(score),
+        value=number_of(score),
         length=len(text_of(result.output.value)),
         detail=score.detail,
     )
@@ -122,11 +140,12 @@ def verdict_of(score: Score, threshold: float | None) -> bool | None:
         return None
     if threshold is None:
         return score.passed
-    value = _number(score)
+    value = number_of(score)
     return None if value is None else meets(value, threshold, score.direction)
 
 
-def _number(score: Score) -> float | None:
+def number_of(score: Score) -> float | None:
+    """The value of a score; None where it has none."""
     value = score.value
     return value if score.status == "scored" and value is not None and math.isfinite(value) else None
 
@@ -190,6 +209,6 @@ def _ceiling(rows: Sequence[_Row], truths: Truths, level: float) -> Ceiling | No
     )
 
 
-def _clusters(cases: Sequence[str]) -> Sequence[str] | None:
+def _clusters(cases: Sequence[T]) -> Sequence[T] | None:
     """The case of each output, or None where no case was met twice."""
     return None if len(set(cases)) == len(cases) else cases

@@ -60,7 +60,8 @@ def _figures(one: Calibrated) -> RenderableType:
 
 def _picture(one: Calibrated, look: Look) -> Iterable[RenderableType]:
     """Two histograms back to back, the disliked to the left, and the threshold between two of their steps."""
-    liked, disliked = wording.bars_around(one.liked, one), wording.bars_around(one.disliked, one)
+    around = one.learned.threshold, one.learned.direction
+    liked, disliked = wording.bars_around(one.liked, *around), wording.bars_around(one.disliked, *around)
     steps = wording.steps_of(one)
     if not steps:
         return

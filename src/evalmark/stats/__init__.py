@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .scores import scale_ends
     from .standings import Overview, Portion, Standing, overview
     from .summary import Agreement, Group, MetricSummary, Pair, Repeats, Steadiness, Summary, Tally, WorstRow
+    from .worth import Worth, Worths, unbeaten
 
 __all__ = [
     "REASONS",
@@ -39,6 +40,8 @@ __all__ = [
     "Tally",
     "Whole",
     "WorstRow",
+    "Worth",
+    "Worths",
     "drawn",
     "figures_and_verdict",
     "judge",
@@ -47,6 +50,7 @@ __all__ = [
     "scale_ends",
     "summarise",
     "told",
+    "unbeaten",
 ]
 
 __getattr__ = deferred(
@@ -83,5 +87,8 @@ __getattr__ = deferred(
         "scale_ends": "scores",
         "summarise": "collect",
         "told": "headline",
+        "Worth": "worth",
+        "Worths": "worth",
+        "unbeaten": "worth",
     },
 )

@@ -49,7 +49,17 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
         agreements=tuple(panel.agreement(level) for panel in judged),
         until_decided=run.until_decided,
         left_out=_tally(beside, level) if beside else None,
+        by_target=_by_target(groups, run, level),
     )
+
+
+def _by_target(groups: Mapping[Key, "_Trials"], run: Run, level: float) -> Mapping[str, Tally]:
+    """The headline of each of several targets."""
+    parts: dict[str, list[_Trials]] = {}
+    for (_, target, _, why), trials in groups.items():
+        if not why:
+            parts.setdefault(target, []).append(trials)
+    return {target: _tally(parts[target], level) for target in run.in_order(parts)} if len(parts) > 1 else {}
 
 
 def _in_order(groups: Iterable[Key], run: Run, datasets: Mapping[str, int]) -> list[Key]:

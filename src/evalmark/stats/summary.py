@@ -197,6 +197,8 @@ class Summary:
     """How the run stopped early, where it was to stop once its gate is decided; None: it was to ask every case."""
     left_out: Tally | None = None
     """Of the trials that stand beside the headline: not valid, of an ungrounded rule, baseline; None where all count."""
+    by_target: Mapping[str, Tally] = field(default_factory=dict)
+    """Of the trials that count, those of each target; empty where there is one."""
 
     @property
     def trials(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evalmark.calibration import Calibrated, Calibration, Evidence
 from evalmark.inference import Interval
-from evalmark.reliability import Errors
+from evalmark.reliability import Direction, Errors
 from evalmark.values import count
 
 from .cleaning import one_line
@@ -111,22 +111,25 @@ STEP = 0.05
 """How wide the bars of a picture of scores are."""
 
 
-def bars_around(values: Sequence[float], one: Calibrated) -> Mapping[int, int]:
+def bars_around(values: Sequence[float], threshold: float | None, direction: Direction) -> Mapping[int, int]:
     """How many values lie in each step of 0.05, counted from the threshold: it lies between two steps, never within one."""
-    start, lower = one.learned.threshold or 0.0, one.learned.direction == "lower"
+    start, lower = threshold or 0.0, direction == "lower"
     places = ((value - start) / STEP for value in values)
     return Counter(math.ceil(p - 1e-9) - 1 if lower else math.floor(p + 1e-9) for p in places)
 
 
 def steps_of(one: Calibrated) -> Sequence[int]:
     """The steps of a picture of scores that hold any, and those between them and the threshold, the best scores first."""
-    found = {*bars_around(one.liked, one), *bars_around(one.disliked, one)}
+    learned = one.learned
+    found = {
+        step for kind in (one.liked, one.disliked) for step in bars_around(kind, learned.threshold, learned.direction)
+    }
     if not found:
         return ()
-    if one.learned.threshold is not None:
+    if learned.threshold is not None:
         found |= {-1, 0}
     steps = range(min(found), max(found) + 1)
-    return steps if one.learned.direction == "lower" else steps[::-1]
+    return steps if learned.direction == "lower" else steps[::-1]
 
 
 def edge_of(step: int, one: Calibrated) -> str:
