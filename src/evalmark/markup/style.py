@@ -2,7 +2,7 @@
 
 from importlib.resources import files
 
-_PARTS = ("look.css", "compared.css")
+_PARTS = ("look.css", "compared.css", "drawn.css")
 
 
 def look() -> str:

@@ -1,0 +1,142 @@
+"""How a figure went from run to run: a line for each suite or dataset, with the interval of every run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
+
+from evalmark import wording
+from evalmark.inference import Interval
+from evalmark.values import count
+
+from .axes import Axis, Unit, axis
+from .canvas import name_in, path, sentence, shape, svg, upright, words
+from .placing import Box, Name, around, placed, thinned, width
+
+Outcome = Literal["pass", "fail", "cannot tell", ""]
+"""What a gate said; empty: nothing, or not yet."""
+
+WIDE, HIGH = 900, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 50, 14, 28, 34
+_NAMES = 160
+"""Room for the names of lines, behind their ends."""
+DASHES = 6
+"""So many kinds of lines can be told apart."""
+SIGNS = {"pass": "\u2713", "fail": "\u2717", "cannot tell": "?", "": ""}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """A run on a line."""
+
+    place: int
+    """Among all runs of the picture, counted from 0."""
+    value: float
+    interval: Interval | None
+    outcome: Outcome
+    told: str
+    """The run, where one points at it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What runs have in common, and where they stopped."""
+
+    name: str
+    stops: Sequence[Stop]
+
+
+def course_picture(lines: Sequence[Line], days: Sequence[str], of: str, *, unit: Unit = "") -> Markup:
+    """Runs from left to right, oldest first, by the day of each in `days`; nothing without a stop.
+
+    `of` says what is drawn. A failed gate is a cross, a passed one a dot, an open one a hollow square, none a ring.
+    """
+    stops = [stop for line in lines for stop in line.stops]
+    if not stops:
+        return Markup()
+    names = len(lines) > 1
+    across = Axis(
+        low=-0.5,
+        high=max(0.5, len(days) - 0.5),
+        ticks=(0.0, 1.0),
+        start=_LEFT,
+        end=WIDE - _RIGHT - (_NAMES if names else 0),
+    )
+    known = [n for stop in stops for n in _ends(stop)]
+    up = axis(min(known), max(known), (HIGH - _BOTTOM, _TOP), unit=unit)
+    parts = [*upright(up, _LEFT, across.end, of), *_days(days, across)]
+    for number, line in enumerate(lines):
+        parts += _drawn(line, number, across, up)
+    if names:
+        parts += _names(lines, across, up)
+    return svg((WIDE, HIGH), f"{of[:1].upper()}{of[1:]} over runs", _told(lines, unit), parts, "wide")
+
+
+def _told(lines: Sequence[Line], unit: Unit) -> str:
+    def of(line: Line) -> str:
+        first, last = line.stops[0], line.stops[-1]
+        failed = sum(stop.outcome == "fail" for stop in line.stops)
+        gates = f", {count(failed, 'failed gate')}" if failed else ""
+        ends = f"from {_said(first.value, unit)} to {_said(last.value, unit)}"
+        return f"{line.name}: {count(len(line.stops), 'run')}, {ends}{gates}"
+
+    return sentence(*(of(line) for line in lines if line.stops))
+
+
+def _said(value: float, unit: Unit) -> str:
+    return wording.percent(value) if unit == "share" else wording.figure(value)
+
+
+def _ends(stop: Stop) -> list[float]:
+    found = stop.interval
+    ends = () if found is None else (found.low, found.high)
+    return [stop.value, *(end for end in ends if end is not None)]
+
+
+def _days(days: Sequence[str], across: Axis) -> list[Markup]:
+    """The axis of runs; a day stands once, at its first run, where there is room."""
+    first = [number for number, day in enumerate(days) if day and (number == 0 or days[number - 1] != day)]
+    places = [across.at(number) for number in first]
+    y = HIGH - _BOTTOM
+    parts = [path("axis", (across.start, y), (across.end, y))]
+    for k in thinned(places, [days[number] for number in first]):
+        said = days[first[k]]
+        half = width(said) / 2
+        parts.append(path("axis", (places[k], y), (places[k], y + 4)))
+        parts.append(words(min(WIDE - half, max(half, places[k])), y + 17, said, anchor="middle"))
+    return parts
+
+
+def _drawn(line: Line, number: int, across: Axis, up: Axis) -> list[Markup]:
+    kind = f"line-{number % DASHES}"
+    at = [(across.at(stop.place), up.at(stop.value)) for stop in line.stops]
+    parts = [path(f"course {kind}", *at)] if len(at) > 1 else []
+    for stop, (x, _) in zip(line.stops, at, strict=True):
+        ends = [up.at(end) for end in _ends(stop)[1:]]
+        parts += [path(f"whisker {kind}", (x, ends[0]), (x, ends[1]))] if len(ends) == 2 else []
+    for stop, (x, y) in zip(line.stops, at, strict=True):
+        parts.append(_mark(stop, kind, x, y))
+    return parts
+
+
+def _mark(stop: Stop, kind: str, x: float, y: float) -> Markup:
+    if stop.outcome == "fail":
+        cross = f"M{x - 5:.1f} {y - 5:.1f}L{x + 5:.1f} {y + 5:.1f}M{x - 5:.1f} {y + 5:.1f}L{x + 5:.1f} {y - 5:.1f}"
+        return shape("path", "cross", stop.told, d=cross)
+    if stop.outcome == "cannot tell":
+        return shape("rect", f"hollow {kind}", stop.told, x=x - 4, y=y - 4, width=8.0, height=8.0)
+    return shape("circle", f"{'stop' if stop.outcome else 'open'} {kind}", stop.told, cx=x, cy=y, r=4.0)
+
+
+def _names(lines: Sequence[Line], across: Axis, up: Axis) -> list[Markup]:
+    """The name of each line behind its last stop, as far as there is room; the table has them all."""
+    last = [(number, line, line.stops[-1]) for number, line in enumerate(lines) if line.stops]
+    names = [Name(across.at(stop.place), up.at(stop.value), wording.one_line(line.name, 20)) for _, line, stop in last]
+    marks = [around(across.at(s.place), up.at(s.value), 5.0) for line in lines for s in line.stops]
+    places = placed(names, marks, Box(_LEFT, _TOP - 8, WIDE, HIGH - _BOTTOM))
+    return [
+        name_in(box, name.words, f"named line-{number % DASHES}")
+        for box, name, (number, _, _) in zip(places, names, last, strict=True)
+        if box is not None
+    ]
