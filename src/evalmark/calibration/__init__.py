@@ -6,9 +6,9 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .audit import Audit, Biases, Ceiling, Compared, Confusion, Rate, Truths
-    from .auditing import audited, compared, decides, verdict_of
+    from .auditing import audited, ceiling, compared, decides, verdict_of
     from .canaries import CASES, Canary, Passed, canaries_passed, canary_cases, shipped_canaries
-    from .evidence import Evidence, Told, of_results, of_rows, of_traffic, votes
+    from .evidence import Evidence, Told, cluster_of, of_results, of_rows, of_traffic, votes
     from .known import Known, Separated
     from .labelled_cases import LABELS, row_labels, samples
     from .learning import (
@@ -59,7 +59,9 @@ __all__ = [
     "audited",
     "canaries_passed",
     "canary_cases",
+    "ceiling",
     "changed",
+    "cluster_of",
     "compared",
     "decides",
     "is_barred",
@@ -84,6 +86,7 @@ __getattr__ = deferred(
     __name__,
     {
         "audited": "auditing",
+        "ceiling": "auditing",
         "compared": "auditing",
         "decides": "auditing",
         "verdict_of": "auditing",
@@ -104,6 +107,7 @@ __getattr__ = deferred(
         "Calibrated": "learning",
         "Calibration": "learning",
         "Evidence": "evidence",
+        "cluster_of": "evidence",
         "Kind": "learning",
         "Known": "known",
         "Separated": "known",

@@ -193,8 +193,14 @@ def _flags(rows: Sequence[_Row], name: str, level: float, *, turned: bool = Fals
 
 def _ceiling(rows: Sequence[_Row], truths: Truths, level: float) -> Ceiling | None:
     several = [(row.case, said) for row in rows if len(said := truths.votes.get(row.key, ())) > 1]
-    if not several:
-        return None
+    return ceiling(several, level) if several else None
+
+
+def ceiling(several: Sequence[tuple[str, Sequence[bool]]], level: float = LEVEL) -> Ceiling:
+    """How far people agree with each other, from what each says of some outputs; beside it the case of each output.
+
+    Each output has what at least two people say.
+    """
     same = [sum(a is b for a, b in combinations(said, 2)) / math.comb(len(said), 2) for _, said in several]
     clusters = _clusters([case for case, _ in several])
     alpha, interval = alpha_with_interval(

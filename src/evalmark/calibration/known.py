@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from evalmark.inference import LEVEL
-from evalmark.values import Metric, Result, Score
+from evalmark.values import Direction, Metric, Result, Score
 
 from .audit import Compared
 from .auditing import compared, number_of, verdict_of
@@ -19,6 +19,8 @@ class Separated:
     """What one metric says of good and of bad outputs."""
 
     metric: Metric
+    direction: Direction
+    """As its scores have it."""
     good: Sequence[float]
     """The values of good outputs."""
     bad: Sequence[float]
@@ -30,6 +32,7 @@ class Separated:
 
 @dataclass(slots=True)
 class _Column:
+    direction: Direction
     good: "array[float]" = field(default_factory=lambda: array("d"))
     bad: "array[float]" = field(default_factory=lambda: array("d"))
     truth: bytearray = field(default_factory=bytearray)
@@ -44,7 +47,7 @@ class Known:
     def __init__(self, metrics: Iterable[Metric], truth: Truth) -> None:
         self._metrics = {metric.name: metric for metric in metrics}
         self._truth = truth
-        self._columns = {name: _Column() for name in self._metrics}
+        self._columns = {name: _Column(metric.direction) for name, metric in self._metrics.items()}
         self._cases: dict[tuple[str, str], int] = {}
         self.outputs = 0
         """Of which it is known whether they are good."""
@@ -68,6 +71,7 @@ class Known:
         return tuple(
             Separated(
                 metric=self._metrics[name],
+                direction=column.direction,
                 good=column.good,
                 bad=column.bad,
                 compared=compared([*map(bool, column.truth)], [*map(bool, column.judged)], column.cases, level),
@@ -80,6 +84,8 @@ class Known:
 
 def _add(column: _Column, score: Score, case: int, *, truth: bool) -> None:
     value, passed = number_of(score), verdict_of(score, None)
+    if score.status == "scored":
+        column.direction = score.direction
     if value is not None:
         (column.good if truth else column.bad).append(value)
     if passed is None:

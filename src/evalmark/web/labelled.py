@@ -1,25 +1,13 @@
 """Which results of a run people have labelled, and the pages that show only those."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
-from evalmark.values import Label, Run, in_force
+from evalmark.labelling import Thumbs, thumbs_of
+from evalmark.values import Run
 
 from .asking import CasesAsked
 from .shelf import Shelf
-
-Thumbs = Mapping[str, bool]
-"""The last thumb of each person on one thing."""
-
-
-def thumbs_of(labels: Iterable[Label]) -> dict[str, Thumbs]:
-    """The thumbs in force, by what they are about."""
-    found: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-    for label in in_force(labels):
-        if label.liked is not None:
-            found[label.about][label.by] = label.liked
-    return dict(found)
 
 
 def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> CasesAsked:

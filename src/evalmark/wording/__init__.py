@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .audited import audit_lines, audit_title, canary_remarks, canary_rows, confusion_rows
+    from .audited import audit_lines, audit_title, beyond_luck, canary_remarks, canary_rows, confusion_rows
     from .calibrated import (
         STEP,
         bars_around,
@@ -68,6 +68,7 @@ __all__ = [
     "bars",
     "bars_around",
     "behind",
+    "beyond_luck",
     "calibration_title",
     "canary_remarks",
     "canary_rows",
@@ -128,6 +129,7 @@ __getattr__ = deferred(
     __name__,
     {
         "audit_lines": "audited",
+        "beyond_luck": "audited",
         "audit_title": "audited",
         "canary_remarks": "audited",
         "canary_rows": "audited",

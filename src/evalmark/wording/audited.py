@@ -42,24 +42,27 @@ def _agreement(found: Audit) -> Iterator[tuple[str, str]]:
         yield "agreement", "no output has both a verdict and a word on whether it is good"
         return
     yield "agreement", so_many(found.agreement, "output")
-    yield "kappa", f"{_figure(found.kappa, found.kappa_interval)}, Cohen"
-    yield "alpha", f"{_figure(found.alpha, found.alpha_interval)}, Krippendorff"
+    yield "kappa", f"{beyond_luck(found.kappa, found.kappa_interval)}, Cohen"
+    yield "alpha", f"{beyond_luck(found.alpha, found.alpha_interval)}, Krippendorff"
     yield "prevalence", f"{percent(found.prevalence)} of the outputs are good"
     if found.ac1 is not None:
         yield (
             "AC1",
-            f"{_figure(found.ac1, found.ac1_interval)}, Gwet: one word is so common that kappa is low however often both agree",
+            f"{beyond_luck(found.ac1, found.ac1_interval)}, Gwet: one word is so common that kappa is low however often both agree",
         )
     ceiling = found.ceiling
     if ceiling is not None:
         same = f"{percent(ceiling.same)} ({share_interval(ceiling.interval)})"
-        alpha = f"alpha {_figure(ceiling.alpha, ceiling.alpha_interval)}"
+        alpha = f"alpha {beyond_luck(ceiling.alpha, ceiling.alpha_interval)}"
         yield "ceiling", f"people agree with each other on {same} of {count(ceiling.outputs, 'output')}; {alpha}"
 
 
-def _figure(value: float | None, interval: Interval) -> str:
+def beyond_luck(
+    value: float | None, interval: Interval, nothing: str = "says nothing, as all verdicts are the same"
+) -> str:
+    """An agreement beyond luck with its interval, or why it has none; `nothing` where there is nothing to tell it from."""
     if value is None:
-        return "says nothing, as all verdicts are the same"
+        return nothing
     if interval.low is None or interval.high is None:
         return f"{value:.2f} (no interval: {interval.method.removeprefix('none: ')})"
     return f"{value:.2f} ({interval.low:.2f} {DASH} {interval.high:.2f})"

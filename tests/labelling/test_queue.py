@@ -1,0 +1,118 @@
+"""Queues of outputs: the same ones in the same order for everybody, and what is left of them for one person."""
+
+import asyncio
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalmark.labelling import Item, Part, answers_of_project, cases_of, drawn, of_result, outputs_of_run
+from evalmark.store import Wanted, open_store
+from evalmark.values import Case, Label, Output, Result, Run, Session, Span, Trial
+
+ITEMS = tuple(Item(about=f"output:r/{number:012x}", number=number) for number in range(50))
+
+
+@given(st.permutations(ITEMS), st.integers(0, 60))
+def test_a_sample_does_not_depend_on_the_order_in_which_outputs_are_found(items, most):
+    assert drawn(items, most) == drawn(ITEMS)[:most]
+
+
+def test_another_seed_draws_another_sample_and_the_order_is_no_order_of_the_run():
+    assert drawn(ITEMS, seed="2") != drawn(ITEMS)
+    assert sorted(item.number for item in drawn(ITEMS, seed="2")) == [*range(50)]
+    places = [item.number for item in drawn(ITEMS)]
+    assert sum(after > before for before, after in pairwise(places)) < 35
+
+
+def test_outputs_that_come_later_leave_the_others_in_their_order():
+    later = Item(about="output:r/new")
+    assert [item for item in drawn((*ITEMS, later)) if item != later] == [*drawn(ITEMS)]
+
+
+def label(item, by="ann", liked=True, minute=0, **fields):
+    when = f"2026-11-22T02:{minute:02}:00+00:00"
+    return Label(about=item.about, by=by, liked=liked, created=when, content="c", **fields)
+
+
+def part(*labels, by="ann", items=ITEMS[:4]):
+    return Part(items=items, labels=labels, by=by)
+
+
+def test_what_is_left_comes_from_a_place_on_and_what_was_skipped_comes_at_the_end():
+    found = part(label(ITEMS[1]), label(ITEMS[3]), label(ITEMS[2], by="bob"), label(ITEMS[9]))
+    assert found.done == {1, 3}
+    assert [found.following(start) for start in range(5)] == [0, 2, 2, 0, 0]
+    assert not found.is_done
+    assert part(*(label(item) for item in ITEMS[:4])).following() is None
+
+
+def test_nothing_to_label_is_done():
+    assert part(items=()).is_done
+    assert part(items=()).following() is None
+
+
+def test_a_comment_alone_is_no_label_and_what_was_taken_back_is_none():
+    found = part(
+        label(ITEMS[0], liked=None, comment="hm"), label(ITEMS[1]), label(ITEMS[1], liked=None, minute=1), by="ann"
+    )
+    assert found.done == frozenset()
+    assert found.last is None
+
+
+def test_what_is_undone_is_the_last_thing_that_this_person_has_said():
+    found = part(
+        label(ITEMS[2], minute=1),
+        label(ITEMS[0], minute=2),
+        label(ITEMS[3], minute=3, by="bob"),
+        label(ITEMS[9], minute=4),
+        label(ITEMS[2], minute=5, liked=None, comment="and so"),
+    )
+    assert found.last == 0
+    assert part(label(ITEMS[0], by="bob")).last is None
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "evalmark.db") as made:
+        yield made
+
+
+def result(name, **output):
+    trial = Trial(case=Case(id=name, input=f"What is {name}?"), dataset="d", target="app")
+    return Result(trial=trial, output=Output(**{"value": name, **output}))
+
+
+def test_outputs_of_a_run_are_known_by_what_labels_are_about(store):
+    run = Run(id="r", name="r", created="2026-11-22T02:00:00+00:00", status="running")
+    store.start(run)
+    results = [result("a"), result("b", value=None, error="E: late"), result("c")]
+    asyncio.run(store.sink("r").write(results))
+    store.finish(replace(run, status="complete"))
+    browsing = store.browse("r")
+    items = outputs_of_run(browsing, "r", Wanted())
+    assert {item.about for item in items} == {of_result("r", one).about for one in (results[0], results[2])}
+    assert {browsing.result(item.number).trial.case.id for item in items} == {"a", "c"}
+    again = Trial(case=results[0].trial.case, target="other")
+    assert len({*cases_of(store, browsing, items).values()}) == 2
+    assert cases_of(store, None, items) == {}
+    assert again.id not in {item.about for item in items}
+
+
+def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_one_case(store):
+    session = Session(id="5" * 16, project="demo", started="2026-11-22T00:00:00+00:00")
+    spans = [
+        Span(id=f"{number:016x}", session=session.id, project="demo", started=session.started, input=given, output="x")
+        for number, given in enumerate(("hello", "hello", "bye"))
+    ]
+    failed = replace(spans[0], id="f" * 16, error="E: x", output=None)
+    step = replace(spans[0], id="e" * 16, parent=spans[0].id)
+    store.traffic.keep([session], [*spans, failed, step])
+    items = answers_of_project(store, "demo")
+    assert [item.span for item in items] == [span.id for span in spans]
+    assert items[0].about == f"span:{spans[0].id}"
+    first, second, third = cases_of(store, None, items).values()
+    assert first == second != third
+    assert answers_of_project(store, "other") == []
