@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 from urllib.parse import urlencode
 
+from evalmark.comparison import WENT
 from evalmark.store import Order, Wanted
 from evalmark.values import Verdict
 
@@ -139,6 +140,51 @@ class RunsAsked:
 def runs_asked(query: Mapping[str, str]) -> RunsAsked:
     """What the query of an address asks of the list of runs."""
     return RunsAsked(text=_text(query, "text"), status=_text(query, "status"), page=_whole(query.get("page", ""), 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedAsked:
+    """Which two runs, and which of their cases."""
+
+    run: str = ""
+    """As on a command line: an id, the start of one, `last`."""
+    baseline: str = ""
+    """The same, or `last-green`; empty: the one that nobody has to name."""
+    target: str = ""
+    """Only this target of the run, held to `against` of the baseline; empty: all that both have."""
+    against: str = ""
+    metric: str = ""
+    """By which cases are sorted and filtered; empty: whether they pass."""
+    went: str = ""
+    """Only cases that became `worse` or `better`, or stayed the `same`."""
+    of: str = ""
+    """Only cases of this target."""
+    page: int = 1
+
+    @property
+    def targets(self) -> tuple[str, str] | None:
+        """Two targets to compare; None: all that have a partner."""
+        if not self.target and not self.against:
+            return None
+        return self.target or self.against, self.against or self.target
+
+    def query(self, **changes: Any) -> str:
+        """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
+        said = {name: getattr(self, name) for name in self.__slots__}
+        return written(said | {"page": self.page if self.page != 1 else ""} | changes)
+
+
+def compared_asked(query: Mapping[str, str]) -> ComparedAsked:
+    """What the query of an address asks of a comparison."""
+    names = {name: query.get(name, "")[:_LONGEST] for name in ("target", "against", "metric", "of")}
+    went = query.get("went", "")
+    return ComparedAsked(
+        run=_text(query, "run"),
+        baseline=_text(query, "baseline"),
+        went=went if went in WENT else "",
+        page=_whole(query.get("page", ""), 1),
+        **names,
+    )
 
 
 def written(said: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from evalmark.comparison import Comparison, Flip, MetricChange, Outcome, Pair, Slice, TargetChange
+from evalmark.comparison import Cases, Comparison, Flip, MetricChange, Outcome, Pair, Slice, TargetChange, Went
 from evalmark.inference import Difference
 from evalmark.values import Result, count
 
@@ -74,7 +74,7 @@ def verdict_sentence(found: Comparison) -> str:
     if found.outcome == "same":
         return f"No difference is larger than the margin of {_points(found.margin)} points."
     if found.outcome == "cannot tell":
-        return _undecided([change for _, change in changes])
+        return _undecided([change for _, change in changes], of_one_run=found.is_of_one_run)
     more = f", and {count(len(decisive) - _NAMED, 'more metric')}" if len(decisive) > _NAMED else ""
     said = "; ".join(decisive[:_NAMED]) + more
     unclear = [_name(change) for target, change in changes if target.outcome_of(change) == "cannot tell"]
@@ -82,10 +82,10 @@ def verdict_sentence(found: Comparison) -> str:
     return f"{said}.{doubt}"
 
 
-def _undecided(changes: Sequence[MetricChange]) -> str:
+def _undecided(changes: Sequence[MetricChange], *, of_one_run: bool) -> str:
     """Why there is neither a difference nor its absence."""
     if not any(change.difference.n for change in changes):
-        return "No case was judged in both runs, so nothing can be said."
+        return f"No case was judged {'of both targets' if of_one_run else 'in both runs'}, so nothing can be said."
     lost = [_name(change) for change in changes if change.is_lost]
     if lost:
         return f"{_listed(lost)} judged no case in both runs."
@@ -94,6 +94,8 @@ def _undecided(changes: Sequence[MetricChange]) -> str:
         return f"Cases that can no longer be judged may hide that {_listed(doubted)} fell."
     if not any(change.difference.up or change.difference.down for change in changes):
         return "No case came out otherwise, but so few cases do not show that nothing changed."
+    if of_one_run:
+        return "What differs may be luck, and so few cases do not show that nothing does."
     return "What changed may be luck, and so few cases do not show that nothing changed."
 
 
@@ -114,10 +116,10 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def target_title(change: TargetChange, *, several: bool) -> str:
+def target_title(change: TargetChange, *, several: bool, of_one_run: bool = False) -> str:
     """The target, where there are several, and how many cases are compared."""
     named = f"{one_line(change.target, 100) or GAP}   " if several else ""
-    return f"{named}{count(change.matching.common, 'case')} in both runs"
+    return f"{named}{count(change.matching.common, 'case')} {'of both targets' if of_one_run else 'in both runs'}"
 
 
 def change_rows(target: TargetChange) -> list[ChangeRow]:
@@ -221,14 +223,16 @@ def table_remarks(found: Comparison) -> list[str]:
     return said
 
 
-def change_remarks(target: TargetChange) -> list[tuple[str, str]]:
+def change_remarks(
+    target: TargetChange, sides: tuple[str, str] = ("in the baseline", "in the run")
+) -> list[tuple[str, str]]:
     """What is missing, and what would decide where nothing can be told: a metric, and a sentence."""
-    return [(_name(change), said) for change in target.changes for said in _remarks(change, target)]
+    return [(_name(change), said) for change in target.changes for said in _remarks(change, target, sides)]
 
 
-def _remarks(change: MetricChange, target: TargetChange) -> Iterable[str]:
+def _remarks(change: MetricChange, target: TargetChange, sides: tuple[str, str]) -> Iterable[str]:
     before, now = change.unjudged
-    where = [f"{before:,} in the baseline" if before else "", f"{now:,} in the run" if now else ""]
+    where = [f"{before:,} {sides[0]}" if before else "", f"{now:,} {sides[1]}" if now else ""]
     if any(where):
         yield f"cases that could not be judged: {', '.join(filter(None, where))}."
     found = change.difference
@@ -311,8 +315,38 @@ def more_flips(target: TargetChange, shown: int) -> str:
 
 def deciding(pair: Pair) -> list[tuple[str, str]]:
     """The scores that decided either result, what they said before and what they say now."""
-    names = dict.fromkeys(score.name for result in (pair.before, pair.now) for score in telling(result))
-    return [(_said(pair.before, name), _said(pair.now, name)) for name in names]
+    return told(pair.before, pair.now)
+
+
+def told(before: Result, now: Result) -> list[tuple[str, str]]:
+    """The same of any two results."""
+    names = dict.fromkeys(score.name for result in (before, now) for score in telling(result))
+    return [(_said(before, name), _said(now, name)) for name in names]
+
+
+class CaseScore(NamedTuple):
+    """What a metric said of one case in two runs."""
+
+    metric: str
+    before: str
+    now: str
+    difference: str
+    went: Went | None
+
+
+def case_scores(cases: Cases, case: int) -> list[CaseScore]:
+    """What every metric said of a case before and now, where it is known of both; a case with repeats by their mean."""
+    return [
+        CaseScore(
+            metric=_name(change),
+            before=_value(change, found[0]),
+            now=_value(change, found[1]),
+            difference=_signed(change, gain),
+            went=cases.went(number, case),
+        )
+        for number, change in enumerate(cases.change.changes)
+        if (found := cases.values[number][case]) is not None and (gain := cases.gain(number, case)) is not None
+    ]
 
 
 def _said(result: Result, name: str) -> str:

@@ -1,0 +1,183 @@
+"""The page of a comparison: what became of a run since another one, and the cases that show it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evalmark.api import LAST_GREEN
+from evalmark.comparison import WENT, Flip, Place, comparable_with, earlier_of
+from evalmark.errors import EvalmarkError, StoreError
+from evalmark.markup import text_of, visible
+from evalmark.store import Kept
+from evalmark.values import Run
+from evalmark.wording.compared import CaseScore, case_scores, told
+from evalmark.wording.word_changes import Sides, word_changes
+
+from .asking import ComparedAsked, compared_asked
+from .compared import Compared, baseline_of, case_of, compared
+from .desk import Desk
+from .shelf import Shelf
+
+SIZE = 20
+"""Cases a page; each has two answers."""
+MOST_RUNS = 300
+"""Runs that a form offers."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A case, and a result of either run that shows what became of it."""
+
+    place: Place
+    flip: Flip | None
+    before: Kept | None
+    now: Kept | None
+    words: Sides | None
+    """Both answers, word by word; None where one of them is too large for a page."""
+    scores: Sequence[CaseScore]
+    reasons: Sequence[tuple[str, str]]
+
+    @property
+    def shown(self) -> Kept | None:
+        """The result that says what was asked."""
+        return self.now or self.before
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands."""
+    return [Route("/compare", partial(_answer, desk))]
+
+
+def _answer(desk: Desk, request: Request) -> Response:
+    shelf = desk.shelf
+    runs = shelf.store.runs()
+    asked, said = _picked(compared_asked(request.query_params), request.query_params.getlist("pick"), runs)
+    if not asked.run:
+        return desk.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, None)})
+    run = _found(lambda: shelf.store.run(asked.run))
+    baseline, said = _found(lambda: _baseline(shelf, run, asked, runs))
+    held, trouble = None, ""
+    if baseline is not None:
+        try:
+            held = compared(shelf, run, baseline, asked.targets)
+        except EvalmarkError as error:
+            said, trouble = "", str(error)
+    found = {"run": run, "baseline": baseline, "held": held, "said": said, "trouble": trouble}
+    if held is not None and baseline is not None:
+        with shelf.figures.give_way():
+            found |= cases_of(shelf, (run, baseline), held, asked)
+    return desk.page(request, "compare.html", {**_NOTHING, **found, **_choices(asked, runs, run)})
+
+
+_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "held": None, "trouble": "", "rows": ()}
+
+
+def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: ComparedAsked) -> Mapping[str, Any]:
+    """What the template needs of the cases."""
+    every = [place for place in held.telling(asked.metric) if asked.of in ("", place.cases.change.target)]
+    wanted = [place for place in every if asked.went in ("", place.went)]
+    pages = max(1, -(-len(wanted) // SIZE))
+    at = min(asked.page, pages)
+    known = [place.went for place in every]
+    return {
+        "rows": _rows(shelf, runs, wanted[(at - 1) * SIZE : at * SIZE]),
+        "all": len(every),
+        "counts": [(went, known.count(went)) for went in WENT],
+        "total": len(wanted),
+        "page": at,
+        "pages": pages,
+        "first": (at - 1) * SIZE + 1,
+        "metrics": list(dict.fromkeys(change.name for cases in held.cases for change in cases.change.changes)),
+        "compared_targets": [cases.change.target for cases in held.cases],
+        "several_datasets": len({name for cases in held.cases for name in cases.sources[0]}) > 1,
+    }
+
+
+def _rows(shelf: Shelf, runs: tuple[Run, Run], places: Sequence[Place]) -> list[Row]:
+    run, baseline = runs
+    now = shelf.browsing(run).of_cases([case_of(place, before=False) for place in places])
+    before = shelf.browsing(baseline).of_cases([case_of(place, before=True) for place in places])
+    return [_row(place, *sides) for place, *sides in zip(places, before, now, strict=True)]
+
+
+def _row(place: Place, before: Sequence[Kept], now: Sequence[Kept]) -> Row:
+    cases, case = place.cases, place.case
+    flip = cases.flips.get(cases.pairs[case][0])
+    fell = None if flip is None else flip.now < flip.before
+    old, new = _showing(before, fell), _showing(now, None if fell is None else not fell)
+    is_whole = old is not None and new is not None and not (old.is_cut or new.is_cut)
+    return Row(
+        place=place,
+        flip=flip,
+        before=old,
+        now=new,
+        words=word_changes(*map(_answer_of, (old, new))) if is_whole else None,
+        scores=case_scores(cases, case),
+        reasons=told(old.result, new.result) if old is not None and new is not None else (),
+    )
+
+
+def _showing(several: Sequence[Kept], passes: bool | None) -> Kept | None:
+    """Of the repeats of a case the first that passed, or failed, where that is what changed; else the first of all."""
+    word = {True: "pass", False: "fail", None: ""}[passes]
+    return next((kept for kept in several if kept.verdict == word), several[0] if several else None)
+
+
+def _answer_of(kept: Kept | None) -> str:
+    value = None if kept is None else kept.result.output.value
+    return "" if value is None else visible(text_of(value).shown)
+
+
+def _picked(asked: ComparedAsked, picks: Sequence[str], runs: Sequence[Run]) -> tuple[ComparedAsked, str]:
+    """What was chosen in the list of runs, the newer one first; and what is wrong with it."""
+    chosen = [run.id for run in runs if run.id in picks]
+    if len(chosen) > 2:
+        return asked, f"{len(chosen)} runs were chosen, and two can be compared."
+    if not chosen or asked.run:
+        return asked, ""
+    return replace(asked, run=chosen[0], baseline=chosen[1] if chosen[1:] else ""), ""
+
+
+def _baseline(shelf: Shelf, run: Run, asked: ComparedAsked, runs: Sequence[Run]) -> tuple[Run | None, str]:
+    """The other run, or why there is none.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    if asked.baseline:
+        found = baseline_of(shelf, run, asked.baseline)
+        if found is None:
+            return None, "The last green run is being looked for."
+        return found.run, found.said or ("" if found.run else "No run was named to compare with.")
+    if asked.against:
+        return run, ""
+    earlier = earlier_of(run, runs)
+    return earlier, "" if earlier else "There is no earlier complete run of the same suite and datasets; choose one."
+
+
+def _choices(asked: ComparedAsked, runs: Sequence[Run], run: Run | None) -> Mapping[str, Any]:
+    """What the form offers."""
+    near = [] if run is None else list(comparable_with(run, runs))[:MOST_RUNS]
+    known = {one.id for one in near} | ({run.id} if run else set())
+    return {
+        "asked": asked,
+        "runs": runs[:MOST_RUNS],
+        "near": near,
+        "others": [one for one in runs[:MOST_RUNS] if one.id not in known],
+        "last_green": LAST_GREEN,
+    }
+
+
+def _found(look: Callable[[], T]) -> T:
+    """Raises HTTPException where there is no such run."""
+    try:
+        return look()
+    except StoreError as error:
+        raise HTTPException(404, str(error)) from error

@@ -1,0 +1,109 @@
+"""Comparisons of runs, worked out beside the pages: those of large runs take seconds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evalmark import api
+from evalmark.comparison import WENT, Cases, Comparison, Place, Went, compare_by_case, earlier_of, telling_cases
+from evalmark.store import CaseOf
+from evalmark.values import Run
+
+from .figures import About
+from .shelf import Shelf
+
+_KEPT = 4
+"""Comparisons that are held, some megabytes each for ten thousand cases."""
+MOST = 40_000
+"""Trials of two runs that are compared without being asked to: more would take minutes, and hundreds of megabytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A comparison with its cases."""
+
+    found: Comparison
+    cases: tuple[Cases, ...]
+    flipped: Mapping[Went, frozenset[int]]
+    """The results of the run whose cases became worse or better, by number."""
+    _sorted: dict[str, Sequence[Place]] = field(default_factory=dict)
+
+    def telling(self, metric: str) -> Sequence[Place]:
+        """The cases in the order in which they are shown, sorted once for each metric."""
+        if metric not in self._sorted:
+            self._sorted[metric] = telling_cases(self.cases, metric)
+        return self._sorted[metric]
+
+
+def compared(shelf: Shelf, run: Run, baseline: Run, targets: tuple[str, str] | None = None) -> Compared | None:
+    """A run beside a baseline, or a target of one beside one of the other; None while it is being worked out.
+
+    Raises:
+        EvalmarkError: a result is damaged, or a run was deleted.
+    """
+    sides = [run] if baseline.id == run.id else [run, baseline]
+    trials = [shelf.line(one).trials for one in sides]
+    about = About(
+        kind="compared",
+        names=(run.id, baseline.id, *(targets or ())),
+        state=[(one.status, one.finished, n) for one, n in zip(sides, trials, strict=True)],
+        trials=sum(trials),
+        kept=_KEPT,
+    )
+
+    def work(patiently: Callable[[Run], Run]) -> Compared:
+        found, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
+        return Compared(found=found, cases=cases, flipped=_flipped(shelf, run, cases))
+
+    return shelf.figures.found(about, work)
+
+
+def against_earlier(shelf: Shelf, run: Run) -> tuple[Run | None, Compared | None]:
+    """The run that another is held against where nobody names one, and what came of it.
+
+    Nothing while that is being worked out, nor where so much would have to be read that somebody should ask for it. Raises
+    what `compared` does.
+    """
+    earlier = earlier_of(run, shelf.store.runs())
+    if earlier is None:
+        return None, None
+    trials = sum(shelf.line(one).trials for one in (run, earlier))
+    return earlier, compared(shelf, run, earlier) if trials <= MOST else None
+
+
+def baseline_of(shelf: Shelf, run: Run, reference: str) -> api.Baseline | None:
+    """The run that a reference names; None while it is looked for, as `last-green` reads results of runs.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    if reference != api.LAST_GREEN:
+        return api.baseline_of(shelf.store, reference, run)
+    runs = shelf.store.runs()
+    about = About(
+        kind="last green",
+        names=(run.id,),
+        state=[(one.id, one.status) for one in runs],
+        trials=max((shelf.line(one).trials for one in runs[:1]), default=0),
+    )
+    return shelf.figures.found(about, lambda patiently: api.baseline_of(shelf.store, reference, run))
+
+
+def case_of(place: Place, *, before: bool) -> CaseOf:
+    """Where the results of a case are found, in the run or in the baseline."""
+    change = place.cases.change
+    source, case = place.cases.pairs[place.case][before]
+    dataset, mode = place.cases.sources[before][source]
+    return CaseOf(dataset, case, change.against if before else change.target, mode)
+
+
+def _flipped(shelf: Shelf, run: Run, cases: Sequence[Cases]) -> Mapping[Went, frozenset[int]]:
+    found: dict[Went, frozenset[int]] = {}
+    for went in WENT[:2]:
+        every = [
+            CaseOf(dataset, flip.case, one.change.target, mode)
+            for one in cases
+            for flip in (one.change.worse if went == "worse" else one.change.better)
+            for dataset, mode in [one.sources[0][flip.dataset]]
+        ]
+        found[went] = frozenset(number for several in shelf.browsing(run).numbers(every) for number in several)
+    return found

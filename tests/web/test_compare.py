@@ -1,0 +1,290 @@
+"""The page of a comparison: what the command line says, the cases that show it, and runs that cannot be compared."""
+
+import asyncio
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from evalmark.comparison import compare
+from evalmark.store import open_store
+from evalmark.values import Case, Output, Result, Score, Trial
+from evalmark.wording import compared
+
+pytest.importorskip("starlette")
+
+from evalmark.web.compared import compared as compared_beside
+from evalmark.web.desk import Desk
+from evalmark.web.figures import Figures
+from evalmark.web.shelf import Shelf
+from evalmark.web.site import site
+
+from .conftest import DOOR, a_run, asked, from_browser, keep, result, shown
+from .test_pages import checked
+
+OLD, NEW, MODELS = "20261121-101500-3f9a", "20261122-101500-aaaa", "20261123-101500-bbbb"
+
+
+def later(number, **fields):
+    """Cases 1 to 12 that passed fail, case 0 passes now, all others are as they were."""
+    before = result(number, **fields)
+    if before.output.error is not None or number > 12 or (number % 3 == 0 and number):
+        return before
+    value = 0.9 if number == 0 else 0.1
+    score = replace(before.scores[0], raw=value, value=value, passed=value > 0.5, reason="Not at all alike.")
+    made = replace(before.output, value=f"It is {number * number}. It roars.")
+    return replace(before, output=made, scores=(score, *before.scores[1:]))
+
+
+def two(store):
+    keep(store, a_run(OLD), [result(number) for number in range(30)])
+    keep(store, a_run(NEW, created="2026-11-22T10:15:00+00:00"), [later(number) for number in range(30)])
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    with open_store(tmp_path_factory.mktemp("compare") / "evalmark.db") as store:
+        two(store)
+        targets = ("openai/a", "openai/b")
+        results = [
+            replace(made(n), trial=replace(made(n).trial, target=target))
+            for n in range(30)
+            for target, made in zip(targets, (result, later), strict=True)
+        ]
+        keep(store, a_run(MODELS, name="models", target=", ".join(targets)), results)
+        yield store
+
+
+@pytest.fixture(scope="module")
+def app(kept):
+    return shown(kept)
+
+
+def found(app, query):
+    answer = from_browser(app, f"/compare{query}")
+    assert answer.status == 200
+    checked(answer.text)
+    return answer.text
+
+
+def rows_of(text):
+    body = re.search(r'<table class="changes".*?<tbody>(.*?)</tbody>', text, re.S)[1]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)]
+    return [[" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
+
+
+def cases_of(text):
+    return re.findall(r'<details class="beside".*?<b><bdi>(.*?)</bdi></b>', text, re.S)
+
+
+def test_the_page_says_what_the_command_line_says(app, kept):
+    expected = compare(kept.run(NEW), kept.run(OLD))
+    text = found(app, f"?run={NEW}&baseline={OLD}")
+    assert f"</span> {compared.compared_outcome(expected)}</span>" in text
+    assert compared.verdict_sentence(expected) in text
+    rows = compared.change_rows(expected.targets[0])
+    assert [(row[0], row[1], row[2], row[3], row[5]) for row in rows_of(text)] == [
+        (row.metric, row.n, row.before, row.now, row.p) for row in rows
+    ]
+    worse, better = len(expected.targets[0].worse), len(expected.targets[0].better)
+    assert (worse, better) == (8, 1)
+    assert re.search(rf"worse</span> <b>{worse}</b>", text)
+    assert re.search(rf"better</span> <b>{better}</b>", text)
+
+
+@pytest.mark.parametrize(
+    ("query", "run", "baseline"),
+    [
+        pytest.param(f"?run={NEW}", NEW, OLD, id="without a baseline the run before it of the same suite"),
+        pytest.param("?run=last~1&baseline=last~2", NEW, OLD, id="the words of the command line"),
+        pytest.param(f"?run={NEW[:10]}&baseline={OLD[:9]}", NEW, OLD, id="the beginnings of ids"),
+        pytest.param(f"?pick={OLD}&pick={NEW}", NEW, OLD, id="two runs of the list, the newer one first"),
+        pytest.param(f"?pick={NEW}", NEW, OLD, id="one run of the list"),
+        pytest.param(f"?run={OLD}&baseline={NEW}", OLD, NEW, id="the other way round"),
+    ],
+)
+def test_two_runs_are_named_as_on_a_command_line(app, query, run, baseline):
+    text = found(app, query)
+    assert re.findall(r'<a href="/runs/([^"]*)"><code>', text) == [run, baseline]
+
+
+def test_flips_come_first_and_both_cases_are_a_click_away(app, kept):
+    text = found(app, f"?run={NEW}")
+    assert cases_of(text)[:9] == [f"case-{n:03}" for n in (1, 2, 4, 5, 7, 8, 10, 11, 0)]
+    assert len(cases_of(text)) == 20
+    assert text.count('<details class="beside" open>') == 9
+    assert "passed, fails now" in text
+    assert "It is 1. It<del> sings</del>." in text
+    assert "It is 1. It<ins> roars</ins>." in text
+    for run in (OLD, NEW):
+        number = next(
+            n.number for (n,) in kept.browse(run).of_cases([("squares.jsonl", "case-001", "app:answer", "single")])
+        )
+        assert f'href="/runs/{run}/results/{number}"' in text
+
+
+@pytest.mark.parametrize(
+    ("conditions", "cases"),
+    [
+        pytest.param("&went=worse", 8, id="worse"),
+        pytest.param("&went=better", 1, id="better"),
+        pytest.param("&went=same", 18, id="as before"),
+        pytest.param("&went=nonsense", 30, id="nothing that there is"),
+        pytest.param("&metric=similarity&went=worse", 8, id="worse by a metric"),
+        pytest.param("&metric=correct&went=worse", 0, id="by a metric that says the same"),
+        pytest.param("&metric=nobody", 0, id="by a metric that there is not"),
+        pytest.param("&of=app:answer", 30, id="of a target"),
+        pytest.param("&of=other", 0, id="of a target that there is not"),
+    ],
+)
+def test_cases_are_filtered_by_the_address(app, conditions, cases):
+    text = found(app, f"?run={NEW}{conditions}")
+    assert len(cases_of(text)) == min(20, cases)
+    if cases:
+        assert f"{cases} case" in text
+
+
+def test_pages_of_cases_follow_each_other(app):
+    first, second = found(app, f"?run={NEW}"), found(app, f"?run={NEW}&page=2")
+    assert Counter([*cases_of(first), *cases_of(second)]) == {f"case-{n:03}": 1 for n in range(30)}
+    assert f'href="/compare?run={NEW}&amp;page=2#cases"' in first
+    assert cases_of(found(app, f"?run={NEW}&page=999")) == cases_of(second)
+
+
+def test_two_models_of_a_run_are_compared(app):
+    text = found(app, f"?run={MODELS}&target=openai/b&against=openai/a")
+    assert "<h1><bdi>openai/b against openai/a</bdi></h1>" in text
+    assert "30 cases of both targets" in text
+    assert "What differs may be luck" in text
+    assert "fails now" not in text
+    assert cases_of(text)[0] == "case-001"
+    both = found(app, f"?run={MODELS}&baseline={MODELS}")
+    assert f"{MODELS} is compared with itself." in both
+    assert '<select name="target">' in both
+    one = found(app, f"?run={MODELS}&baseline={NEW}&target=openai/b&against=app:answer")
+    assert "The target was app:answer and is now openai/b." in one
+
+
+def test_forms_offer_runs_nearest_first(app):
+    text = found(app, f"?run={NEW}")
+    near = re.search(r'<optgroup label="Earlier, with the same datasets">(.*?)</optgroup>', text, re.S)[1]
+    assert re.findall(r'value="([^"]*)"', near) == [OLD]
+    assert f'value="{MODELS}"' in text
+    assert 'value="last-green"' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        pytest.param("", 200, "Two runs", id="nobody is named"),
+        pytest.param("?run=nope", 404, "nope", id="no such run"),
+        pytest.param(f"?run={NEW}&baseline=nope", 404, "nope", id="no such baseline"),
+        pytest.param(f"?run={OLD}", 200, "There is no earlier complete run", id="the first of its kind"),
+        pytest.param(f"?run={NEW}&baseline=none", 200, "No run was named", id="none"),
+        pytest.param(f"?run={OLD}&baseline=last-green", 200, "no earlier complete run", id="no green run"),
+        pytest.param(f"?run={NEW}&baseline={NEW}", 200, "is compared with itself", id="the same twice"),
+        pytest.param(f"?pick={NEW}&pick={OLD}&pick={MODELS}", 200, "3 runs were chosen", id="three of the list"),
+        pytest.param("?run=%ed%a0%80&baseline=%00", 404, "", id="half a character"),
+        pytest.param(f"?run={NEW}&target=nobody&against=nobody", 200, "There is no result to compare", id="no target"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(app, query, status, said):
+    answer = from_browser(app, f"/compare{query}")
+    assert answer.status == status
+    assert said in answer.text
+    if status == 200:
+        checked(answer.text)
+
+
+def other_case(number, value="x", verdict=True, **fields):
+    case = Case(id=f"other-{number}", input="?", **fields)
+    trial = Trial(case=case, dataset="squares.jsonl", target="app:answer", position=number)
+    return Result(
+        trial=trial, output=Output(value=value), scores=(Score(name="similarity", raw=1.0, value=1.0, passed=verdict),)
+    )
+
+
+def test_runs_without_a_common_case_say_so(store):
+    keep(store, a_run(OLD), [result(number) for number in range(5)])
+    keep(store, a_run(NEW), [other_case(number) for number in range(5)])
+    text = found(shown(store), f"?run={NEW}")
+    assert "The two runs have no case in common." in text
+    assert "No case was judged in both runs" in text
+    assert not cases_of(text)
+
+
+def test_unfinished_runs_are_compared_as_far_as_they_have_come(store):
+    keep(store, a_run(OLD), [result(number) for number in range(30)])
+    keep(store, a_run(NEW, created="2026-11-22T10:15:00+00:00"), [later(number) for number in range(9)], ends=False)
+    app = shown(store)
+    text = found(app, f"?run={NEW}")
+    assert f"The run {NEW} is running, so some of its cases may be missing." in text
+    assert "9 cases in both runs" in text
+    asyncio.run(store.sink(NEW).write([later(number) for number in range(9, 12)]))
+    assert "12 cases in both runs" in found(app, f"?run={NEW}")
+    backwards = found(app, f"?run={OLD}&baseline={NEW}")
+    assert f"The baseline {NEW} is running" in backwards
+
+
+def test_a_run_that_is_deleted_meanwhile_is_missing(store):
+    two(store)
+    app = shown(store)
+    found(app, f"?run={NEW}&baseline={OLD}")
+    store.delete(OLD)
+    assert from_browser(app, f"/compare?run={NEW}&baseline={OLD}").status == 404
+    assert "There is no earlier complete run" in found(app, f"?run={NEW}")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("long " * 2_000_000, id="ten megabytes"),
+        pytest.param("\u05d0\u05d1\u05d2 \u202eabc \u05d3", id="right to left"),
+        pytest.param("\ud800 half, \x1b[31mred\x07", id="half a character and escapes"),
+        pytest.param("<script>alert(1)</script>", id="markup"),
+        pytest.param({"a": [None, 1.5]}, id="not a text"),
+        pytest.param("", id="nothing"),
+    ],
+)
+def test_answers_of_any_kind_are_shown(store, value):
+    keep(store, a_run(OLD), [other_case(1, "before")])
+    keep(store, a_run(NEW), [other_case(1, value, verdict=False)])
+    text = found(shown(store), f"?run={NEW}&baseline={OLD}")
+    assert cases_of(text) == ["other-1"]
+    assert "<script>alert" not in text
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert len(text) < 100_000
+    if isinstance(value, str) and len(value) > 100:
+        assert "This result is large" in text
+
+
+def test_repeats_are_shown_by_one_that_tells(store):
+    results = lambda values: [  # noqa: E731
+        replace(other_case(1, f"answer {n}", verdict=passed), trial=replace(other_case(1).trial, repeat=n))
+        for n, passed in enumerate(values)
+    ]
+    keep(store, a_run(OLD, repeat=3), results([False, True, True]))
+    keep(store, a_run(NEW, repeat=3), results([True, True, False]))
+    same = found(shown(store), f"?run={NEW}&baseline={OLD}")
+    assert "as before" in same
+    keep(store, a_run(MODELS, repeat=3), results([True, False, False]))
+    text = found(shown(store), f"?run={MODELS}&baseline={OLD}")
+    assert "passed 67 % of its repeats, now 33 %" in text.replace("66.7", "67").replace("33.3", "33")
+    assert "answer<del> 1</del>" not in text  # both of the second repeat: it passed, and fails now
+    assert "Both answers are the same, word for word." in text
+
+
+def test_no_page_waits_for_a_comparison(store):
+    two(store)
+    shelf = Shelf(store, Figures(patience=0))
+    app = site(Desk(shelf, DOOR.key, ""))
+    with shelf.figures.give_way():  # as long as a page is at work, nothing is compared
+        text = asked(app, f"/compare?run={NEW}").text
+        checked(text)
+        assert "The comparison is being worked out." in text
+        assert f'<a href="/compare?run={NEW}">Look again</a>' in text
+    worked_out = Shelf(store, Figures(patience=60))
+    held = compared_beside(worked_out, store.run(NEW), store.run(OLD))
+    assert held is compared_beside(worked_out, store.run(NEW), store.run(OLD))
