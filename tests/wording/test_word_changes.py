@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.wording.word_changes import GONE, NEW, marked, word_changes
+from evalmark.wording.word_changes import GONE, NEW, marked, word_changes, woven
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "c.", "d,", "\n"]), max_size=300).map(" ".join)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,39 @@ def test_short_texts_are_kept_whole(before, now):
     assert "".join(piece.text for piece in sides.now).split() == now.split()
     common = [[word for p in side if p.is_common for word in p.text.split()] for side in sides]
     assert common[0] == common[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "parts"),
+    [
+        pytest.param("same", "same", [("same", "")], id="no change"),
+        pytest.param("", "all new", [("all new", "new")], id="nothing was there"),
+        pytest.param("all gone", "", [("all gone", "gone")], id="nothing is left"),
+        pytest.param(
+            "a b c d", "a x b c d", [("a", ""), (" x", "new"), (" b c d", "")], id="only the later text has a word more"
+        ),
+        pytest.param("a x b c", "a b c", [("a", ""), (" x", "gone"), (" b c", "")], id="only the earlier one has"),
+        pytest.param(
+            "a x b c",
+            "a b y c",
+            [("a", ""), (" x", "gone"), (" b", ""), (" y", "new"), (" c", "")],
+            id="one word is gone and another one came later",
+        ),
+    ],
+)
+def test_both_texts_as_one_tell_what_went_and_what_came(before, now, parts):
+    assert woven(word_changes(before, now)) == parts
+
+
+@given(before=TEXTS, now=TEXTS)
+def test_both_texts_can_be_had_back_from_the_one(before, now):
+    sides = word_changes(before, now)
+    parts = woven(sides)
+    assert "".join(text for text, kind in parts if kind != "new") == marked(sides.before, ("", ""))
+    assert "".join(text for text, kind in parts if kind != "gone") == marked(sides.now, ("", ""))
+
+
+def test_texts_too_long_to_be_compared_to_their_ends_are_woven_all_the_same():
+    parts = woven(word_changes("a b " * 3_000, "b c " * 4_000))
+    assert {kind for _, kind in parts} == {"", "gone", "new"}
+    assert any("more words" in text for text, _ in parts)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .answers import Earlier, earlier_answers
     from .cases import WENT, Cases, Place, Went, telling_cases
     from .change import Comparison, Flip, Matching, MetricChange, Outcome, Slice, TargetChange
     from .comparing import compare, compare_by_case
@@ -15,6 +16,7 @@ __all__ = [
     "WENT",
     "Cases",
     "Comparison",
+    "Earlier",
     "Flip",
     "Matching",
     "MetricChange",
@@ -27,6 +29,7 @@ __all__ = [
     "comparable_with",
     "compare",
     "compare_by_case",
+    "earlier_answers",
     "earlier_of",
     "is_same_suite",
     "is_whole",
@@ -39,6 +42,7 @@ __getattr__ = deferred(
     {
         "Cases": "cases",
         "Comparison": "change",
+        "Earlier": "answers",
         "Flip": "change",
         "Matching": "change",
         "MetricChange": "change",
@@ -52,6 +56,7 @@ __getattr__ = deferred(
         "comparable_with": "earlier",
         "compare": "comparing",
         "compare_by_case": "comparing",
+        "earlier_answers": "answers",
         "earlier_of": "earlier",
         "is_same_suite": "earlier",
         "is_whole": "earlier",

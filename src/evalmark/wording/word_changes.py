@@ -59,6 +59,29 @@ def marked(pieces: Sequence[Piece], marks: tuple[str, str]) -> str:
     return "".join(piece.text if piece.is_common else _around(piece.text, marks) for piece in pieces)
 
 
+def woven(sides: Sides) -> list[tuple[str, str]]:
+    """Both texts as one: each part with `gone`, `new`, or nothing where both have it.
+
+    >>> woven(word_changes("It is 4,806 m high.", "It is 3,000 m high."))
+    [('It is', ''), (' 4,806', 'gone'), (' 3,000', 'new'), (' m high.', '')]
+    """
+    old, new = list(sides.before), list(sides.now)
+    parts: list[tuple[str, str]] = []
+    while old or new:
+        for pieces, kind in ((old, "gone"), (new, "new")):
+            if pieces and not pieces[0].is_common:
+                parts.append((pieces.pop(0).text, kind))
+        # What both have is one part where only the other text was changed in its midst.
+        length = min((len(pieces[0].text) for pieces in (old, new) if pieces), default=0)
+        heads = {pieces[0].text[:length] for pieces in (old, new) if pieces}
+        parts += [(head, "") for head in sorted(heads)]  # several where one says how many words are left out
+        for pieces in (old, new):
+            if pieces:
+                left = pieces.pop(0).text[length:]
+                pieces[:0] = [Piece(left, is_common=True)] if left else []
+    return parts
+
+
 def _around(text: str, marks: tuple[str, str]) -> str:
     bare = text.lstrip()
     return f"{text[: len(text) - len(bare)]}{marks[0]}{bare}{marks[1]}"
