@@ -22,6 +22,8 @@ from evalmark.values import (
     Result,
     Run,
     Score,
+    Session,
+    Span,
     Spending,
     ToolCall,
     Trial,
@@ -32,6 +34,7 @@ from evalmark.web import Door
 
 TOKEN = "a-token-of-this-test"  # noqa: S105
 DOOR = Door(token=TOKEN, hosts=frozenset({"127.0.0.1:7878", "localhost:7878", "[::1]:7878"}), cookie="evalmark-7878")
+SESSION = "b" * 16
 METRICS = (Metric(name="similarity", threshold=0.6), Metric(name="correct", unit="1..5", judge="openai/small"))
 
 
@@ -173,6 +176,18 @@ def keep_calls(store: Store) -> None:
     )
 
 
+def keep_session(store: Store) -> None:
+    """A recorded session: an answer with one step."""
+    began = "2026-11-21T10:15:00.000000+00:00"
+    answer = Span(
+        id="a" * 16, session=SESSION, project="shop", started=began, seconds=0.2, input="Open?", output="Yes."
+    )
+    step = Span(
+        id="c" * 16, session=SESSION, project="shop", parent=answer.id, started=began, kind="tool", name="hours"
+    )
+    store.traffic.keep([Session(id=SESSION, project="shop", started=began)], [step, answer])
+
+
 @pytest.fixture
 def store(tmp_path) -> Iterator[Store]:
     with open_store(tmp_path / "evalmark.db") as made:
@@ -197,4 +212,5 @@ def app(tmp_path_factory):
     with open_store(tmp_path_factory.mktemp("viewer") / "evalmark.db") as store:
         keep(store, a_run(), [result(number) for number in range(30)])
         keep_calls(store)
+        keep_session(store)
         yield shown(store)

@@ -7,7 +7,7 @@ import pytest
 
 from evalmark.web.guard import HEADERS
 
-from .conftest import DOOR, TOKEN, asked, from_browser, sent
+from .conftest import DOOR, SESSION, TOKEN, asked, from_browser, sent
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 
@@ -49,7 +49,7 @@ def routes(app) -> list[str]:
     """An address for every route there is, taken from the router so that none is forgotten."""
     paths = [route.path for route in app.app.routes]
     assert len(paths) >= 6
-    return [path.replace("{run}", RUN).replace("{number:int}", "1") for path in paths]
+    return [path.replace("{run}", RUN).replace("{number:int}", "1").replace("{session}", SESSION) for path in paths]
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)

@@ -8,6 +8,7 @@ from evalmark.inference import Interval
 from evalmark.stats import MetricSummary
 
 _WIDTH, _HEIGHT, _EDGE = 144, 16, 4
+_LASTING = 96
 
 
 def interval_picture(value: float | None, interval: Interval, limit: float | None = None) -> Markup:
@@ -44,6 +45,20 @@ def spread_in_words(metric: MetricSummary) -> list[tuple[str, int]]:
     width = (metric.high - metric.low) / steps if steps else 0.0
     edges = [f"{metric.low + width * index:.3g}" for index in range(steps + 1)]
     return [(f"{edges[index]} \u2013 {edges[index + 1]}", n) for index, n in enumerate(metric.bins)]
+
+
+def lasting_picture(begin: float, end: float) -> Markup:
+    """From where to where in a time something went on, both from 0 to 1: a bar on a line."""
+    width = max(1.5, _LASTING * (end - begin))
+    x = min(_LASTING * begin, _LASTING - width)
+    return _svg(
+        _LASTING,
+        8,
+        [
+            f'<path class="axis" d="M0 4H{_LASTING}"/>',
+            f'<rect class="bar" x="{x:.1f}" y="1" width="{width:.1f}" height="6" rx="1"/>',
+        ],
+    )
 
 
 def stacked_picture(parts: Sequence[tuple[str, int]]) -> Markup:

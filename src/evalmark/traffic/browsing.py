@@ -144,6 +144,18 @@ def session_part(db: Connection, unsealed: Unsealed, opened: Opened, identity: s
     )
 
 
+def place_of(db: Connection, span: str) -> tuple[str, int] | None:
+    """The session of a span, and behind which number a part begins that has it in its middle, or is the first one."""
+    found = db.execute("select session, number from span where id = ?", (sql_text(span),)).fetchone()
+    if found is None:
+        return None
+    session, number = found
+    earlier = "select number from span where session = ? and number < ? order by number desc limit 1 offset ?"
+    begins = db.execute(earlier, (session, number, MOST_SPANS // 2)).fetchone()
+    is_first = db.execute(earlier, (session, number, MOST_SPANS - 1)).fetchone() is None
+    return str(session), 0 if is_first or begins is None else int(begins[0])
+
+
 def _of_spans(identity: str, spans: Sequence[Span]) -> Session:
     """What spans say of a session that has nothing but them."""
     return Session(

@@ -10,7 +10,7 @@ from evalmark.database.ways import ALL, Connection, Place, Read, Write
 from evalmark.errors import StoreError
 from evalmark.values import Label, Session, Span
 
-from .browsing import SessionPage, SessionPart, first_asked, names, neighbours, session_page, session_part
+from .browsing import SessionPage, SessionPart, first_asked, names, neighbours, place_of, session_page, session_part
 from .examples import Labelled, labelled
 from .rows import Sealed, open_label, open_session, open_span, sealed_label, sealed_span, session_header
 from .wanted import SessionsWanted
@@ -131,6 +131,10 @@ class Traffic:
     def part(self, identity: str, after: int = 0) -> SessionPart | None:
         """A session with the first spans behind number `after`, as many as fit a page; None where nothing is recorded."""
         return self._read(lambda db: session_part(db, self._span, self._session, identity, after))
+
+    def place_of(self, span: str) -> tuple[str, int] | None:
+        """The session of a span, and behind which number its `part` begins that shows it; None where there is no such span."""
+        return self._read(lambda db: place_of(db, span))
 
     def each_span(self, identity: str) -> Iterator[Span]:
         """All spans of a session in the order of recording, however many there are."""

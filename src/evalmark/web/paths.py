@@ -45,3 +45,8 @@ def case_path(run: str, number: int, query: str = "") -> str:
 def download_path(run: str, number: int) -> str:
     """All of one result, as JSON."""
     return f"/runs/{named(run)}/results/{number}/whole.json"
+
+
+def session_path(session: str, query: str = "") -> str:
+    """The page of a recorded session; the id of an answer or a step leads to its session too."""
+    return f"/sessions/{named(session)}{query}"
