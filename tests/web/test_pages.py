@@ -5,6 +5,7 @@ import html
 import json
 import re
 import threading
+import time
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -13,7 +14,7 @@ import pytest
 from evalmark.store import open_store
 from evalmark.values import Case, Metric, Output, Result, Score, Spending, ToolCall, Trial
 from evalmark.web import run_path
-from evalmark.web.figures import Figures
+from evalmark.web.figures import Figures, state_of
 from evalmark.wording import DASH
 
 from .conftest import METRICS, a_run, from_browser, keep, result, shown
@@ -109,7 +110,7 @@ def test_runs_are_searched_and_filtered_by_their_address(store, own, query, foun
     keep(store, a_run("20261121-111500-2222", name="second"), [result(1)], ends=False)
     text = page(own, f"/?{query}")
     assert len(re.findall(r'<th scope="row">', text)) == found
-    assert ("under way" in text) is ("second" in text)
+    assert ("badge live" in text) is ("second" in text)
 
 
 def test_a_run_shows_its_verdict_its_figures_and_its_cases(app):
@@ -343,6 +344,29 @@ def test_figures_that_take_long_do_not_hold_up_the_page():
     assert figures.of(run, 30).summary.trials == 30
     assert figures.of(run, 30) is figures.of(run, 30)
     assert figures.of(run, 30).verdict.outcome == "fail"
+
+
+def test_while_a_run_goes_on_its_earlier_figures_stand_until_there_are_new_ones():
+    figures = Figures(patience=0)
+    run = a_run(results=tuple(result(number) for number in range(3)))
+    end = time.monotonic() + 60
+    while figures.of(run, 3) is None:
+        assert time.monotonic() < end
+    more = replace(run, results=Slow(result(number) for number in range(30)))
+    Slow.let.clear()
+    assert figures.of(more, 30).summary.trials == 3
+    ended = replace(more, status="complete")
+    assert figures.of(ended, 30) is None
+    Slow.let.set()
+
+
+def test_figures_of_a_large_run_that_goes_on_are_worked_out_anew_for_each_tenth_more():
+    going = a_run()
+    assert state_of(going, 4_000) != state_of(going, 4_001)
+    assert state_of(going, 50_000) == state_of(going, 50_100)
+    assert state_of(going, 50_000) != state_of(going, 60_000)
+    ended = replace(going, status="complete")
+    assert state_of(ended, 50_000) != state_of(ended, 50_001)
 
 
 def test_what_calls_cost_is_never_nothing_where_it_is_unknown(store):

@@ -6,7 +6,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .bars import Bar, Make, NotWorse
-    from .collect import summarise
+    from .collect import planned, summarise
     from .deciding import Deciding, Whole
     from .drawing import InOrder, Place, drawn
     from .gate import GateVerdict, Outcome, figures_and_verdict, judge
@@ -47,6 +47,7 @@ __all__ = [
     "judge",
     "left_out",
     "overview",
+    "planned",
     "scale_ends",
     "summarise",
     "told",
@@ -85,6 +86,7 @@ __getattr__ = deferred(
         "left_out": "headline",
         "overview": "standings",
         "scale_ends": "scores",
+        "planned": "collect",
         "summarise": "collect",
         "told": "headline",
         "Worth": "worth",

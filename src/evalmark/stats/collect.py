@@ -108,12 +108,17 @@ def _not_run(run: Run, groups: Mapping[Key, "_Trials"]) -> int | None:
     stopped_early = run.until_decided is not None and run.until_decided.outcome is not None
     if run.status == "complete" and not stopped_early:
         return 0
+    wanted = planned(run, len({target for _, target, *_ in groups}) or 1)
+    return None if wanted is None else max(0, wanted - sum(len(trials.verdicts) for trials in groups.values()))
+
+
+def planned(run: Run, targets: int) -> int | None:
+    """How many trials a run over so many targets is to have; None where the rows of its datasets are not known."""
     rows = [dataset.rows for dataset in run.datasets]
     if not rows or None in rows:
         return None
-    targets, modes = len({target for _, target, *_ in groups}) or 1, len({metric.mode for metric in run.metrics}) or 1
-    planned = sum(count or 0 for count in rows) * run.repeat * targets * modes
-    return max(0, planned - sum(len(trials.verdicts) for trials in groups.values()))
+    modes = len({metric.mode for metric in run.metrics}) or 1
+    return sum(count or 0 for count in rows) * run.repeat * targets * modes
 
 
 @dataclass(slots=True)

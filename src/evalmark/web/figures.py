@@ -1,5 +1,6 @@
 """Figures of runs and the like, worked out beside the pages: those of a large run take seconds, and no page waits for them."""
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator
@@ -7,13 +8,13 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TakesLongerError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from evalmark import stats
 from evalmark.errors import EvalmarkError
 from evalmark.values import Result, Run
 
-_FEW = 4_000
+FEW = 4_000
 """Trials that are counted while a page waits; with more it does not wait, since it would in vain."""
 
 T = TypeVar("T")
@@ -34,6 +35,8 @@ class About:
     trials: int
     """How many results have to be read for it."""
     kept: int = 16
+    or_earlier: bool = False
+    """Whether what was found for an earlier state will do while this is being worked out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,15 +57,18 @@ class Figures:
         self._at_work = 0
         self._free = threading.Event()
         self._free.set()
-        self._known: dict[str, OrderedDict[tuple[str, ...], tuple[object, Future[Any]]]] = {}
+        self._known: dict[str, OrderedDict[tuple[str, ...], _Known]] = {}
 
     def of(self, run: Run, trials: int) -> RunFigures | None:
         """The figures of a run with so many trials; None while they are being worked out.
 
+        Of a run that goes on, while they are: those of fewer trials, where there are some.
+
         Raises:
             EvalmarkError: a result is damaged, or the store cannot be read.
         """
-        about = About(kind="run", names=(run.id,), state=(run.status, run.finished, trials), trials=trials)
+        state, goes_on = state_of(run, trials), run.status == "running"
+        about = About(kind="run", names=(run.id,), state=state, trials=trials, or_earlier=goes_on)
         return self.found(about, lambda patiently: _figures(patiently(run)))
 
     def found(self, about: About, work: Callable[[Patiently], T]) -> T | None:
@@ -71,10 +77,12 @@ class Figures:
         Raises:
             EvalmarkError: the work has raised it.
         """
-        future = self._asked(about, work)
+        known = self._asked(about, work)
         with suppress(TakesLongerError):
-            return future.result(self._patience if about.trials <= _FEW else 0)
-        return None
+            now: T = known.future.result(self._patience if about.trials <= FEW else 0)
+            return now
+        found: T | None = known.before if about.or_earlier else None
+        return found
 
     @contextmanager
     def give_way(self) -> Iterator[None]:
@@ -90,21 +98,21 @@ class Figures:
                 if not self._at_work:
                     self._free.set()
 
-    def _asked(self, about: About, work: Callable[[Patiently], T]) -> "Future[T]":
+    def _asked(self, about: About, work: Callable[[Patiently], T]) -> "_Known":
         with self._lock:
             held = self._known.setdefault(about.kind, OrderedDict())
             known = held.get(about.names)
             # Of a run that goes on, one count at a time: what is under way is waited for, even if there is more by now.
-            if known is not None and (known[0] == about.state or not known[1].done()):
+            if known is not None and (known.state == about.state or not known.future.done()):
                 held.move_to_end(about.names)
-                return known[1]
+                return known
             future: Future[T] = Future()
-            held[about.names] = about.state, future
+            held[about.names] = made = _Known(about.state, future, None if known is None else known.future)
             while len(held) > about.kept:
                 held.popitem(last=False)
         # A thread that ends with the process, whatever is left to count.
         threading.Thread(target=self._work, args=(work, future), daemon=True, name="evalmark-figures").start()
-        return future
+        return made
 
     def _work(self, work: Callable[[Patiently], T], future: "Future[T]") -> None:
         try:
@@ -114,6 +122,26 @@ class Figures:
         finally:
             if not future.done():
                 future.cancel()
+
+
+def state_of(run: Run, trials: int) -> object:
+    """What the figures of a run are of; of a large one that goes on they are worked out anew for each tenth more."""
+    size = int(math.log(trials, 1.1)) if run.status == "running" and trials > FEW else trials
+    return run.status, run.finished, size
+
+
+class _Known(NamedTuple):
+    """What is known, or being worked out, and what was known before."""
+
+    state: object
+    future: Future[Any]
+    earlier: Future[Any] | None
+
+    @property
+    def before(self) -> Any:
+        """What was found for an earlier state; None where there was none, or it could not be found."""
+        had = self.earlier
+        return None if had is None or had.cancelled() or had.exception() is not None else had.result()
 
 
 @dataclass(frozen=True, slots=True)

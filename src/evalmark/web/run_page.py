@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -16,9 +17,10 @@ from evalmark.values import Metric, Mode, Run, Score, Trial, metrics_for
 
 from .asking import LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
 from .desk import Desk
-from .figures import RunFigures
+from .figures import FEW, RunFigures
 from .labelled import held_to_labels
 from .labels import fields_of, said_of
+from .live import following, unchanged
 from .shelf import Shelf
 
 
@@ -50,7 +52,12 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _answer(desk: Desk, request: Request) -> Response:
-    run = desk.run(request)
+    run, standing = desk.run(request), None
+    if run.status == "running":
+        standing = desk.shelf.store.standing(run.id)
+        if (same := unchanged(request, standing.mark)) is not None:
+            return same
+        run = desk.run(request)  # not older than what it stood at
     found = values(desk.shelf, run, asked_of(desk, request, run))
     kept = [
         cell.kept for row in found["rows"] for cells in row.cells.values() for cell in cells if not cell.kept.is_cut
@@ -58,7 +65,10 @@ def _answer(desk: Desk, request: Request) -> Response:
     things = {one.number: (of_result(run.id, one.result), fields_of(run.id, one.number)) for one in kept}
     labels = said_of(desk.shelf.store, things.values(), desk.author(request))
     said = {number: labels[subject.about] for number, (subject, _) in things.items()}
-    return desk.page(request, "run.html", {**found, "said": said})
+    live = None
+    if standing is not None and run.status == "running":
+        live = following(run, standing, found["trials"], datetime.now(UTC))
+    return desk.page(request, "run.html", {**found, "said": said, "live": live})
 
 
 def asked_of(desk: Desk, request: Request, run: Run) -> CasesAsked:
@@ -92,6 +102,7 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "verdicts": [(name, verdicts[name]) for name in VERDICTS if verdicts.get(name)],
         "figures": figures,
         "trouble": trouble,
+        "is_behind": figures is not None and figures.summary.trials != trials <= FEW,
         "rows": rows,
         "columns": sorted({column for row in rows for column in row.cells}, key=partial(_as_named, run.target)),
         "metrics": list(dict.fromkeys(metric.name for metric in run.metrics)),

@@ -10,10 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark import wording
-from evalmark.values import Run, RunStatus, in_all
+from evalmark.values import Run, RunStatus, count, in_all
 
 from .asking import RunsAsked, runs_asked
 from .desk import Desk
+from .live import Live, unchanged
 from .shelf import RunLine, Shelf
 
 SIZE = 25
@@ -25,24 +26,37 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _answer(desk: Desk, request: Request) -> Response:
-    return desk.page(request, "runs.html", values(desk.shelf, runs_asked(request.query_params)))
+    moment = desk.shelf.store.moment()
+    if (same := unchanged(request, moment.mark)) is not None:
+        return same
+    live = None
+    if moment.under_way:
+        said = f"{count(len(moment.under_way), 'run')} under way"
+        live = Live(mark=moment.mark, said=said, ended="No run is under way any more.")
+    return desk.page(
+        request, "runs.html", {**values(desk.shelf, runs_asked(request.query_params), moment.runs), "live": live}
+    )
 
 
-def values(shelf: Shelf, asked: RunsAsked) -> Mapping[str, Any]:
-    """What the template needs."""
+def values(shelf: Shelf, asked: RunsAsked, total: int) -> Mapping[str, Any]:
+    """What the template needs; no more is read than the page shows, but that all are looked through for a search."""
     with shelf.figures.give_way():
-        every = shelf.store.runs()
-        wanted = [run for run in every if _is_wanted(run, asked)]
-        pages = max(1, -(-len(wanted) // SIZE))
+        wanted = None
+        if asked.text or asked.status:
+            wanted = [run for run in shelf.store.runs() if _is_wanted(run, asked)]
+        found = total if wanted is None else len(wanted)
+        pages = max(1, -(-found // SIZE))
         at = min(asked.page, pages)
-        lines = [shelf.line(run) for run in wanted[(at - 1) * SIZE : at * SIZE]]
+        first = (at - 1) * SIZE
+        shown = shelf.store.runs(SIZE, first) if wanted is None else wanted[first : first + SIZE]
+        lines = [shelf.line(run) for run in shown]
     return {
         "store": shelf.store.path.name,
         "asked": asked,
         "lines": lines,
         "statuses": get_args(RunStatus),
-        "found": len(wanted),
-        "total": len(every),
+        "found": found,
+        "total": total,
         "page": at,
         "pages": pages,
         "models_of": models_of,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         spread,
     )
     from .judged import agreement_lines, all_remarks, remarks, repeats, worst_rows
+    from .progress import progress
     from .spending import money, spent_lines
     from .standings import (
         Cell,
@@ -100,6 +101,7 @@ __all__ = [
     "percent",
     "place",
     "placed",
+    "progress",
     "promise_lines",
     "quoted",
     "remarks",
@@ -139,6 +141,7 @@ __getattr__ = deferred(
         "calibration_title": "calibrated",
         "edge_of": "calibrated",
         "labels_beside": "calibrated",
+        "progress": "progress",
         "promise_lines": "calibrated",
         "steps_of": "calibrated",
         "threshold_of": "calibrated",

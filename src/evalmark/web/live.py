@@ -1,0 +1,56 @@
+"""What a page says of a run under way, and whether there is anything new since it was made.
+
+A script asks for the page itself again, with the mark that it was made with, and is answered 304 while that still holds. One
+request a look, at the address where the page stands anyway: nothing to hold open for each tab, no second route to guard, and
+a viewer that was away for an hour is up to date with the next answer.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evalmark import stats, wording
+from evalmark.store import Standing
+from evalmark.values import Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """How a page under way is followed, and what it says of how far things are."""
+
+    mark: str
+    """Of what the page shows; another one as soon as there is something new."""
+    said: str
+    ended: str
+    """What is said once nothing is under way any more."""
+    done: int | None = None
+    of: int | None = None
+    """How many trials there will be, where that is known."""
+
+
+def unchanged(request: Request, mark: str) -> Response | None:
+    """What to answer a page that asks for itself again, where nothing is new; None where there is."""
+    if request.headers.get("if-none-match") == f'"{mark}"':
+        return Response(status_code=304)
+    return None
+
+
+def following(run: Run, standing: Standing, done: int, now: datetime) -> Live:
+    """How the page of a run under way is followed."""
+    of = stats.planned(run, len(run.target.split(", ")))
+    if of is not None and done > of:  # what is read now is another dataset than the one that was looked at before
+        of = None
+    # The time between two passes of a run says nothing of its pace.
+    said = wording.progress(done, of, since(run, now) if standing.passes == 1 else None)
+    return Live(mark=standing.mark, said=said, ended="The run has ended.", done=done, of=of)
+
+
+def since(run: Run, now: datetime) -> float | None:
+    """Seconds since a run has started; None where its clock and ours do not agree."""
+    try:
+        seconds = (now - datetime.fromisoformat(run.created)).total_seconds()
+    except (TypeError, ValueError):  # it is no date, or says nothing of its zone
+        return None
+    return seconds if seconds >= 0 else None
