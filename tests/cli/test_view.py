@@ -4,9 +4,11 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 
+import apsw
 import pytest
 
 from evalmark.store import open_store
@@ -63,6 +65,25 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(kept, words, variables, said
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert "secret" not in done.stderr.replace("EVALMARK_TOKEN", "")
+
+
+def test_a_port_that_is_taken_is_named_with_a_way_out(kept):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = viewed("--port", str(taken.getsockname()[1]))
+    assert done.returncode == 2
+    assert "in use" in done.stderr
+    assert "--port 0" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_store_of_a_newer_version_is_left_alone(kept):
+    connection = apsw.Connection(str(kept / ".evalmark" / "evalmark.db"))
+    connection.pragma("user_version", 99)
+    connection.close()
+    done = viewed()
+    assert done.returncode == 2
+    assert "a newer evalmark wrote this store" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_without_the_extra_it_says_how_to_install_it(kept):

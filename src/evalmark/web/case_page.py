@@ -28,6 +28,7 @@ from .shelf import Shelf
 MOST_STEPS = 500
 MOST_CALLS = 100
 MOST_CONTEXTS = 200
+MOST_SCORES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ def _download(desk: Desk, request: Request) -> Response:
 def _said(desk: Desk, request: Request, run: Run, result: Result) -> list[Said]:
     """What people say of the answer, then of each score."""
     number = request.path_params["number"]
-    metrics = ["", *(score.name for score in result.scores)]
+    metrics = ["", *(score.name for score in result.scores[:MOST_SCORES])]
     things = [(of_result(run.id, result, metric or None), fields_of(run.id, number, metric)) for metric in metrics]
     said = said_of(desk.shelf.store, things, desk.author(request))
     return [said[subject.about] for subject, _ in things]
@@ -103,8 +104,8 @@ def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked, place: int | 
         return None
     before, after, place = _around(browsing, asked.wanted, number, place)
     calls = list(_calls(shelf, result))
-    scores = [_judged(score, calls, metrics_for(run.metrics, result.trial.dataset)) for score in result.scores]
-    steps = wording.steps(result)
+    metrics = metrics_for(run.metrics, result.trial.dataset)
+    scores = [_judged(score, calls, metrics) for score in result.scores[:MOST_SCORES]]
     contexts = result.trial.case.contexts_of(result.output) or ()
     return {
         "run": run,
@@ -119,10 +120,11 @@ def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked, place: int | 
         "output": result.output,
         "beside": _others(browsing.beside(number), number),
         "scores": scores,
+        "all_scores": len(result.scores),
         "unsupported": [sentence for judged in scores for sentence in judged.unsupported],
         "calls": calls,
-        "steps": steps[:MOST_STEPS],
-        "all_steps": len(steps),
+        "steps": wording.steps(result, most=MOST_STEPS),
+        "all_steps": wording.step_count(result),
         "all_calls": len(result.calls),
         "contexts": contexts[:MOST_CONTEXTS],
         "all_contexts": len(contexts),

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         overview_remarks,
     )
     from .titles import apart, facts, methods, name_of, once, origin, place, quoted, title, trials
-    from .transcripts import steps, steps_title, tokens_used
+    from .transcripts import step_count, steps, steps_title, tokens_used
     from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of, why
 
 __all__ = [
@@ -113,6 +113,7 @@ __all__ = [
     "spent_lines",
     "spread",
     "standing",
+    "step_count",
     "steps",
     "steps_of",
     "steps_title",
@@ -192,6 +193,7 @@ __getattr__ = deferred(
         "spent_lines": "spending",
         "spread": "figures",
         "standing": "verdicts",
+        "step_count": "transcripts",
         "steps": "transcripts",
         "steps_title": "transcripts",
         "telling": "verdicts",

@@ -1,6 +1,7 @@
 """What an agent said and did, step by step, and what it took."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from evalmark.values import Result, ToolCall, Turn, Usage, count
@@ -18,17 +19,26 @@ class Step(NamedTuple):
     kind: Literal["turn", "call", "result", "error"]
 
 
-def steps(result: Result, *, times: bool = True) -> list[Step]:
+def steps(result: Result, *, times: bool = True, most: int | None = None) -> list[Step]:
     """The transcript, or the tool calls where there is no transcript; empty where it tells only question and answer.
 
-    `times`: whether to say how long each call took.
+    `times`: whether to say how long each call took; `most`: how many steps are enough, None for all of them.
     """
-    output = result.output
-    events = output.transcript or output.tool_calls
-    known = {shown(bare(result.trial.case.input)), shown(result.trial.case.input), shown(output.value)}
-    if all(isinstance(event, Turn) and shown(event.content) in known for event in events):
-        return []
-    return [step for event in events for step in _of_event(event, times)]
+    return list(islice((step for event in _events(result) for step in _of_event(event, times)), most))
+
+
+def step_count(result: Result) -> int:
+    """How many steps there are, without any being put into words.
+
+    >>> from evalmark.values import Case, Output, Trial
+    >>> calls = (ToolCall(name="find"), ToolCall(name="refund", error="no such order"))
+    >>> step_count(Result(trial=Trial(case=Case(id="1")), output=Output(tool_calls=calls)))
+    4
+    """
+    return sum(
+        1 if isinstance(event, Turn) else 2 + (event.error is not None and event.result is not None)
+        for event in _events(result)
+    )
 
 
 def steps_title(result: Result) -> str:
@@ -62,6 +72,16 @@ def tokens_used(usage: Usage) -> str:
     }
     more = ", ".join(f"{n:,} {what}" for what, n in within.items() if n)
     return ", ".join(parts) + (f" ({more})" if more else "")
+
+
+def _events(result: Result) -> Sequence[Turn | ToolCall]:
+    """What there is to tell beside question and answer."""
+    output = result.output
+    events = output.transcript or output.tool_calls
+    if not events or any(not isinstance(event, Turn) for event in events):
+        return events
+    known = {shown(bare(result.trial.case.input)), shown(result.trial.case.input), shown(output.value)}
+    return () if all(shown(event.content) in known for event in events if isinstance(event, Turn)) else events
 
 
 def _of_event(event: Turn | ToolCall, times: bool) -> Iterator[Step]:
