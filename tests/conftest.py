@@ -3,10 +3,13 @@
 import ipaddress
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from .postgres import schema, server
 
 # Machines that run tests are shared: how long an example takes says nothing of it.
 hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -50,6 +53,20 @@ def shared() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip("the folder ../shared with golden vectors is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server that is there for these tests."""
+    with server() as address:
+        yield address
+
+
+@pytest.fixture
+def on_a_server(postgres: str) -> Iterator[str]:
+    """A place for a store on it."""
+    with schema(postgres) as place:
+        yield place
 
 
 @pytest.fixture

@@ -7,17 +7,24 @@ import pytest
 
 from evalmark.store import Store, open_store
 from tests.store import sample
+from tests.store.places import everywhere
 
 RUN = sample.run().id
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / ".evalmark" / "evalmark.db"
+pytest_generate_tests = everywhere
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
+def path(request, tmp_path: Path):
+    """A place for a store: a file, and for modules that hold `EVERYWHERE` a server as well."""
+    if getattr(request, "param", "in a file") == "in a file":
+        return tmp_path / ".evalmark" / "evalmark.db"
+    return request.getfixturevalue("on_a_server")
+
+
+@pytest.fixture
+def store(path) -> Iterator[Store]:
     """A store in which a run is being written."""
     with open_store(path) as opened:
         opened.start(sample.run())

@@ -11,6 +11,8 @@ from evalmark.values import Request, Turn, Usage
 from .calls import MODEL, call, cut_off, failed, key, reply
 from .conftest import find, keep
 
+EVERYWHERE = True
+
 OTHER = {"model": "other/model", "identity": "other"}
 
 

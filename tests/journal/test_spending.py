@@ -17,6 +17,8 @@ from tests.store import sample
 from .calls import MODEL, call, cut_off, failed, key, reply, troubled
 from .conftest import RUN, break_off, keep, send
 
+EVERYWHERE = True
+
 
 def test_every_call_is_added_up_by_model(store):
     other = {"model": "test/other", "identity": "test/other"}

@@ -18,10 +18,13 @@ from evalmark.journal.tool_rows import decode_tool, encode_tool
 from evalmark.store import open_store, salvage
 from evalmark.values import ToolRecording
 from tests.store import sample
+from tests.store.places import in_a_file
 from tests.tools.journal_contract import ToolJournalContract
 
 from .calls import MODEL, call, tool_call
 from .conftest import RUN, keep
+
+EVERYWHERE = True
 
 HEAD = '{"format":"evalmark-calls","version":1}'
 COLUMNS = ("tool", "version", "created", "altered", "arguments", "input", "result", "checksum")
@@ -71,6 +74,7 @@ def test_what_is_recorded_is_there_when_the_store_is_opened_again(path):
             store.tool_journal().keep(tool_call(2))
 
 
+@in_a_file
 def test_arguments_that_go_by_the_name_of_a_secret_never_reach_the_disk(store, path, tmp_path):
     arguments = {"url": "/", "headers": {"Authorization": "Bearer s3cret"}, "more": [{"api_key": "s3cret"}]}
     given_ = tool_call(1, arguments=arguments)
@@ -95,6 +99,7 @@ def test_a_result_that_no_file_could_hold_is_refused(store):
 
 
 @pytest.mark.parametrize("column", COLUMNS)
+@in_a_file
 def test_a_row_that_the_disk_has_changed_is_damaged_and_never_used(store, path, column):
     kept(store, tool_call(1))
     change(path, f"{column} = {column} + 1" if column in ("altered", "checksum") else f"{column} = {column} || ' '")
@@ -106,6 +111,7 @@ def test_a_row_that_the_disk_has_changed_is_damaged_and_never_used(store, path, 
         store.recordings.tool_call(tool_call(1).key)
 
 
+@in_a_file
 def test_a_damaged_row_gives_way_to_the_next_recording(store, path):
     kept(store, tool_call(1))
     change(path, "result = '[]'")
@@ -260,6 +266,7 @@ def test_a_key_of_ones_own_may_stand_beside_other_arguments(empty, tmp_path):
     assert empty.tool_journal().find(tool_call(1).key).arguments == {"url": "/"}
 
 
+@in_a_file
 def test_an_import_puts_a_damaged_recording_right(file, store, path):
     change(path, "result = '[]' where number = 1")
     assert store.recordings.add(file).added == 1
@@ -269,6 +276,7 @@ def test_an_import_puts_a_damaged_recording_right(file, store, path):
 # When something is wrong.
 
 
+@in_a_file
 def test_recordings_of_a_damaged_store_are_saved(store, path, tmp_path):
     kept(store, *map(tool_call, range(5)))
     change(path, "result = '[]' where number = 2")
@@ -286,6 +294,7 @@ def test_a_run_that_is_forgotten_leaves_its_recordings(store, path):
     assert store.tool_journal().find(tool_call(1).key) == tool_call(1)
 
 
+@in_a_file
 def test_a_full_store_keeps_what_was_acknowledged(path):
     with open_store(path, max_pages=60) as store:
         done = []

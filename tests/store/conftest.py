@@ -11,15 +11,21 @@ import pytest
 from evalmark.store import Store, open_store
 
 from . import sample
+from .places import everywhere
+
+pytest_generate_tests = everywhere
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / ".evalmark" / "evalmark.db"
+def path(request, tmp_path: Path):
+    """A place for a store: a file, and for modules that hold `EVERYWHERE` a server as well."""
+    if getattr(request, "param", "in a file") == "in a file":
+        return tmp_path / ".evalmark" / "evalmark.db"
+    return request.getfixturevalue("on_a_server")
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
+def store(path) -> Iterator[Store]:
     with open_store(path) as opened:
         yield opened
 

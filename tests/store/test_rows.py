@@ -34,6 +34,9 @@ from evalmark.values import (
 
 from . import sample
 from .conftest import record
+from .places import in_a_file
+
+EVERYWHERE = True
 
 
 def spelled(text: str) -> str:
@@ -286,6 +289,7 @@ def test_fields_that_a_target_filled_carelessly_are_kept_in_their_own_form():
         pytest.param("content", "[]", "list in the place of an object", id="a list for an object"),
     ],
 )
+@in_a_file
 def test_a_damaged_row_is_refused_with_run_and_case(path, column, content, said):
     import apsw
 
@@ -300,6 +304,7 @@ def test_a_damaged_row_is_refused_with_run_and_case(path, column, content, said)
     assert sample.run().id in str(error.value)
 
 
+@in_a_file
 def test_a_damaged_header_is_refused(path):
     import apsw
 

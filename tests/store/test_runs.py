@@ -14,6 +14,9 @@ from evalmark.values import Case, DatasetInfo, Output, Result, Trial
 
 from . import sample
 from .conftest import go_on, record, save
+from .places import in_a_file
+
+EVERYWHERE = True
 
 
 def cases(*numbers: int, **fields) -> list[Case]:
@@ -118,6 +121,7 @@ class TestResume:
         go_on(store, sample.run().id, sample.trials(cases(1)), status="interrupted")
         assert ids(store.run("last")) == ["case-01", "case-02", "case-03"]
 
+    @in_a_file
     def test_thousands_of_moved_cases_are_confirmed(self, store):
         wanted = sample.trials(cases(*range(5_200)))
         record(store, sample.run(), wanted, status="interrupted")
@@ -125,6 +129,7 @@ class TestResume:
         assert go_on(store, sample.run().id, backwards) == []
         assert [result.trial for result in store.run("last").results] == backwards
 
+    @in_a_file
     def test_what_was_seen_is_kept_when_saving_fails(self, path):
         wanted = sample.trials(cases(1, 2, 3))
         with open_store(path) as store:
@@ -174,6 +179,7 @@ class TestResume:
         moved = replace(known, position=7, case=replace(known.case, place="elsewhere:3"))
         assert recorded.output(moved) == sample.answered(known).output
 
+    @in_a_file
     def test_the_output_of_a_damaged_result_is_not_made_up(self, store, path):
         import apsw
 
@@ -395,6 +401,7 @@ class TestForgetting:
             store.forget("x")
 
 
+@in_a_file
 def test_a_copy_holds_what_was_saved_and_is_never_written_over(store, finished, tmp_path):
     store.copy(tmp_path / "copy.db")
     with open_store(tmp_path / "copy.db", read_only=True) as copied:

@@ -10,6 +10,8 @@ from evalmark.values import Case, Output, Result, ToolCall, Turn, Usage
 
 from . import sample
 
+EVERYWHERE = True
+
 FOUND = ToolCall(
     name="find",
     arguments={"order": 7, "deep": [{"a": None}]},

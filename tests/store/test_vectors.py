@@ -6,6 +6,10 @@ import pytest
 from evalmark.errors import StoreError, StoreFullError
 from evalmark.store import open_store
 
+from .places import in_a_file
+
+EVERYWHERE = True
+
 
 def ask(store, model, texts):
     return asyncio.run(store.get(model, texts))
@@ -58,6 +62,7 @@ def test_a_vector_that_is_kept_again_is_replaced(store):
     assert ask(store, "m", ["a"])["a"].tolist() == [2, 3]
 
 
+@in_a_file
 def test_a_damaged_vector_is_unknown(store, path):
     import apsw
 
@@ -77,6 +82,7 @@ def test_a_store_for_reading_gives_vectors_and_takes_none(path):
             keep(store, "m", {"b": vector(1)})
 
 
+@in_a_file
 def test_a_full_disk_is_said_with_the_room_that_is_needed(path):
     with (
         open_store(path, max_pages=20) as store,

@@ -37,17 +37,7 @@ def looking(place: Server, notes: Notes = lambda _: None, steps: Sequence[Step] 
     """
     db = ServerConnection(place, read_only=True, notes=notes)
     try:
-        found = version_at(db)
-        if found == 0:
-            raise StoreError(
-                f"{place}: there is no store yet; the first run makes one, or name another place with --store."
-            )
-        _refuse_newer(place, found, steps)
-        if found < len(steps):
-            raise StoreError(
-                f"{place}: an older evalmark wrote this store (store version {found}, this one needs {len(steps)}); "
-                "open it once for writing to bring it up to date."
-            )
+        _refuse_other(place, version_at(db), steps)
     except BaseException:
         db.close()
         raise
@@ -72,6 +62,19 @@ def _migrate(db: ServerConnection, place: Server, steps: Sequence[Step]) -> None
         for step in steps[done:]:
             step(db)
         db.execute("update store_version set version = ?", (max(done, len(steps)),))
+
+
+def _refuse_other(place: Server, found: int, steps: Sequence[Step]) -> None:
+    if found == 0:
+        raise StoreError(
+            f"{place}: there is no store yet; the first run makes one, or name another place with --store."
+        )
+    _refuse_newer(place, found, steps)
+    if found < len(steps):
+        raise StoreError(
+            f"{place}: an older evalmark wrote this store (store version {found}, this one needs {len(steps)}); "
+            "open it once for writing to bring it up to date."
+        )
 
 
 def _refuse_newer(place: Server, found: int, steps: Sequence[Step]) -> None:

@@ -14,6 +14,9 @@ from .recordings import LONGEST, Recording, conditions, replayable
 from .recordings import listed as listed_calls
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 
+_AT_ONCE = 500
+"""As many keys are looked for in one query."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalls:
@@ -89,6 +92,23 @@ class Wanted:
     used: Collection[str] = ()
     model: str | None = None
     tool: str | None = None
+
+
+def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float | None]]:
+    """The model and the US dollars of each of these calls; calls of tools are left out, they have no price.
+
+    The price is None where it is not known, and the model is empty where the call is no longer recorded.
+    """
+    wanted = [sql_text(key) for key in keys]
+    found: dict[str, tuple[str, float | None]] = {}
+    tools: set[str] = set()
+    for first in range(0, len(wanted), _AT_ONCE):
+        part = wanted[first : first + _AT_ONCE]
+        places = ", ".join("?" * len(part))
+        rows = db.execute(f"select key, model, cost from call where key in ({places})", part).fetchall()  # noqa: S608  places
+        found |= {from_sql(key): (from_sql(model), cost) for key, model, cost in rows}
+        tools |= {from_sql(key) for (key,) in db.execute(f"select key from tool_call where key in ({places})", part)}  # noqa: S608
+    return {key: found.get(key, ("", None)) for key in keys if key not in tools or key in found}
 
 
 def exported(db: Connection, path: Place, wanted: Wanted) -> Iterator[Call | ToolRecording]:
