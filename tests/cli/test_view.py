@@ -1,12 +1,15 @@
 """`evalmark view`: what it prints, and what it says where it cannot begin."""
 
 import asyncio
+import http.client
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
+from urllib.parse import urlsplit
 
 import apsw
 import pytest
@@ -47,6 +50,37 @@ def test_it_prints_the_address_of_the_run_with_a_token_and_ends_when_it_is_inter
     assert "End it with Ctrl+C" in second
     assert complained == ""
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script stands for the browser")
+def test_a_browser_is_started_with_a_ticket_and_never_with_the_token(kept):
+    browser, seen = kept / "browser", kept / "seen"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {seen}.part && mv {seen}.part {seen}\n', encoding="utf-8")
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "evalmark", "view", "--port", "0"]
+    environment = {**os.environ, "BROWSER": f"{browser} %s"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        origin, token = re.fullmatch(r"(http://[^/]+)/\?token=([\w-]{32})\n", process.stdout.readline()).groups()
+        end = time.monotonic() + 30
+        while not seen.exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        opened = seen.read_text(encoding="utf-8").strip()
+        answers = [status(opened), status(opened)]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert re.fullmatch(rf"{origin}/\?ticket=[\w-]{{32}}", opened)
+    assert token not in opened
+    assert answers == [303, 403]
+
+
+def status(address: str) -> int:
+    parts = urlsplit(address)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=10)
+    connection.request("GET", f"{parts.path}?{parts.query}")
+    found = connection.getresponse().status
+    connection.close()
+    return found
 
 
 @pytest.mark.parametrize(

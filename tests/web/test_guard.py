@@ -2,10 +2,13 @@
 
 import asyncio
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
-from evalmark.web.guard import HEADERS
+from evalmark.web.guard import HEADERS, Tickets
 
 from .conftest import DOOR, SESSION, TOKEN, asked, from_browser, sent
 
@@ -13,7 +16,7 @@ pytest.importorskip("starlette", reason="starlette is not installed: pip install
 
 RUN = "20261121-101500-3f9a"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-TAKING_FORMS = ("/labels",)
+TAKING_FORMS = ("/labels", "/label/start")
 HOST = ("host", "127.0.0.1:7878")
 COOKIE = ("cookie", f"{DOOR.cookie}={TOKEN}")
 HOSTILE = {
@@ -149,6 +152,83 @@ def test_another_token_in_the_address_opens_nothing(app, query):
     assert asked(app, f"/?{query}", headers=[HOST]).status == 403
 
 
+def test_the_token_leaves_the_address_of_somebody_who_is_inside_already(app):
+    answer = asked(app, f"/?token={TOKEN}", headers=[HOST, COOKIE])
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+
+
+def door_with(seconds: list[float]):
+    return replace(DOOR, tickets=Tickets(lambda: seconds[0]))
+
+
+def test_a_ticket_opens_the_door_once_and_leaves_the_address(app):
+    guarded = replace(app, door=door_with([0.0]))
+    ticket = guarded.door.tickets.new()
+    assert len(ticket) >= 32
+    address = f"/runs/{RUN}?text=a&ticket={ticket}"
+    first = asked(guarded, address, headers=[HOST])
+    assert (first.status, first.headers["location"]) == (303, f"/runs/{RUN}?text=a")
+    assert first.headers["set-cookie"] == f"{DOOR.cookie}={TOKEN}; Path=/; HttpOnly; SameSite=Strict"
+    second = asked(guarded, address, headers=[HOST])
+    assert second.status == 403
+    assert "set-cookie" not in second.headers
+    assert asked(guarded, address, headers=[HOST, COOKIE]).status == 200, "the cookie opens, whatever stands beside it"
+
+
+@pytest.mark.parametrize(("after", "status"), [(600.0, 303), (600.1, 403)])
+def test_a_ticket_holds_for_ten_minutes(app, after, status):
+    seconds = [5.0]
+    guarded = replace(app, door=door_with(seconds))
+    ticket = guarded.door.tickets.new()
+    seconds[0] += after
+    assert asked(guarded, f"/?ticket={ticket}", headers=[HOST]).status == status
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "ticket=",
+        "ticket=wrong",
+        "ticket={0}x",
+        "Ticket={0}",
+        "token={0}",
+        f"ticket={TOKEN}",
+        "ticket={0}&ticket=other",
+        "ticket={0}&token=other",
+    ],
+)
+def test_what_is_no_ticket_opens_nothing_and_uses_none_up(app, query):
+    guarded = replace(app, door=door_with([0.0]))
+    ticket, other = guarded.door.tickets.new(), guarded.door.tickets.new()
+    assert asked(guarded, f"/?{query.format(ticket)}", headers=[HOST]).status == 403
+    assert asked(guarded, f"/?ticket={other}", headers=[HOST]).status == 303
+    assert asked(guarded, f"/?ticket={ticket}", headers=[HOST]).status == 303
+
+
+def test_only_a_look_by_this_browser_uses_a_ticket_up(app):
+    guarded = replace(app, door=door_with([0.0]))
+    ticket = guarded.door.tickets.new()
+    for method in ("HEAD", "POST", "PUT", "OPTIONS"):
+        answer = asked(guarded, f"/?ticket={ticket}", method, [HOST, ("origin", "http://127.0.0.1:7878")])
+        assert answer.status in (403, 405), method
+    for hostile in (("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")):
+        assert asked(guarded, f"/?ticket={ticket}", headers=[HOST, hostile]).status == 403
+    assert asked(guarded, f"/?ticket={ticket}", headers=[HOST]).status == 303
+
+
+def test_of_many_who_bring_the_same_ticket_at_once_one_comes_in():
+    tickets = Tickets()
+    ticket = tickets.new()
+    start = threading.Barrier(8)
+
+    def enter(_) -> bool:
+        start.wait(10)
+        return tickets.take(ticket)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(enter, range(8))) == 1
+
+
 @pytest.mark.parametrize("path", ["//evil.example/", "/\\evil.example", "///evil.example//x"])
 def test_the_token_does_not_lead_to_another_host(app, path):
     answer = asked(app, f"{path}?token={TOKEN}", headers=[HOST])
@@ -173,4 +253,7 @@ def test_a_websocket_is_turned_away(app):
 
 
 def test_nothing_of_the_door_is_printed_with_the_token():
+    ticket = DOOR.tickets.new()
     assert TOKEN not in repr(DOOR)
+    assert ticket not in repr(DOOR)
+    assert ticket not in repr(DOOR.tickets)

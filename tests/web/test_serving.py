@@ -27,6 +27,10 @@ def test_it_listens_on_this_machine_only_and_makes_a_token_each_time():
         assert len(first.door.token) >= 32
         assert first.address_of("/runs/x") == f"{first.origin}/runs/x?token={first.door.token}"
         assert first.origin.removeprefix("http://") in first.door.hosts
+        once = first.address_once("/runs/x")
+        assert once.startswith(f"{first.origin}/runs/x?ticket=")
+        assert first.door.token not in once
+        assert once != first.address_once("/runs/x")
     finally:
         closed(first)
         closed(second)

@@ -58,8 +58,11 @@ def view(
     with kept.open_store(place, read_only=read_only or not _is_writable(place)) as ledger:
         path = "/" if run is None else web.run_path(ledger.run(run).id)
         bound = web.bound(port, host, os.environ.get(TOKEN, ""))
-        address = bound.address_of(path)
-        web.serve(web.pages(ledger, bound.door, author=_author()), bound, lambda: _tell(address, opens=opens))
+        web.serve(
+            web.pages(ledger, bound.door, author=_author()),
+            bound,
+            lambda: _tell(bound.address_of(path), bound.address_once(path) if opens else ""),
+        )
 
 
 def _is_writable(store: str) -> bool:
@@ -76,12 +79,13 @@ def _author() -> str:
         return ""
 
 
-def _tell(address: str, *, opens: bool) -> None:
+def _tell(address: str, once: str) -> None:
+    """Print the address, and have a browser open the one that holds `once`, where there is one."""
     say_line(
         f"{address}\nThis address holds the token of the viewer: whoever has it can read these runs. End it with Ctrl+C."
     )
-    if opens:  # some browsers are waited for, and the first page has to be answered meanwhile
-        threading.Thread(target=_open, args=(address,), daemon=True).start()
+    if once:  # some browsers are waited for, and the first page has to be answered meanwhile
+        threading.Thread(target=_open, args=(once,), daemon=True).start()
 
 
 def _open(address: str) -> None:

@@ -1,8 +1,11 @@
 """Who may see the pages: checked for every request, whatever its path and method, before anything else runs."""
 
 import hmac
+import secrets
+import threading
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -22,6 +25,10 @@ KEY = "key"
 """The field of each form that proves that a page of this viewer has made it."""
 MOST_SENT = 1_000_000
 """Bytes of a form."""
+TICKET_HOLDS = 600.0
+"""Seconds."""
+_ENTRIES = ("token", "ticket")
+"""Names in an address of what lets somebody in."""
 _MOST_FIELDS = 1_000
 _FROM_HERE = ("same-origin", "none")
 _FORM_KIND = "application/x-www-form-urlencoded"
@@ -42,6 +49,33 @@ HEADERS = (
 """Of every answer, also of one that refuses."""
 
 
+class Tickets:
+    """Each opens the door once, within ten minutes: for addresses that others may see, such as those of started programs."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._made: dict[str, float] = {}
+
+    def new(self) -> str:
+        """A ticket that was never used."""
+        ticket = secrets.token_urlsafe(24)
+        with self._lock:
+            self._made[ticket] = self._now()
+        return ticket
+
+    def take(self, given: str) -> bool:
+        """Whether this is a ticket that still holds; from now on it does not."""
+        with self._lock:
+            oldest = self._now() - TICKET_HOLDS
+            self._made = {ticket: made for ticket, made in self._made.items() if made >= oldest}
+            # All of them are compared, so that the time it takes tells nothing.
+            found = [ticket for ticket in self._made if _same(given, ticket)]
+            for ticket in found:
+                del self._made[ticket]
+        return bool(found)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
     """Under which names the pages are reached, and by which secret."""
@@ -51,6 +85,7 @@ class Door:
     """What a `Host` header may say: names with their port, as `127.0.0.1:7878`."""
     cookie: str
     """The name of the cookie; browsers keep cookies by host and not by port, so each port needs one of its own."""
+    tickets: Tickets = field(default_factory=Tickets, compare=False)
 
     @property
     def key(self) -> str:
@@ -85,10 +120,10 @@ class Guarded:
         refusal = refused(scope["method"], headers, self.door)
         if refusal is not None:
             await _say(send, refusal)
-        elif _has_cookie(headers, self.door):
-            await self._inside(scope, headers, receive, send)
         elif (place := entered(scope, self.door)) is not None:
             await _let_in(send, place, self.door)
+        elif _has_cookie(headers, self.door):
+            await self._inside(scope, headers, receive, send)
         else:
             await _say(send, Refusal(403, "Open the address that `evalmark view` has printed: it holds the token."))
 
@@ -152,12 +187,18 @@ async def sent_form(headers: Headers, receive: Receive) -> Mapping[str, str] | R
 
 
 def entered(scope: Scope, door: Door) -> str | None:
-    """Where a request that brings the token in its address goes on, without it; None where it brings none."""
+    """Where a request that brings the token or a ticket in its address goes on, without it; None where it brings none.
+
+    A ticket is used up by it; not by `HEAD`, which asks before somebody looks.
+    """
     pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-    tokens = [value for name, value in pairs if name == "token"]
-    if len(tokens) != 1 or not _same(tokens[0], door.token):
+    given = [(name, value) for name, value in pairs if name in _ENTRIES]
+    if len(given) != 1 or scope["method"] not in ("GET", "HEAD"):
         return None
-    rest = urlencode([(name, value) for name, value in pairs if name != "token"])
+    (name, value), is_look = given[0], scope["method"] == "GET"
+    if not (_same(value, door.token) if name == "token" else is_look and door.tickets.take(value)):
+        return None
+    rest = urlencode([(name, value) for name, value in pairs if name not in _ENTRIES])
     # One slash and no more: two of them would name another host.
     raw = bytes(scope.get("raw_path") or b"/").decode("latin-1").partition("?")[0]
     path = "/" + raw.lstrip("/\\")

@@ -29,6 +29,10 @@ class Bound:
         """The address of a page with the token: for the person at the keyboard only."""
         return f"{self.origin}{path}?token={self.door.token}"
 
+    def address_once(self, path: str = "/") -> str:
+        """The same with a new ticket, which opens it once: for a browser that is started with it, as others may see."""
+        return f"{self.origin}{path}?ticket={self.door.tickets.new()}"
+
 
 def bound(port: int, host: str = "", token: str = "") -> Bound:
     """Take a port of this machine, or of the address `host`, which needs a token that somebody has thought of.
