@@ -14,6 +14,7 @@ from evalmark.wording import compared
 
 pytest.importorskip("starlette")
 
+from evalmark.web.compared import Against, against_of
 from evalmark.web.compared import compared as compared_beside
 from evalmark.web.desk import Desk
 from evalmark.web.figures import Figures
@@ -231,7 +232,7 @@ def test_a_run_that_is_deleted_meanwhile_is_missing(store):
     two(store)
     app = shown(store)
     found(app, f"?run={NEW}&baseline={OLD}")
-    store.delete(OLD)
+    store.forget(OLD)
     assert from_browser(app, f"/compare?run={NEW}&baseline={OLD}").status == 404
     assert "There is no earlier complete run" in found(app, f"?run={NEW}")
 
@@ -288,3 +289,83 @@ def test_no_page_waits_for_a_comparison(store):
     worked_out = Shelf(store, Figures(patience=60))
     held = compared_beside(worked_out, store.run(NEW), store.run(OLD))
     assert held is compared_beside(worked_out, store.run(NEW), store.run(OLD))
+
+
+def run_page(app, run, query="", status=200):
+    answer = from_browser(app, f"/runs/{run}{query}")
+    assert answer.status == status
+    return checked(answer.text)
+
+
+def listed(text):
+    return sorted(re.findall(r'<a class="name" href="/runs/[^"]*"><bdi>(case-\d+)', text))
+
+
+def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):
+    text = run_page(app, NEW)
+    expected = compare(kept.run(NEW), kept.run(OLD))
+    assert f'<a href="/runs/{OLD}">the run of' in text
+    assert f"</span> {compared.compared_outcome(expected)}</span>" in text
+    assert f'<a href="/compare?run={NEW}&amp;baseline={OLD}">Compare</a>' in text
+    assert f'<a href="/runs/{NEW}?flipped=worse#cases">8 cases worse</a>' in text
+    assert "Against <a" not in run_page(app, OLD)
+    assert 'aria-label="Compare two targets of this run"' in run_page(app, MODELS)
+
+
+@pytest.mark.parametrize(
+    ("query", "cases"),
+    [
+        pytest.param("?flipped=worse", [1, 2, 4, 5, 7, 8, 10, 11], id="worse"),
+        pytest.param("?flipped=better", [0], id="better"),
+        pytest.param("?flipped=any", [0, 1, 2, 4, 5, 7, 8, 10, 11], id="either"),
+        pytest.param("?flipped=any&tag=odd", [1, 5, 7, 11], id="with another condition"),
+        pytest.param("?flipped=worse&verdict=pass", [], id="that cannot be"),
+        pytest.param("?flipped=nonsense", range(30), id="nothing that there is"),
+    ],
+)
+def test_a_run_is_held_to_the_cases_that_flipped(app, kept, query, cases):
+    text = run_page(app, NEW, query)
+    assert listed(text) == [f"case-{number:03}" for number in cases]
+    if query == "?flipped=any":
+        flips = compare(kept.run(NEW), kept.run(OLD)).targets[0].flips
+        assert sorted(flip.case for flip in flips) == listed(text)
+        assert (
+        assert 'href="?flipped=any&amp;sort=case#cases"' in text
+           
+        )
+
+
+def test_the_next_case_is_the_next_that_flipped(app, kept):
+    numbers = kept.browse(NEW).numbers([("squares.jsonl", f"case-{n:03}", "app:answer", "single") for n in (2, 4)])
+    ((second,), (fourth,)) = numbers
+    text = checked(from_browser(app, f"/runs/{NEW}/results/{second}?flipped=worse&at=1").text)
+    assert f'rel="next" href="/runs/{NEW}/results/{fourth}?flipped=worse&amp;at=2"' in text
+
+
+def test_without_a_run_before_it_nothing_has_flipped(app):
+    assert "There is no earlier run to compare with." in run_page(app, OLD, "?flipped=any")
+
+
+def test_a_run_that_goes_on_is_compared_where_somebody_asks_for_it(store):
+    keep(store, a_run(OLD), [result(number) for number in range(9)])
+    keep(store, a_run(NEW), [later(number) for number in range(9)], ends=False)
+    text = run_page(shown(store), NEW, "?flipped=any")
+    assert "is told by <a" in text
+    assert f'href="/compare?run={NEW}&amp;baseline={OLD}"' in text
+
+
+def test_a_run_of_very_many_results_is_compared_where_somebody_asks_for_it(store):
+    two(store)
+    shelf = Shelf(store, Figures(patience=60))
+    assert against_of(shelf, store.run(NEW), most=59) == Against(near=[store.run(OLD)], earlier=store.run(OLD))
+    assert against_of(shelf, store.run(NEW), most=60).held.found.outcome == "cannot tell"
+
+
+def test_what_flipped_is_shown_once_it_is_known(store):
+    two(store)
+    shelf = Shelf(store, Figures(patience=0))
+    app = site(Desk(shelf, DOOR.key, ""))
+    with shelf.figures.give_way():
+        text = checked(asked(app, f"/runs/{NEW}?flipped=any").text)
+    assert "Which cases came out otherwise is being worked out." in text
+    assert "being worked out. <a" in text

@@ -53,6 +53,10 @@ def _datasets(run: Run) -> frozenset[str]:
 
 def _before(run: Run, runs: Iterable[Run]) -> Iterator[Run]:
     """The runs behind one in the order of a store; all of them where it is not kept yet."""
-    every = list(runs)
-    ids = [one.id for one in every]
-    yield from every[ids.index(run.id) + 1 :] if run.id in ids else every
+    newer, left = [], iter(runs)
+    for one in left:
+        if one.id == run.id:
+            yield from left  # no more of them are read than somebody asks for
+            return
+        newer.append(one)
+    yield from newer

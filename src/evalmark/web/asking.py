@@ -1,7 +1,7 @@
 """What an address asks for: read leniently, since a person may have typed it, and written back."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 from urllib.parse import urlencode
@@ -23,6 +23,8 @@ LABELS = {
     "not-mine": "not by me",
 }
 """How outputs may be labelled that an address asks for, and what a form calls it."""
+FLIPPED = {"any": "worse or better", "worse": "worse", "better": "better"}
+"""What may have become of a case since the run before, and what a form calls it."""
 _ORDERS: Mapping[str, Order] = {name: name for name in get_args(Order)}
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -37,6 +39,8 @@ class CasesAsked:
     wanted: Wanted = EVERYTHING
     label: str = ""
     """One of `LABELS`; empty: whatever people say, or nothing."""
+    flipped: str = ""
+    """One of `FLIPPED`, against the run before; empty: whatever became of them."""
     page: int = 1
     size: int = SIZES[1]
 
@@ -56,7 +60,7 @@ class CasesAsked:
     @property
     def is_filtered(self) -> bool:
         wanted = self.wanted
-        said = wanted.verdicts or wanted.tag or wanted.text or self.label
+        said = wanted.verdicts or wanted.tag or wanted.text or self.label or self.flipped
         return bool(said or wanted.low is not None or wanted.high is not None)
 
     def query(self, **changes: Any) -> str:
@@ -70,6 +74,7 @@ class CasesAsked:
             "low": "" if wanted.low is None else f"{wanted.low:g}",
             "high": "" if wanted.high is None else f"{wanted.high:g}",
             "label": self.label,
+            "flipped": self.flipped,
             "sort": self.sort,
             "size": self.size if self.size != SIZES[1] else "",
             "page": self.page if self.page != 1 else "",
@@ -113,11 +118,12 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
         sorted_metric=by if is_known else "",
         descending=sort.startswith("-"),
     )
-    size = _whole(query.get("size", ""), SIZES[1])
+    size = whole(query.get("size", ""), SIZES[1])
     return CasesAsked(
         wanted=wanted,
-        label=query.get("label", "") if query.get("label", "") in LABELS else "",
-        page=_whole(query.get("page", ""), 1),
+        label=_one_of(LABELS, query.get("label", "")),
+        flipped=_one_of(FLIPPED, query.get("flipped", "")),
+        page=whole(query.get("page", ""), 1),
         size=size if size in SIZES else SIZES[1],
     )
 
@@ -139,7 +145,7 @@ class RunsAsked:
 
 def runs_asked(query: Mapping[str, str]) -> RunsAsked:
     """What the query of an address asks of the list of runs."""
-    return RunsAsked(text=_text(query, "text"), status=_text(query, "status"), page=_whole(query.get("page", ""), 1))
+    return RunsAsked(text=_text(query, "text"), status=_text(query, "status"), page=whole(query.get("page", ""), 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,12 +183,11 @@ class ComparedAsked:
 def compared_asked(query: Mapping[str, str]) -> ComparedAsked:
     """What the query of an address asks of a comparison."""
     names = {name: query.get(name, "")[:_LONGEST] for name in ("target", "against", "metric", "of")}
-    went = query.get("went", "")
     return ComparedAsked(
         run=_text(query, "run"),
         baseline=_text(query, "baseline"),
-        went=went if went in WENT else "",
-        page=_whole(query.get("page", ""), 1),
+        went=_one_of(WENT, query.get("went", "")),
+        page=whole(query.get("page", ""), 1),
         **names,
     )
 
@@ -191,6 +196,10 @@ def written(said: Mapping[str, Any]) -> str:
     """The part of an address that says this, without what is empty."""
     pairs = [(name, value) for name, value in said.items() if value not in ("", None, [])]
     return f"?{urlencode(pairs, doseq=True, errors='replace')}" if pairs else ""
+
+
+def _one_of(words: Container[str], word: str) -> str:
+    return word if word in words else ""
 
 
 def _text(query: Mapping[str, str], name: str) -> str:
@@ -205,5 +214,6 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _whole(text: str, otherwise: int) -> int:
+def whole(text: str, otherwise: int) -> int:
+    """A whole number above 0; `otherwise` where the text is none."""
     return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and int(text[:12]) > 0 else otherwise

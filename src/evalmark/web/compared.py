@@ -1,18 +1,33 @@
 """Comparisons of runs, worked out beside the pages: those of large runs take seconds."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from evalmark import api
-from evalmark.comparison import WENT, Cases, Comparison, Place, Went, compare_by_case, earlier_of, telling_cases
+from evalmark.comparison import (
+    WENT,
+    Cases,
+    Comparison,
+    Place,
+    Went,
+    comparable_with,
+    compare_by_case,
+    earlier_of,
+    telling_cases,
+)
+from evalmark.errors import EvalmarkError
 from evalmark.store import CaseOf
 from evalmark.values import Run
 
+from .asking import CasesAsked
 from .figures import About
 from .shelf import Shelf
 
 _KEPT = 4
 """Comparisons that are held, some megabytes each for ten thousand cases."""
+_OFFERED, _LOOKED_AT = 50, 500
+"""Runs to choose from, and those among which they are looked for."""
 MOST = 40_000
 """Trials of two runs that are compared without being asked to: more would take minutes, and hundreds of megabytes."""
 
@@ -57,17 +72,41 @@ def compared(shelf: Shelf, run: Run, baseline: Run, targets: tuple[str, str] | N
     return shelf.figures.found(about, work)
 
 
-def against_earlier(shelf: Shelf, run: Run) -> tuple[Run | None, Compared | None]:
-    """The run that another is held against where nobody names one, and what came of it.
+@dataclass(frozen=True, kw_only=True)
+class Against:
+    """A run beside the one that it is held against where nobody names one."""
 
-    Nothing while that is being worked out, nor where so much would have to be read that somebody should ask for it. Raises
-    what `compared` does.
-    """
-    earlier = earlier_of(run, shelf.store.runs())
-    if earlier is None:
-        return None, None
-    trials = sum(shelf.line(one).trials for one in (run, earlier))
-    return earlier, compared(shelf, run, earlier) if trials <= MOST else None
+    near: Sequence[Run]
+    """Runs to choose from, the nearest first."""
+    earlier: Run | None
+    held: Compared | None = None
+    """None while it is being worked out, and where nobody works it out."""
+    is_asked: bool = False
+    """Whether it is being worked out: not for runs that go on, nor where too much would have to be read."""
+    trouble: str = ""
+
+
+def against_of(shelf: Shelf, run: Run, most: int = MOST) -> Against:
+    """What the page of a run says of the run before it."""
+    earlier = earlier_of(run, shelf.every_run())
+    near = list(islice(comparable_with(run, islice(shelf.every_run(), _LOOKED_AT)), _OFFERED))
+    if earlier is None or run.status == "running" or sum(shelf.line(one).trials for one in (run, earlier)) > most:
+        return Against(near=near, earlier=earlier)
+    try:
+        return Against(near=near, earlier=earlier, held=compared(shelf, run, earlier), is_asked=True)
+    except EvalmarkError as error:
+        return Against(near=near, earlier=earlier, trouble=str(error))
+
+
+def held_to_flips(shelf: Shelf, run: Run, asked: CasesAsked) -> CasesAsked:
+    """What is asked, held to the results whose cases came out otherwise than in the run before; none while nobody knows."""
+    if not asked.flipped:
+        return asked
+    held = against_of(shelf, run).held
+    known = () if held is None else held.flipped.items()
+    chosen = frozenset(n for went, numbers in known if asked.flipped in ("any", went) for n in numbers)
+    numbers = asked.wanted.numbers
+    return replace(asked, wanted=replace(asked.wanted, numbers=chosen if numbers is None else chosen & numbers))
 
 
 def baseline_of(shelf: Shelf, run: Run, reference: str) -> api.Baseline | None:

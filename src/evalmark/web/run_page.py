@@ -15,7 +15,8 @@ from evalmark.labelling import of_result
 from evalmark.store import Kept
 from evalmark.values import Metric, Mode, Run, Score, Trial, metrics_for
 
-from .asking import LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
+from .asking import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
+from .compared import against_of, held_to_flips
 from .desk import Desk
 from .figures import FEW, RunFigures
 from .labelled import held_to_labels
@@ -75,7 +76,7 @@ def asked_of(desk: Desk, request: Request, run: Run) -> CasesAsked:
     """Which cases of a run an address asks for."""
     query = request.query_params
     asked = cases_asked(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
-    return held_to_labels(desk.shelf, run, asked, desk.author(request))
+    return held_to_flips(desk.shelf, run, held_to_labels(desk.shelf, run, asked, desk.author(request)))
 
 
 def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
@@ -111,6 +112,8 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "pages": pages,
         "sizes": SIZES,
         "labelled": LABELS,
+        "flipped": FLIPPED,
+        "against": against_of(shelf, run),
         "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
     }
 

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from evalmark.errors import StoreError
@@ -12,6 +12,8 @@ from evalmark.values import Run, Spending, Verdict
 
 from .figures import Figures
 
+_RUNS = 50
+"""Runs that are read at a time."""
 _OPEN = 4
 """Runs whose results are held ready to be sorted."""
 
@@ -52,6 +54,13 @@ class Shelf:
             while len(self._browsing) > _OPEN:
                 self._browsing.popitem(last=False)  # closed when the last page that uses it is done
             return self._browsing[key]
+
+    def every_run(self) -> Iterator[Run]:
+        """The runs, the newest first, read as they are asked for."""
+        offset = 0
+        while runs := self.store.runs(_RUNS, offset):
+            yield from runs
+            offset += len(runs)
 
     def line(self, run: Run) -> RunLine:
         """A run with what is counted in the file; of a run at its end, counted once."""
