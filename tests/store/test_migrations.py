@@ -165,7 +165,23 @@ VERSION_4 = [
     """,
     "pragma user_version = 4",
 ]
-RELEASED = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4}
+VERSION_5 = [
+    *(s for s in VERSION_4[:-1] if "index result_order" not in s and "index result_verdict" not in s),
+    """
+    create index result_order on result(run, source, dataset, position, repeat, target, mode, verdict) where pass > 0
+    """,
+    "create index result_verdict on result(run, verdict, source, dataset, position, repeat) where pass > 0",
+    "create index result_seconds on result(run, seconds) where pass > 0",
+    """
+    create table scored (
+        run integer not null, metric any not null, value real not null, result integer not null,
+        primary key (run, metric, value, result)
+    ) strict, without rowid
+    """,
+    "insert into scored values (1, 'equals', 1.0, 1), (1, 'equals', 1.0, 2)",
+    "pragma user_version = 5",
+]
+RELEASED = {1: VERSION_1, 2: VERSION_2, 3: VERSION_3, 4: VERSION_4, 5: VERSION_5}
 
 CASE = Case(
     id="case-01",
@@ -183,7 +199,7 @@ RESULT = Result(
     scores=(Score(name="equals", raw=True, value=1.0, passed=True),),
 )
 CONVERSED = replace(RESULT, trial=replace(RESULT.trial, mode="conversation"))
-RESULTS = {1: [RESULT], 2: [CONVERSED, RESULT], 3: [CONVERSED, RESULT], 4: [CONVERSED, RESULT]}
+RESULTS = {1: [RESULT], **{number: [CONVERSED, RESULT] for number in range(2, 6)}}
 KEY = "40de4d525df298a67029cd5600cc7650-0-0"
 
 
@@ -255,9 +271,23 @@ def test_new_stores_and_migrated_ones_have_the_same_tables(released, tmp_path):
     for file in (released, tmp_path / "new.db"):
         db = reading(file)
         query = "select m.name, c.name, c.type, c.'notnull' from sqlite_schema m, pragma_table_info(m.name) c order by 1, c.cid"
-        tables.append(db.execute(query).fetchall())
+        indices = db.execute("select name, sql from sqlite_schema where type = 'index' and sql is not null order by 1")
+        tables.append([*db.execute(query), *((name, " ".join(sql.split())) for name, sql in indices)])
         db.close()
     assert tables[0] == tables[1]
+
+
+def test_results_of_an_earlier_release_are_found_by_their_scores(released, release):
+    with open_store(released) as store:
+        run = store.resume("20261121-143205-aaaa")
+        other = replace(
+            RESULT, trial=replace(RESULT.trial, target="app:other"), scores=(Score(name="equals", value=0.5),)
+        )
+        asyncio.run(store.sink(run.id).write([other]))
+    db = reading(released)
+    known = [(1, "equals", 1.0, number) for number in range(1, len(RESULTS[release]) + 1)]
+    assert db.execute("select * from scored order by result").fetchall() == [*known, (1, "equals", 0.5, len(known) + 1)]
+    db.close()
 
 
 def test_the_vectors_of_an_earlier_release_are_found(released):
@@ -337,7 +367,17 @@ def test_an_older_store_is_not_changed_by_reading(path):
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("release", [4], indirect=True)
+def test_a_damaged_result_does_not_keep_a_store_from_being_brought_up_to_date(released, release):
+    db = apsw.Connection(str(released))
+    db.execute("""update result set scores = '[{"name":"equ'""")
+    db.close()
+    with open_store(released) as store:
+        assert len(store.run("last").results) == len(RESULTS[release])
+        with pytest.raises(StoreError, match="damaged"):
+            list(store.run("last").results)
+
+
+@pytest.mark.parametrize("release", [4, 5], indirect=True)
 def test_the_sessions_and_labels_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
         found = store.traffic.labelled("demo")

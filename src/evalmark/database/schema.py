@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -164,7 +165,47 @@ def s4_sessions_and_labels(db: Connection) -> None:
     """)
 
 
-STEPS: tuple[Step, ...] = (s1_runs_results_vectors, s2_calls_and_modes, s3_tools, s4_sessions_and_labels)
+def s5_sorted_results(db: Connection) -> None:
+    """Results in the orders in which they are looked through, so that a page of a large run reads only its own rows."""
+    db.execute("""
+        drop index result_order;
+        create index result_order on result(run, source, dataset, position, repeat, target, mode, verdict)
+        where pass > 0;
+        drop index result_verdict;
+        create index result_verdict on result(run, verdict, source, dataset, position, repeat) where pass > 0;
+        create index result_seconds on result(run, seconds) where pass > 0;
+        create table scored (                          -- may have what a result had before: the result decides
+            run integer not null,
+            metric any not null,
+            value real not null,
+            result integer not null,
+            primary key (run, metric, value, result)
+        ) strict, without rowid;
+    """)
+    runs: list[Any] = db.execute("select number from run").fetchall()
+    for run in runs:  # one at a time, since their scores are sorted in memory
+        db.execute(_SCORED, run)
+
+
+_SCORED = """
+    insert into scored (run, metric, value, result)
+    select r.run, json_extract(r.scores, j.fullkey || '.name') as metric, json_extract(r.scores, j.fullkey || '.value'),
+    r.number
+    from result r, json_each(case when json_valid(r.scores) then r.scores else '[]' end) j
+    where r.run = ? and json_type(r.scores, j.fullkey || '.name') = 'text'
+    and json_type(r.scores, j.fullkey || '.value') in ('real', 'integer')
+    order by 1, 2, 3, 4
+    on conflict do nothing
+"""
+
+
+STEPS: tuple[Step, ...] = (
+    s1_runs_results_vectors,
+    s2_calls_and_modes,
+    s3_tools,
+    s4_sessions_and_labels,
+    s5_sorted_results,
+)
 
 
 @contextmanager

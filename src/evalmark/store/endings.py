@@ -22,10 +22,8 @@ class Endings:
 
 def endings(db: Connection, run_id: str, datasets: int) -> Endings:
     """How the trials of a run with so many datasets ended; nothing for a run that is not there."""
-    row: Any = db.execute("select number, pass from run where id = ?", (run_id,)).fetchone()
-    number, passes = row or (0, 0)
-    # A run that was never resumed has no results that are no longer part of it: an index has all that is counted.
-    part = "r.run = ?" if passes == 1 else "r.run = ? and r.pass > 0"
+    number: int = db.execute("select number from run where id = ?", (run_id,)).get or 0
+    part = "r.run = ? and r.pass > 0"  # indices have all that is counted
     verdicts = _verdicts(db, part, number)
     first = f"select {_OF_A_RULE}, target, mode from result r where {part} and source = ? limit 1"  # noqa: S608
     # Every test of a prompt says what it is, so one of each dataset is enough; those that no header names come last.

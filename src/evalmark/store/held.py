@@ -35,11 +35,11 @@ class Held:
 
     def save(self, db: Connection, results: Sequence[Result]) -> None:
         """Save results and what was seen, in the writer's thread."""
-        rows = [encode_result(result) for result in results]
+        kept = [(encode_result(result), result) for result in results]
         with self.taken() as seen:
-            needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row in rows)
-            with explained(self._path, needed=needed, what=f"saving {len(rows)} results"):
-                writing.write(db, self._path, self.writing, rows, seen)
+            needed = sum(200 + len(row.scores) + len(row.output) + len(row.content) for row, _ in kept)
+            with explained(self._path, needed=needed, what=f"saving {len(kept)} results"):
+                writing.write(db, self._path, self.writing, kept, seen)
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[list[Seen]]:

@@ -23,6 +23,7 @@ from evalmark.journal.tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 from evalmark.values import Run
 
 from .rows import Row, decode_result, decode_run, encode_result, encode_run
+from .scored import keep_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,8 @@ class _Rescue:
         named = [name if self._has("result", name) else "'single'" for name in Row._fields]
         for _, run, pass_, source, *columns in self._rows("result", f"run, pass, source, {', '.join(named)}"):
             try:
-                row = encode_result(decode_result(Row._make(columns)))
+                result = decode_result(Row._make(columns))
+                row = encode_result(result)
                 head = a_whole_number(run), a_whole_number(pass_), a_whole_number(source)
             except (ValueError, TypeError):
                 self.lost += 1
@@ -93,6 +95,7 @@ class _Rescue:
             if run not in self.known:
                 self._insert_run(run, _stand_in(run), "interrupted", pass_)
             self.db.execute(_INSERT_RESULT, (*head, *row))
+            keep_values(self.db, run, [(row, result)])
             self.saved += 1
 
     def calls(self) -> None:
@@ -165,7 +168,7 @@ _NUMBERS = {
     "result": (
         "select number from result not indexed order by number",
         "select number from result not indexed order by number desc",
-        "select number from result indexed by result_order",
+        "select number from result indexed by result_order where pass > 0",
         "select number from result indexed by result_once",
     ),
     "call": (

@@ -9,16 +9,16 @@ from evalmark.database.schema import transaction
 from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreBusyError, StoreError
 from evalmark.journal import Pass, Sent, sent, spending
-from evalmark.values import Run, Trial
+from evalmark.values import Result, Run, Trial
 
 from .rows import Row, decode_run, encode_run
+from .scored import IDENTITY, identity, keep_values
 
-_IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")
 _NAMED = ("run", "pass", "source", *Row._fields)
 _INSERT = f"""
     insert into result ({", ".join(_NAMED)}) values ({", ".join("?" * len(_NAMED))})
-    on conflict (run, {", ".join(_IDENTITY)}) do update set
-    {", ".join(f"{name} = excluded.{name}" for name in _NAMED if name not in ("run", *_IDENTITY))}
+    on conflict (run, {", ".join(IDENTITY)}) do update set
+    {", ".join(f"{name} = excluded.{name}" for name in _NAMED if name not in ("run", *IDENTITY))}
 """  # noqa: S608  columns, not data
 _REPLACE_EDITED = """
     update result set pass = 0
@@ -130,18 +130,21 @@ def _confirm_held(db: Connection, path: Place, writing: Writing) -> None:
         raise StoreBusyError(f"run {writing.run_id} was taken over by {by}; this one stops writing it.")
 
 
-def write(db: Connection, path: Place, writing: Writing, rows: Sequence[Row], seen: Sequence[Seen]) -> None:
+def write(
+    db: Connection, path: Place, writing: Writing, kept: Sequence[tuple[Row, Result]], seen: Sequence[Seen]
+) -> None:
     """Save results, and what was seen of earlier ones; when this returns, both are on the disk."""
     order = {sql_text(name): number for number, name in enumerate(writing.sources)}
     head = (writing.number, writing.pass_)
     with transaction(db):
         _confirm_held(db, path, writing)
         _confirm(db, writing, seen)
-        db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row in rows))
+        db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row, _ in kept))
+        keep_values(db, writing.number, kept)
         if writing.pass_ > 1:
             db.executemany(
                 _REPLACE_EDITED,
-                ((writing.number, *(getattr(row, name) for name in _IDENTITY), writing.pass_) for row in rows),
+                ((writing.number, *identity(row), writing.pass_) for row, _ in kept),
             )
 
 
@@ -210,6 +213,7 @@ def forget(db: Connection, path: Place, run_id: str, here: Holder) -> None:
             raise StoreError(f"{path}: there is no run {run_id!r} to delete.")
         _refuse_held(run_id, from_text(row[1]), here, force=False)
         db.execute("delete from result where run = ?", (row[0],))
+        db.execute("delete from scored where run = ?", (row[0],))
         spending.forget(db, row[0])
         sent.forget(db, row[0])
         db.execute("delete from run where number = ?", (row[0],))
