@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.labelling import Item, Part, answers_of_project, cases_of, drawn, of_result, outputs_of_run
+from evalmark.errors import StoreError
+from evalmark.labelling import Item, Part, Source, agreed, drawn, of_result
 from evalmark.store import Wanted, open_store
 from evalmark.values import Case, Label, Output, Result, Run, Session, Span, Trial
 
@@ -88,31 +89,36 @@ def result(name, **output):
 def test_outputs_of_a_run_are_known_by_what_labels_are_about(store):
     run = Run(id="r", name="r", created="2026-11-22T02:00:00+00:00", status="running")
     store.start(run)
-    results = [result("a"), result("b", value=None, error="E: late"), result("c")]
+    results = [result("a"), result("b", value=None, error="E: late"), result("c", contexts=("ctx",))]
     asyncio.run(store.sink("r").write(results))
     store.finish(replace(run, status="complete"))
-    browsing = store.browse("r")
-    items = outputs_of_run(browsing, "r", Wanted())
-    assert {item.about for item in items} == {of_result("r", one).about for one in (results[0], results[2])}
-    assert {browsing.result(item.number).trial.case.id for item in items} == {"a", "c"}
-    again = Trial(case=results[0].trial.case, target="other")
-    assert len({*cases_of(store, browsing, items).values()}) == 2
-    assert cases_of(store, None, items) == {}
-    assert again.id not in {item.about for item in items}
+    source = Source(ledger=store, run="r", browsing=store.browse("r"))
+    shown = {item.about: source.shown(item) for item in source.items(Wanted())}
+    assert {about: (one.subject, one.input, one.value, one.contexts) for about, one in shown.items()} == {
+        of_result("r", one).about: (of_result("r", one), one.trial.case.input, one.output.value, contexts)
+        for one, contexts in ((results[0], ()), (results[2], ("ctx",)))
+    }
+    with pytest.raises(StoreError, match="no such result"):
+        source.shown(Item(about="output:r/0", number=99))
 
 
 def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_one_case(store):
     session = Session(id="5" * 16, project="demo", started="2026-11-22T00:00:00+00:00")
     spans = [
         Span(id=f"{number:016x}", session=session.id, project="demo", started=session.started, input=given, output="x")
-        for number, given in enumerate(("hello", "hello", "bye"))
+        for number, given in enumerate(["hello"] * 12 + ["bye"])
     ]
     failed = replace(spans[0], id="f" * 16, error="E: x", output=None)
     step = replace(spans[0], id="e" * 16, parent=spans[0].id)
     store.traffic.keep([session], [*spans, failed, step])
-    items = answers_of_project(store, "demo")
-    assert [item.span for item in items] == [span.id for span in spans]
-    assert items[0].about == f"span:{spans[0].id}"
-    first, second, third = cases_of(store, None, items).values()
-    assert first == second != third
-    assert answers_of_project(store, "other") == []
+    source = Source(ledger=store, project="demo")
+    items = source.items(Wanted())
+    assert [(item.span, item.about) for item in items] == [(span.id, f"span:{span.id}") for span in spans]
+    assert source.shown(items[-1]).input == "bye"
+    labels = [label(item, by, liked=number % 3 > 0) for number, item in enumerate(items) for by in ("ann", "bob")]
+    store.traffic.label(labels)
+    assert len(source.labels(items[:2])) == 4
+    found = agreed(source, Part(items=tuple(items), labels=source.labels(items), by="ann"))
+    assert found.pairs[0].compared.kappa == 1.0
+    assert found.pairs[0].compared.kappa_interval.method == "none: fewer than 10 cases"
+    assert Source(ledger=store, project="other").items(Wanted()) == []

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from heapq import nsmallest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalmark.calibration import cluster_of
-from evalmark.values import Label
+from evalmark.errors import StoreError
+from evalmark.values import Label, Turn
 
-from .raters import Thumbs, thumbs_of
+from .raters import Agreement, Thumbs, agreement, thumbs_of
+from .subjects import Subject, of_result, of_span
 
 if TYPE_CHECKING:
     from evalmark.store import Browsing, Store, Wanted
@@ -31,15 +33,61 @@ class Item:
     """The id of the recorded answer; empty for an output of a run."""
 
 
-def outputs_of_run(browsing: "Browsing", run: str, wanted: "Wanted") -> list[Item]:
-    """The outputs of a run that are wanted, without those that ended in an error."""
-    named = browsing.trials().named(browsing.answered(wanted))
-    return [Item(about=f"output:{run}/{trial}", number=number) for number, trial in named]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """An output as somebody sees it who is to label it: nothing of who gave it or of what anybody says of it."""
+
+    subject: Subject
+    input: Any
+    history: tuple[Turn, ...]
+    contexts: tuple[str, ...]
+    value: Any
 
 
-def answers_of_project(ledger: "Store", project: str) -> list[Item]:
-    """The recorded answers of a project, without those that ended in an error."""
-    return [Item(about=f"span:{one}", span=one) for one in ledger.traffic.answered(project)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where outputs are taken from that people label: a run, or what is recorded of a project."""
+
+    ledger: "Store"
+    run: str = ""
+    """The id of the run; empty for a project."""
+    browsing: "Browsing | None" = None
+    """The results of the run; None for a project."""
+    project: str = ""
+
+    def items(self, wanted: "Wanted") -> list[Item]:
+        """The outputs, without those that ended in an error; of a run those that are wanted."""
+        if self.browsing is None:
+            return [Item(about=f"span:{one}", span=one) for one in self.ledger.traffic.answered(self.project)]
+        named = self.browsing.trials().named(self.browsing.answered(wanted))
+        return [Item(about=f"output:{self.run}/{trial}", number=number) for number, trial in named]
+
+    def labels(self, items: Iterable[Item]) -> list[Label]:
+        """Everything ever said of some outputs; of a run, of others of it too."""
+        traffic = self.ledger.traffic
+        return traffic.labels_of_run(self.run) if self.browsing else traffic.labels(item.about for item in items)
+
+    def shown(self, item: Item) -> Shown:
+        """An output with what it was given for.
+
+        Raises:
+            StoreError: it is no longer there.
+        """
+        if self.browsing is None or item.number is None:
+            span = self.ledger.traffic.span(item.span)
+            contexts = tuple(span.contexts or ())
+            return Shown(subject=of_span(span), input=span.input, history=(), contexts=contexts, value=span.output)
+        result = self.browsing.result(item.number)
+        if result is None:
+            raise StoreError(f"{self.run} has no such result, or no longer.")
+        case = result.trial.case
+        return Shown(
+            subject=of_result(self.run, result),
+            input=case.input,
+            history=tuple(case.history or ()),
+            contexts=tuple(case.contexts_of(result.output) or ()),
+            value=result.output.value,
+        )
 
 
 def drawn(items: Iterable[Item], most: int = MOST, seed: str = "") -> tuple[Item, ...]:
@@ -78,6 +126,10 @@ class Part:
         """The places of the outputs that this person has labelled."""
         return frozenset(at for at, item in enumerate(self.items) if self.by in self.thumbs.get(item.about, ()))
 
+    def counted(self, liked: bool) -> int:
+        """How many outputs this person calls good, or bad."""
+        return sum(self.thumbs[self.items[at].about][self.by] is liked for at in self.done)
+
     @property
     def is_done(self) -> bool:
         """Whether nothing is left; only then may this person see what others say."""
@@ -98,14 +150,10 @@ class Part:
         return places[max(mine, key=lambda label: label.created).about] if mine else None
 
 
-def cases_of(ledger: "Store", browsing: "Browsing | None", items: Iterable[Item]) -> dict[str, str]:
-    """The case of each output, by what the output is about: outputs for one input are as alike as may be."""
-    items = list(items)
-    spans = {span.id: span for span in ledger.traffic.spans(item.span for item in items if item.span)}
-    found: dict[str, str] = {}
-    for item in items:
-        if item.span in spans:
-            found[item.about] = cluster_of(spans[item.span].input)
-        elif item.number is not None and browsing is not None and (result := browsing.result(item.number)) is not None:
-            found[item.about] = cluster_of(result.trial.case.input)
-    return found
+def agreed(source: Source, part: Part) -> Agreement:
+    """How far people agree on the outputs of a queue; outputs for one input count as one case, since they are alike."""
+    said = {item.about: part.thumbs[item.about] for item in part.items if item.about in part.thumbs}
+    cases = {
+        item.about: cluster_of(source.shown(item).input) for item in part.items if len(said.get(item.about, ())) > 1
+    }
+    return agreement(said, cases)
