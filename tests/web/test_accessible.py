@@ -31,6 +31,8 @@ STATES = (
     f"{run_path(MATRIX)}/results/1",
     run_path(LIVE),
     run_path(EMPTY),
+    "/sessions?project=shop&labelled=not",
+    "/sessions?text=nowhere",
 )
 """What pages show beside what an address for each route gives."""
 LIGHT, DARK = "light", "dark"

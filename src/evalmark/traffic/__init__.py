@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .browsing import SessionLine, SessionPage, SessionPart
     from .examples import Labelled, Said, case_id, labelled
     from .kept import Named, Recorded, Traffic
-    from .trees import Spent, in_order, spent
+    from .trees import Spent, as_json, by_answer, in_order, share_of_time, spent
     from .wanted import STANDINGS, SessionsWanted, Standing
 
 __all__ = [
@@ -24,9 +24,12 @@ __all__ = [
     "Spent",
     "Standing",
     "Traffic",
+    "as_json",
+    "by_answer",
     "case_id",
     "in_order",
     "labelled",
+    "share_of_time",
     "spent",
 ]
 
@@ -45,9 +48,12 @@ __getattr__ = deferred(
         "Spent": "trees",
         "Standing": "wanted",
         "Traffic": "kept",
+        "as_json": "trees",
+        "by_answer": "trees",
         "case_id": "examples",
         "in_order": "trees",
         "labelled": "examples",
+        "share_of_time": "trees",
         "spent": "trees",
     },
 )

@@ -1,11 +1,13 @@
-"""Answers and their steps as trees, and what they took."""
+"""Answers and their steps as trees, what they took, and all of them as JSON."""
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Protocol, TypeVar
 
-from evalmark.values import Span, SpanKind, Usage
+from evalmark.values import Session, Span, SpanKind, Usage, plain
 
 
 class Counted(Protocol):
@@ -63,6 +65,36 @@ def in_order(spans: Iterable[Span]) -> Iterator[tuple[Span, int]]:
             waiting += [(step, depth + 1) for step in reversed(below.pop(span.id, []))]
 
 
+def by_answer(spans: Sequence[Span]) -> list[tuple[Span | None, list[tuple[Span, int]]]]:
+    """Each answer with its steps and how deep these stand; steps of something that is not here without an answer."""
+    found: list[tuple[Span | None, list[tuple[Span, int]]]] = []
+    without: dict[str, list[tuple[Span, int]]] = {}
+    steps: list[tuple[Span, int]] = []
+    for span, depth in in_order(spans):
+        if not span.parent:
+            steps = []
+            found.append((span, steps))
+            continue
+        if depth == 0:
+            if span.parent not in without:
+                without[span.parent] = []
+                found.append((None, without[span.parent]))
+            steps = without[span.parent]
+        steps.append((span, depth - (found[-1][0] is not None and steps is found[-1][1])))
+    return found
+
+
+def share_of_time(step: Span, answer: Span) -> tuple[float, float] | None:
+    """Where in the time of its answer a step began and ended, from 0 to 1; None where a clock or a text says something impossible."""
+    try:
+        begin = (datetime.fromisoformat(step.started) - datetime.fromisoformat(answer.started)).total_seconds()
+    except (TypeError, ValueError):
+        return None
+    if not answer.seconds or step.seconds is None or begin < 0:
+        return None
+    return min(1.0, begin / answer.seconds), min(1.0, (begin + step.seconds) / answer.seconds)
+
+
 def spent(spans: Sequence[Counted]) -> Spent:
     """What spans took in all: where a span and its steps both say it, what its steps say.
 
@@ -102,3 +134,12 @@ N = TypeVar("N", int, float)
 def _sum(numbers: Iterable[N | None]) -> N | None:
     known = [number for number in numbers if number is not None]
     return sum(known) if known else None
+
+
+def as_json(session: Session, spans: Iterator[Span]) -> Iterator[str]:
+    """A session as JSON, piece by piece, with all its spans in the order of recording."""
+    header = {field.name: plain(getattr(session, field.name)) for field in fields(session) if field.name != "spans"}
+    yield f'{json.dumps(header, indent=2)[:-2]},\n  "spans": ['
+    for number, span in enumerate(spans):
+        yield f"{',' if number else ''}\n{json.dumps(plain(span), indent=2)}"
+    yield "\n]}\n"

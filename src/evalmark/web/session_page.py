@@ -2,9 +2,8 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,8 +16,8 @@ from starlette.types import Receive, Scope, Send
 from evalmark.documents.secrets import NOT_KEPT
 from evalmark.labelling import history, of_span
 from evalmark.markup import text_of
-from evalmark.traffic import SessionPart, in_order, spent
-from evalmark.values import Label, Session, Span, in_force, plain
+from evalmark.traffic import SessionPart, as_json, by_answer, share_of_time, spent
+from evalmark.values import Label, Span, in_force, plain
 
 from .desk import Desk
 from .labels import Said, said_of
@@ -113,16 +112,7 @@ def _download(desk: Desk, request: Request) -> Response:
     if part is None:
         raise HTTPException(404, f"No session {identity!r} is recorded, or no longer.")
     headers = {"content-disposition": 'attachment; filename="session.json"'}
-    return Sent(whole(part.session, traffic.each_span(identity)), media_type="application/json", headers=headers)
-
-
-def whole(session: Session, spans: Iterator[Span]) -> Iterator[str]:
-    """A session as JSON, piece by piece, with all its spans in the order of recording."""
-    header = {field.name: plain(getattr(session, field.name)) for field in fields(session) if field.name != "spans"}
-    yield f'{json.dumps(header, indent=2)[:-2]},\n  "spans": ['
-    for number, span in enumerate(spans):
-        yield f"{',' if number else ''}\n{json.dumps(plain(span), indent=2)}"
-    yield "\n]}\n"
+    return Sent(as_json(part.session, traffic.each_span(identity)), media_type="application/json", headers=headers)
 
 
 def kept_out(value: Any) -> Sequence[str]:
@@ -142,7 +132,7 @@ def _answers(desk: Desk, part: SessionPart, author: str) -> list[Answer]:
         about = subjects[span.id][0].about
         held = set(map(id, in_force(ever[about])))
         words = [(label, id(label) in held) for label in ever[about]]
-        place = None if within is None else _place(span, within)
+        place = None if within is None else share_of_time(span, within)
         return ToldSpan(span=span, said=said[about], history=words, depth=depth, place=place)
 
     known = part.elsewhere | {span.id for span in spans}
@@ -152,35 +142,5 @@ def _answers(desk: Desk, part: SessionPart, author: str) -> list[Answer]:
             is_kept=answer is not None or steps[0][0].parent in known,
             steps=[told(step, depth, answer) for step, depth in steps],
         )
-        for answer, steps in _groups(spans)
+        for answer, steps in by_answer(spans)
     ]
-
-
-def _groups(spans: Sequence[Span]) -> list[tuple[Span | None, list[tuple[Span, int]]]]:
-    """Each answer with its steps and how deep these stand; steps of something that is not here without an answer."""
-    found: list[tuple[Span | None, list[tuple[Span, int]]]] = []
-    without: dict[str, list[tuple[Span, int]]] = {}
-    steps: list[tuple[Span, int]] = []
-    for span, depth in in_order(spans):
-        if not span.parent:
-            steps = []
-            found.append((span, steps))
-            continue
-        if depth == 0:
-            if span.parent not in without:
-                without[span.parent] = []
-                found.append((None, without[span.parent]))
-            steps = without[span.parent]
-        steps.append((span, depth - (found[-1][0] is not None and steps is found[-1][1])))
-    return found
-
-
-def _place(step: Span, answer: Span) -> tuple[float, float] | None:
-    """Where in the time of its answer a step was under way; None where a clock or a text says something impossible."""
-    try:
-        begin = (datetime.fromisoformat(step.started) - datetime.fromisoformat(answer.started)).total_seconds()
-    except (TypeError, ValueError):
-        return None
-    if not answer.seconds or step.seconds is None or begin < 0:
-        return None
-    return min(1.0, begin / answer.seconds), min(1.0, (begin + step.seconds) / answer.seconds)
