@@ -14,14 +14,19 @@ const hint = document.getElementById("keys-hint");
 let current = null;
 let help = null;
 let quiet = 0;
+let isLeaving = false;
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-  if (isOff() || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+  if (isLeaving || isOff() || isTyping(event.target) || document.querySelector("dialog[open]")) return;
   const isLetter = /^[a-z]$/i.test(event.key);
   if (isLetter && event.shiftKey) return;
   if (pressed(isLetter ? event.key.toLowerCase() : event.key, event)) event.preventDefault();
 });
+
+// While another page is on its way, a key would still act on this one.
+document.addEventListener("submit", (event) => setTimeout(() => (isLeaving = !event.defaultPrevented && event.target.method === "post")));
+window.addEventListener("pageshow", () => (isLeaving = false));
 
 // The cursor follows the focus, however that came into a row.
 document.addEventListener("focusin", (event) => mark(rowOf(event.target) ?? current));
@@ -94,6 +99,7 @@ function act(key, hasRows) {
 
 function use(found) {
   if (found.matches("input, textarea, select")) return into(found);
+  if (found.matches("a[href]")) isLeaving = true;
   found.click();
   return true;
 }
