@@ -28,7 +28,7 @@ def test_a_run_has_another_mark_whenever_there_is_something_new_to_see(store):
         save(store, run.id, [trial])
         marks.append(store.standing(run.id).mark)
     assert store.standing("last").status == "running"
-    assert store.standing("last").kept == {"pass": 3, "fail": 2}
+    assert {verdict: n for verdict, (n, _) in store.standing("last").kept.items()} == {"pass": 3, "fail": 2}
     store.finish(replace(run, status="interrupted"))
     marks.append(store.standing(run.id).mark)
     store.resume(run.id)
@@ -43,6 +43,16 @@ def test_a_mark_stays_while_nothing_happens_to_the_run(store):
     mark = store.standing(run.id).mark
     record(store, sample.run("other"), trials())
     assert store.standing(run.id).mark == mark
+
+
+def test_an_edited_case_that_ends_as_before_is_something_new(store):
+    run = sample.run()
+    record(store, run, trials(3), status="interrupted")
+    store.resume(run.id)
+    mark = store.standing(run.id).mark
+    save(store, run.id, sample.trials([sample.case(0, "How much is")]))
+    assert {verdict: n for verdict, (n, _) in store.standing(run.id).kept.items()} == {"pass": 2, "fail": 1}
+    assert store.standing(run.id).mark != mark
 
 
 def test_a_run_that_is_not_there_has_no_standing(store):
@@ -85,7 +95,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     with open_store(path, read_only=True) as store:
         assert store.moment().under_way == ()
         assert store.standing("last").status == "interrupted"
-        assert store.standing("last").kept == {"pass": 1}
+        assert store.standing("last").kept == {"pass": (1, 1)}
 
 
 def test_runs_are_read_a_part_at_a_time(store):

@@ -33,7 +33,9 @@ def endings(db: Connection, run_id: str, datasets: int) -> Endings:
     if not firsts or (are_of_rules and sum(verdicts.values()) > _MANY_TESTS):
         return Endings(verdicts=verdicts, counted=None if firsts else verdicts)
     counted = f"{part} and not ({_OF_A_RULE} and ({_BESIDE}))" if are_of_rules else part
-    several = f"select 1 from result r where {part} and (repeat > 0 or target <> ? or mode <> ?) limit 1"  # noqa: S608
+    # Of the indices, only the one that begins with the source has all that is asked for here.
+    other = "source >= 0 and (repeat > 0 or target <> ? or mode <> ?)"
+    several = f"select 1 from result r where {part} and {other} limit 1"  # noqa: S608  texts of ours
     by_case = f"""
         select sum(verdict = 'pass'), sum(verdict in ('pass', 'fail')) from result r where {counted}
         group by source, dataset, position

@@ -1,7 +1,6 @@
 """How far runs have come, found without a result being read: cheap enough to be asked again and again."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,8 +22,8 @@ class Standing:
     """`interrupted` where its process is gone."""
     passes: int
     """Counts its start and every resume."""
-    kept: Mapping[str, int]
-    """How many results of each verdict are stored, those that are no longer part of the run included."""
+    kept: Mapping[str, tuple[int, int]]
+    """How many results there are of each verdict, and the number of the newest."""
 
     @property
     def mark(self) -> str:
@@ -76,8 +75,9 @@ def _standings(db: Connection, path: Place, here: Holder, condition: str, given:
             now = status_now(status, holder, here)
         except ValueError as error:
             raise StoreError(f"{path}: the header of run number {number} is damaged ({error}).") from error
-        kept = db.execute("select verdict, count(*) from result where run = ? group by verdict", (number,))
-        yield Standing(run=run, status=now, passes=passes, kept=Counter(dict(kept)))
+        sql = "select verdict, count(*), max(number) from result where run = ? and pass > 0 group by verdict"
+        kept = {verdict: (n, newest) for verdict, n, newest in db.execute(sql, (number,))}
+        yield Standing(run=run, status=now, passes=passes, kept=kept)
 
 
 def _mark(*parts: object) -> str:
