@@ -329,10 +329,7 @@ def test_a_run_is_held_to_the_cases_that_flipped(app, kept, query, cases):
     if query == "?flipped=any":
         flips = compare(kept.run(NEW), kept.run(OLD)).targets[0].flips
         assert sorted(flip.case for flip in flips) == listed(text)
-        assert (
         assert 'href="?flipped=any&amp;sort=case#cases"' in text
-           
-        )
 
 
 def test_the_next_case_is_the_next_that_flipped(app, kept):
@@ -369,3 +366,11 @@ def test_what_flipped_is_shown_once_it_is_known(store):
         text = checked(asked(app, f"/runs/{NEW}?flipped=any").text)
     assert "Which cases came out otherwise is being worked out." in text
     assert "being worked out. <a" in text
+
+
+def test_two_runs_are_chosen_in_the_list(app, store):
+    text = checked(from_browser(app, "/").text)
+    assert re.findall(r'form="pick" name="pick" value="([^"]*)"', text) == [MODELS, NEW, OLD]
+    assert '<form id="pick"' in text
+    keep(store, a_run(OLD), [result(1)])
+    assert "pick" not in checked(from_browser(shown(store), "/").text)  # with one run there is nothing to choose
