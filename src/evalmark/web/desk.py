@@ -14,7 +14,7 @@ from evalmark.markup import environment, page
 from evalmark.values import Run
 
 from .asking import written
-from .paths import case_path, download_path, name_in, named, run_path
+from .paths import case_path, download_path, label_path, name_in, named, run_path
 from .shelf import Shelf
 
 _FOLDER = Path(__file__).parent / "templates"
@@ -32,6 +32,7 @@ class Desk:
             "run_path": run_path,
             "case_path": case_path,
             "download_path": download_path,
+            "label_path": label_path,
             "written": written,
             "key": key,
             "can_label": shelf.store.is_writable,

@@ -47,6 +47,11 @@ def download_path(run: str, number: int) -> str:
     return f"/runs/{named(run)}/results/{number}/whole.json"
 
 
+def label_path(run: str) -> str:
+    """Where one chooses which outputs of a run to label, with a sample that can be had in half an hour."""
+    return f"/label?what=run:{named(run)}&n=40"
+
+
 def session_path(session: str, query: str = "") -> str:
     """The page of a recorded session; the id of an answer or a step leads to its session too."""
     return f"/sessions/{named(session)}{query}"
