@@ -122,7 +122,7 @@ def _innermost(spans: Sequence[C], parents: Mapping[str, str], says: Callable[[C
     above: set[str] = set()
     for span in found:
         at = span.parent
-        while at and at not in above:
+        while at and at != span.id and at not in above:
             above.add(at)
             at = parents.get(at, "")
     return [span for span in found if span.id not in above]
