@@ -7,6 +7,8 @@ from typing import Literal
 Unit = Literal["", "share", "dollars", "count"]
 _SAME = 1e-9
 """Numbers that differ by less than this part of themselves count as one; no picture could show them apart."""
+_NARROW = 0.02
+"""Shares nearer to each other than this are drawn with some room around them: there is none below 0 and above 1."""
 _LARGEST = 1e300
 """Beyond, sums of two numbers may have no value."""
 
@@ -42,6 +44,8 @@ def axis(low: float, high: float, place: tuple[float, float], *, unit: Unit = ""
     >>> axis(0.13, 0.78, (0, 100)).ticks
     (0.0, 0.2, 0.4, 0.6, 0.8)
     """
+    if unit == "share" and high - low < _NARROW:
+        low, high = max(0.0, low - _NARROW), min(1.0, high + _NARROW)
     found = ticks(low, high, most, whole=unit == "count")
     return Axis(low=found[0], high=found[-1], ticks=found, start=place[0], end=place[1], unit=unit)
 

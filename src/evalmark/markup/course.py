@@ -11,16 +11,16 @@ from evalmark.inference import Interval
 from evalmark.values import count
 
 from .axes import Axis, Unit, axis
-from .canvas import name_in, path, sentence, shape, svg, upright, words
-from .placing import Box, Name, around, placed, thinned, width
+from .canvas import path, sentence, shape, svg, upright, words
+from .placing import spread_out, thinned, width
 
 Outcome = Literal["pass", "fail", "cannot tell", ""]
 """What a gate said; empty: nothing, or not yet."""
 
 WIDE, HIGH = 900, 300
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 14, 28, 34
-_NAMES = 160
-"""Room for the names of lines, behind their ends."""
+_NAMES, _STEP = 170, 15
+"""Room for the names of lines at the right, and how far they are apart."""
 DASHES = 6
 """So many kinds of lines can be told apart."""
 SIGNS = {"pass": "\u2713", "fail": "\u2717", "cannot tell": "?", "": ""}
@@ -37,6 +37,10 @@ class Stop:
     outcome: Outcome
     told: str
     """The run, where one points at it."""
+    said: str = ""
+    """The value as a table has it."""
+    around: str = ""
+    """Its interval as a table has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,13 +134,13 @@ def _mark(stop: Stop, kind: str, x: float, y: float) -> Markup:
 
 
 def _names(lines: Sequence[Line], across: Axis, up: Axis) -> list[Markup]:
-    """The name of each line behind its last stop, as far as there is room; the table has them all."""
-    last = [(number, line, line.stops[-1]) for number, line in enumerate(lines) if line.stops]
-    names = [Name(across.at(stop.place), up.at(stop.value), wording.one_line(line.name, 20)) for _, line, stop in last]
-    marks = [around(across.at(s.place), up.at(s.value), 5.0) for line in lines for s in line.stops]
-    places = placed(names, marks, Box(_LEFT, _TOP - 8, WIDE, HIGH - _BOTTOM))
-    return [
-        name_in(box, name.words, f"named line-{number % DASHES}")
-        for box, name, (number, _, _) in zip(places, names, last, strict=True)
-        if box is not None
-    ]
+    """The name of each line at the right, near its last stop, with a piece of the line before it."""
+    last = [(up.at(line.stops[-1].value), number) for number, line in enumerate(lines) if line.stops]
+    ordered = sorted(last)
+    places = spread_out([y for y, _ in ordered], _STEP, HIGH - _BOTTOM)
+    parts: list[Markup] = []
+    for y, (_, number) in zip(places, ordered, strict=True):
+        kind, x = f"line-{number % DASHES}", across.end + 10
+        parts.append(path(f"course {kind}", (x, y), (x + 24, y)))
+        parts.append(words(x + 30, y + 4, wording.one_line(lines[number].name, 18), f"named {kind}"))
+    return parts

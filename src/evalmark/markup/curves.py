@@ -63,7 +63,7 @@ def roc_drawn(found: Roc, name: str) -> Drawn | None:
     good, bad = found.words
     across = axis(0, 1, (LEFT, WIDE - RIGHT), unit="share")
     up = axis(0, 1, (HIGH - BOTTOM, TOP), unit="share")
-    curve = [(across.at(p.bad_passed / p.bad), up.at(p.good_passed / p.good)) for p in thinned_points(found.points)]
+    curve = [(across.at(p.bad_passed / p.bad), up.at(p.good_passed / p.good)) for p in _thinned(found.points)]
     parts = upright(up, LEFT, WIDE - RIGHT, f"{good} outputs that pass")
     parts += along(across, HIGH - BOTTOM, f"{bad} outputs that pass")
     parts.append(path("luck", (across.start, up.start), (across.end, up.end)))
@@ -102,7 +102,7 @@ def _along(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Box
         yield around(start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part, 2.0)
 
 
-def thinned_points(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[RocPoint]:
+def _thinned(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[RocPoint]:
     """As many points as can be seen, the first and the last among them."""
     step = max(1, -(-(len(points) - 1) // (most - 1))) if len(points) > most else 1
     return points if step == 1 else [*points[:-1:step], points[-1]]

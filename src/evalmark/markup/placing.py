@@ -97,3 +97,19 @@ def thinned(places: Sequence[float], words: Sequence[str]) -> list[int]:
         if all(abs(places[number] - places[k]) >= half + width(words[k]) / 2 + _GAP / 2 for k in kept):
             kept.append(number)
     return sorted(kept)
+
+
+def spread_out(places: Sequence[float], step: float, end: float) -> list[float]:
+    """Ascending places moved so far that each is a step from the next, and none is beyond the end.
+
+    >>> spread_out([10, 12, 40], 15, 45)
+    [10.0, 25.0, 40.0]
+    >>> spread_out([40, 41], 15, 45)
+    [30.0, 45.0]
+    """
+    found: list[float] = []
+    for place in places:
+        found.append(max(float(place), found[-1] + step) if found else float(place))
+    for number in reversed(range(len(found))):
+        found[number] = min(found[number], end - step * (len(found) - 1 - number))
+    return found

@@ -1,7 +1,7 @@
 """How scores spread, as bars: those of all outputs, and those of liked outputs against those of disliked ones."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -45,7 +45,7 @@ def spread_drawn(metric: MetricSummary, where: str = "") -> Drawn | None:
             top = min(up.at(n), up.at(0) - 1.5)
             told = f"{step}: {n:,}"
             parts.append(_bar("bar", (left, right, top, up.at(0)), told))
-    parts += along(across, HIGH - BOTTOM, metric.raw_unit if metric.scale == "raw" else "score")
+    parts += along(across, HIGH - BOTTOM, (metric.unit if metric.scale == "raw" else "") or "score")
     limit = metric.threshold if metric.scale == "value" else None
     parts += _limit(across, limit, metric.direction, (TOP, HIGH - BOTTOM))
     most = max(rows, key=lambda row: row[1])
@@ -68,13 +68,29 @@ def spread_drawn(metric: MetricSummary, where: str = "") -> Drawn | None:
     )
 
 
+def together(several: Sequence[MetricSummary]) -> MetricSummary | None:
+    """One metric over datasets and targets, as far as its spread goes; None where the steps are not the same."""
+    known = [metric for metric in several if metric.bins]
+    ranges = {(metric.scale, metric.low, metric.high, len(metric.bins)) for metric in known}
+    if len(ranges) != 1:
+        return None
+    thresholds = {metric.threshold for metric in several}
+    return replace(
+        known[0],
+        bins=tuple(map(sum, zip(*(metric.bins for metric in known), strict=True))),
+        n=sum(metric.n for metric in known),
+        scored=sum(metric.scored for metric in known),
+        threshold=thresholds.pop() if len(thresholds) == 1 else None,
+    )
+
+
 def halves_drawn(found: Halves, name: str) -> Drawn | None:
     """Good outputs upwards, bad ones downwards, from 0 at the left to 1 at the right; None without any.
 
     Each half has a scale of its own: what counts is where they lie, and one kind is often much rarer than the other. No bar
     lies on both sides of the threshold.
     """
-    good, bad = (wording.bars_around(values, found.threshold, found.direction) for values in (found.good, found.bad))
+    good, bad = (_bars(values, found) for values in (found.good, found.bad))
     if not good and not bad:
         return None
     middle = (TOP + HIGH - BOTTOM) / 2
@@ -101,6 +117,17 @@ def halves_drawn(found: Halves, name: str) -> Drawn | None:
     return Drawn(
         picture=svg((WIDE, HIGH), title, _told(found), parts), heads=("score", *found.words), rows=rows, about=title
     )
+
+
+def _bars(values: Sequence[float], found: Halves) -> Mapping[int, int]:
+    """How many values lie in each step; those at the very end of the scale in the step that ends there."""
+    counts = dict(wording.bars_around(values, found.threshold, found.direction))
+    for step in sorted(counts):
+        low, high = _edges(step, found)
+        inner = step + 1 if found.direction == "lower" else step - 1
+        if low == high and (found.threshold is None or (step < 0) == (inner < 0)):
+            counts[inner] = counts.get(inner, 0) + counts.pop(step)
+    return counts
 
 
 def _told(found: Halves) -> str:

@@ -12,7 +12,7 @@ from .axes import Unit, axis
 from .canvas import RIGHT, WIDE, along, path, shape, svg, words
 
 _ROW, _TOP, _SIDE = 34, 8, 14
-_LONGEST = 46
+_LONGEST = 50
 """Characters of a name above its row."""
 
 

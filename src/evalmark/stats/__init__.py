@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .scores import scale_ends
     from .standings import Overview, Portion, Standing, overview
     from .summary import Agreement, Group, MetricSummary, Pair, Repeats, Steadiness, Summary, Tally, WorstRow
-    from .worth import Worth, Worths, unbeaten
+    from .worth import Prices, Worth, Worths, unbeaten
 
 __all__ = [
     "REASONS",
@@ -33,6 +33,7 @@ __all__ = [
     "Pair",
     "Place",
     "Portion",
+    "Prices",
     "Repeats",
     "Standing",
     "Steadiness",
@@ -89,6 +90,7 @@ __getattr__ = deferred(
         "planned": "collect",
         "summarise": "collect",
         "told": "headline",
+        "Prices": "worth",
         "Worth": "worth",
         "Worths": "worth",
         "unbeaten": "worth",

@@ -1,6 +1,7 @@
 """What is recorded of the calls of chat models and tools: listed, shown, forgotten, handed on as a file."""
 
 import os
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,10 @@ class Recordings:
     def tool_call(self, key: str) -> ToolRecording | None:
         """The call of a tool with a key."""
         return self._access.read(lambda db: tool_recordings.tool_call_of(db, self._access.path, key))
+
+    def prices(self, keys: Collection[str]) -> Mapping[str, tuple[str, float | None]]:
+        """The model and the US dollars of each of these calls, None where the price is not known; tools are left out."""
+        return self._access.read(lambda db: tool_recordings.prices(db, keys))
 
     def clear(
         self,

@@ -13,14 +13,36 @@ from evalmark.errors import StoreError
 from evalmark.markup import look
 from evalmark.store import Store
 
-from . import case_page, compare_page, label_page, labels, run_page, runs_page, session_page, sessions_page
+from . import (
+    case_page,
+    compare_page,
+    course_page,
+    label_page,
+    labels,
+    pictures_page,
+    run_page,
+    runs_page,
+    session_page,
+    sessions_page,
+)
 from .desk import Desk
 from .figures import Figures
 from .guard import Door, Guarded
 from .shelf import Shelf
 
 _STATIC = Path(__file__).parent / "static"
-PAGES = (runs_page, run_page, case_page, labels, sessions_page, session_page, compare_page, label_page)
+PAGES = (
+    runs_page,
+    run_page,
+    case_page,
+    labels,
+    sessions_page,
+    session_page,
+    compare_page,
+    label_page,
+    pictures_page,
+    course_page,
+)
 """Each offers `routes(desk)`."""
 
 PATIENCE = 0.3

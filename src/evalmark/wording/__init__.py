@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         overview_columns,
         overview_remarks,
     )
-    from .titles import apart, facts, methods, name_of, once, origin, place, quoted, title, trials
+    from .titles import apart, commit_of, facts, methods, name_of, once, origin, place, quoted, title, trials
     from .transcripts import step_count, steps, steps_title, tokens_used
     from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of, why
 
@@ -75,6 +75,7 @@ __all__ = [
     "canary_rows",
     "centre",
     "clean",
+    "commit_of",
     "confusion_rows",
     "cut",
     "difference_lines",
@@ -166,6 +167,7 @@ __getattr__ = deferred(
         "disagreement_lines": "standings",
         "duration": "figures",
         "endings": "verdicts",
+        "commit_of": "titles",
         "facts": "titles",
         "figure": "figures",
         "inert": "cleaning",

@@ -1,0 +1,125 @@
+"""The page of how figures went from run to run of a suite, or of each of several suites."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evalmark import markup, stats, wording
+from evalmark.errors import EvalmarkError
+from evalmark.markup import BY_RATE, DASHES, Milestone, Passage
+from evalmark.values import Run
+
+from .desk import Desk
+from .figures import About, Patiently
+from .shelf import RunLine, Shelf
+
+MOST = 50
+"""Runs on the picture, the newest ones."""
+_LOOKED_AT = 2_000
+"""Runs whose suites are offered."""
+_KEPT = 1_000
+EVERY = "*"
+"""Stands for all suites, a line each."""
+_NOTHING = Milestone(outcome="", figures={})
+"""Of a run that cannot be read."""
+
+Key = tuple[str, str | None, int]
+
+
+class Milestones:
+    """What was found of runs that are at an end; each is worked out once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Key, Milestone] = OrderedDict()
+
+    def of(self, line: RunLine) -> Milestone | None:
+        """That of a run; None where it is not known, or not yet."""
+        with self._lock:
+            return self._known.get(_key(line))
+
+    def find(self, lines: Sequence[RunLine], patiently: Patiently) -> bool:
+        """Find those of all these runs, one after the other; what cannot be read is known to have none."""
+        for line in lines:
+            run = patiently(line.run)
+            try:
+                summary, verdict = stats.figures_and_verdict(run, stats.summarise(run, worst=0))
+                found = markup.milestone(summary, verdict)
+            except EvalmarkError:
+                found = _NOTHING
+            with self._lock:
+                self._known[_key(line)] = found
+                while len(self._known) > _KEPT:
+                    self._known.popitem(last=False)
+        return True
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands."""
+    return [Route("/course", partial(_answer, desk, Milestones()))]
+
+
+def _answer(desk: Desk, milestones: Milestones, request: Request) -> Response:
+    query = request.query_params
+    found = values(desk.shelf, milestones, query.get("suite", ""), query.get("of", ""))
+    return desk.page(request, "course.html", found)
+
+
+def values(shelf: Shelf, milestones: Milestones, suite: str, name: str) -> Mapping[str, Any]:
+    """What the template needs."""
+    with shelf.figures.give_way():
+        every = shelf.store.runs(_LOOKED_AT)
+        suites = list(dict.fromkeys(map(suite_of, every)))
+        suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
+        several = suites[:DASHES] if suite == EVERY else [suite]
+        runs = [run for run in every if suite_of(run) in several]
+        lines = [shelf.line(run) for run in reversed(runs[:MOST])]
+    waiting = [line for line in lines if line.run.status != "running" and milestones.of(line) is None]
+    if waiting:
+        about = About(
+            kind="course", names=(suite,), state=[*map(_key, waiting)], trials=sum(line.trials for line in waiting)
+        )
+        shelf.figures.found(about, partial(milestones.find, waiting))
+    names = dict.fromkeys(metric.name for line in reversed(lines) for metric in line.run.metrics)
+    ways = [BY_RATE, *(names if suite != EVERY else ())]
+    name = name if name in ways else BY_RATE
+    passages = [_passage(place, line, milestones.of(line)) for place, line in enumerate(lines)]
+    drawn, unit = markup.course_lines(passages, name)
+    if suite == EVERY:
+        drawn = markup.whole_lines(passages)
+    days = [wording.one_line(line.run.created[:10]) for line in lines]
+    return {
+        "suites": suites,
+        "every": EVERY,
+        "suite": suite,
+        "ways": ways,
+        "name": name,
+        "drawn": drawn,
+        "picture": markup.course_picture(drawn, days, wording.one_line(name, 60), unit=unit),
+        "rows": [
+            (line, passage, markup.stops_of(passage, drawn))
+            for line, passage in zip(reversed(lines), reversed(passages), strict=True)
+        ],
+        "left_out": len(runs) - len(lines),
+        "waiting": sum(milestones.of(line) is None for line in waiting),
+    }
+
+
+def suite_of(run: Run) -> str:
+    """What runs have in common that are drawn on one line: the suite file, else the name."""
+    return run.suite or run.name
+
+
+def _key(line: RunLine) -> Key:
+    return line.run.id, line.run.finished, line.trials
+
+
+def _passage(place: int, line: RunLine, milestone: Milestone | None) -> Passage:
+    told = f"{wording.one_line(line.run.name, 60)}, {wording.one_line(line.run.created)}"
+    return Passage(place=place, told=told, series=suite_of(line.run), passed=line.passed, milestone=milestone)
