@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .names import new_run_id
     from .rescue import Salvaged, salvage
     from .rows import Packed, packed, unpacked
+    from .shared import Shared
     from .standing import Moment, Standing
     from .store import Store, open_store
     from .wanted import Order, Wanted
@@ -27,6 +28,7 @@ __all__ = [
     "Order",
     "Packed",
     "Salvaged",
+    "Shared",
     "Standing",
     "Store",
     "Wanted",
@@ -51,6 +53,7 @@ __getattr__ = deferred(
         "Order": "wanted",
         "Packed": "rows",
         "Salvaged": "rescue",
+        "Shared": "shared",
         "Standing": "standing",
         "Store": "store",
         "Wanted": "wanted",

@@ -32,7 +32,7 @@ def endings(db: Connection, run_id: str, datasets: int) -> Endings:
     are_of_rules = any(of_a_rule for of_a_rule, *_ in firsts)
     if not firsts or (are_of_rules and sum(verdicts.values()) > _MANY_TESTS):
         return Endings(verdicts=verdicts, counted=None if firsts else verdicts)
-    counted = f"{part} and not ({_OF_A_RULE} and ({_BESIDE}))" if are_of_rules else part
+    counted = f"{part} and {COUNTS}" if are_of_rules else part
     # Of the indices, only the one that begins with the source has all that is asked for here.
     other = "source >= 0 and (repeat > 0 or target <> ? or mode <> ?)"
     several = f"select 1 from result r where {part} and {other} limit 1"  # noqa: S608  texts of ours
@@ -59,7 +59,8 @@ _BESIDE = """
     or coalesce(json_type(r.content, '$.metadata.grounded'), '') = 'false'
     or exists (select 1 from json_each(r.content, '$.tags') t where t.value = 'baseline')
 """
-"""What `stats.left_out` says of a case; a test holds the two to each other."""
+COUNTS = f"not ({_OF_A_RULE} and ({_BESIDE}))"
+"""Whether a result `r` counts: what `stats.left_out` says of its case; a test holds the two to each other."""
 
 
 def _verdicts(db: Connection, conditions: str, number: int) -> Mapping[Verdict, int]:

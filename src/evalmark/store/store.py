@@ -31,6 +31,7 @@ from .health import Health, examine, examine_server
 from .held import Held, RecordedTrials, RunSink
 from .recordings import Recordings
 from .results import all_runs, find_number, find_run, unfinished_run, writing_of
+from .shared import Shared, shared
 from .standing import Moment, Standing, moment, standing
 from .writing import Writing
 
@@ -205,6 +206,13 @@ class Store:
     def endings(self, run: Run) -> Endings:
         """How the trials of a run ended, counted in the file."""
         return self._access.read(lambda db: endings(db, run.id, len(run.datasets)))
+
+    def shared(self, run: Run, baseline: Run, *, beside: bool = False) -> Shared:
+        """How many trials of a run were in an earlier one too, and how many of them passed in each.
+
+        `beside` says that some are tests of a prompt that stand beside the headline figure: those are left out.
+        """
+        return self._access.read(lambda db: shared(db, run, baseline, beside=beside))
 
     def check(self) -> Health:
         """Whether the file is sound, and what is in it."""

@@ -16,16 +16,17 @@ from .asking import RunsAsked, runs_asked
 from .desk import Desk
 from .live import Live, unchanged
 from .shelf import RunLine, Shelf
+from .trends import Trends
 
 SIZE = 25
 
 
 def routes(desk: Desk) -> list[Route]:
     """Where the page stands."""
-    return [Route("/", partial(_answer, desk))]
+    return [Route("/", partial(_answer, desk, Trends(desk.shelf)))]
 
 
-def _answer(desk: Desk, request: Request) -> Response:
+def _answer(desk: Desk, trends: Trends, request: Request) -> Response:
     moment = desk.shelf.store.moment()
     if (same := unchanged(request, moment.mark)) is not None:
         return same
@@ -33,9 +34,8 @@ def _answer(desk: Desk, request: Request) -> Response:
     if moment.under_way:
         said = f"{count(len(moment.under_way), 'run')} under way"
         live = Live(mark=moment.mark, said=said, ended="No run is under way any more.")
-    return desk.page(
-        request, "runs.html", {**values(desk.shelf, runs_asked(request.query_params), moment.runs), "live": live}
-    )
+    found = values(desk.shelf, runs_asked(request.query_params), moment.runs)
+    return desk.page(request, "runs.html", {**found, "live": live, "trends": trends.of(found["lines"], moment.runs)})
 
 
 def values(shelf: Shelf, asked: RunsAsked, total: int) -> Mapping[str, Any]:

@@ -1,0 +1,97 @@
+"""What became of the runs of a list since the run before each, worked out beside the page."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from evalmark.comparison import Outcome, compare, earlier_of
+from evalmark.errors import EvalmarkError
+from evalmark.values import Run
+
+from .figures import About, Patiently
+from .shelf import RunLine, Shelf
+
+_KEPT = 1_000
+"""Trends of runs at their end."""
+_LOOKED_AT = 2_000
+"""The newest runs, among which the one before is looked for."""
+TESTED = 2_000
+"""Trials of two runs that are compared for a list; of more, only the shares are told, since a page of them takes minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """A run beside the one before it."""
+
+    baseline: str
+    """The id of that run."""
+    outcome: Outcome | None
+    """What `compare` says of the two; None where there is too much to compare for a list."""
+    points: float | None
+    """By how many percentage points more of the trials or cases that both have pass; None where they have none."""
+    n: int
+    """Of how many."""
+
+
+class Trends:
+    """Works out each once; one page at a time, so that a long list takes no more than one thread."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._known: OrderedDict[tuple[str | None, ...], Trend | None] = OrderedDict()
+
+    def of(self, lines: Sequence[RunLine], runs: int) -> Mapping[str, Trend] | None:
+        """Those of some runs, by id, of so many in the store; None while they are being worked out.
+
+        A run that goes on has none, nor has one without a run before it.
+        """
+        settled = [line for line in lines if line.run.status != "running"]
+        known = {key[:2] for key in self._known.copy()}
+        new = [line for line in settled if (line.run.id, line.run.finished) not in known]
+        about = About(
+            kind="trends",
+            names=tuple(line.run.id for line in settled),
+            state=(runs, [(line.run.status, line.run.finished) for line in settled]),
+            trials=sum(line.trials for line in new),
+        )
+        return self._shelf.figures.found(about, lambda patiently: self._found(settled, patiently))
+
+    def _found(self, lines: Sequence[RunLine], patiently: Patiently) -> Mapping[str, Trend]:
+        recent = list(islice(self._shelf.every_run(), _LOOKED_AT))
+        ids = {run.id for run in recent}
+        found = {
+            line.run.id: self._trend(line.run, earlier_of(line.run, recent), patiently)
+            for line in lines
+            if line.run.id in ids
+        }
+        return {run: trend for run, trend in found.items() if trend is not None}
+
+    def _trend(self, run: Run, baseline: Run | None, patiently: Patiently) -> Trend | None:
+        earlier = () if baseline is None else (baseline.id, baseline.finished)
+        key = (run.id, run.finished, *earlier)
+        if key not in self._known:
+            try:
+                self._known[key] = None if baseline is None else _trend(self._shelf, run, baseline, patiently)
+            except EvalmarkError:  # a result is damaged, or a run was deleted: its own page says so
+                self._known[key] = None
+            while len(self._known) > _KEPT:
+                self._known.popitem(last=False)
+        return self._known[key]
+
+
+def _trend(shelf: Shelf, run: Run, baseline: Run, patiently: Patiently) -> Trend:
+    sides = shelf.line(run), shelf.line(baseline)
+    if sum(side.trials for side in sides) > TESTED:
+        counted = shelf.store.shared(run, baseline, beside=any(side.beside != 0 for side in sides))
+        return Trend(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
+    found = compare(patiently(run), patiently(baseline))
+    # Of several targets each has a difference of its own.
+    (overall,) = [change.overall.difference for change in found.targets] if len(found.targets) == 1 else [None]
+    value = None if overall is None else overall.value
+    return Trend(
+        baseline=baseline.id,
+        outcome=found.outcome,
+        points=None if value is None else 100 * value,
+        n=0 if overall is None else overall.n,
+    )
