@@ -127,8 +127,10 @@ def test_a_summary_that_cannot_be_written_is_an_error_in_words(evalmark, ran, wo
     [
         pytest.param((), "name at least one file with -o", id="nothing to write"),
         pytest.param(("--min-pass-rate", "0.5"), "name at least one file with -o", id="a gate alone"),
-        pytest.param(("--to", "html"), "--to takes github, not 'html'", id="another word"),
-        pytest.param(("--to", "html", "-o", "x.html"), "-o FILE", id="another word and a file"),
+        pytest.param(("--to", "pdf"), "--to takes github, json, jsonl, csv, md, html, junit, not 'pdf'", id="another word"),
+        pytest.param(("--to", "html", "-o", "x.json"), "x.json: its ending asks for another report than html", id="two words for one file"),
+        pytest.param(("-o", "x.html", "--baseline", "zz"), "there is no run 'zz'", id="no such baseline"),
+        pytest.param(("-o", "x.html", "--baseline", "gone.db@last"), "gone.db: there is no such file of runs", id="no such file of a baseline"),
         pytest.param(("-o", "out.pdf"), "no report has this ending", id="an unknown ending"),
         pytest.param(("--to", "github", "--min-score", "1.5"), "--min-score", id="a mean beyond 1"),
         pytest.param(("--to", "github", "--min-score", "nan"), "--min-score", id="a mean that is no number"),
@@ -225,3 +227,53 @@ def test_nothing_that_a_target_answers_reaches_the_runner_as_a_command(evalmark,
 def test_a_terminal_shows_such_texts_as_they_are(evalmark, ran):
     ran("a", target="bot:hostile")
     assert "##[add-path]/tmp" in evalmark("show", "--failed").out
+
+
+@pytest.mark.parametrize(
+    ("to", "begins"),
+    [
+        pytest.param("html", "<!doctype html>", id="HTML"),
+        pytest.param("jsonl", '{"format":"evalmark-run"', id="JSONL"),
+        pytest.param("csv", "dataset,case,repeat", id="CSV"),
+        pytest.param("junit", "<?xml", id="JUnit"),
+        pytest.param("md", "## ", id="Markdown"),
+    ],
+)
+def test_without_a_file_a_report_goes_to_the_standard_output_and_nothing_else_does(evalmark, ran, world, to, begins):
+    ran(wrong=1)
+    said = evalmark("report", "--to", to, "--min-pass-rate", "0.9")
+    assert said.out.startswith(begins)
+    assert said.code == 1
+    assert "Gate failed: " in said.err
+    assert "Gate failed: " not in said.out or to in ("html", "md")
+    evalmark("report", "--to", to, "-o", "report", "--min-pass-rate", "0.9")
+    assert (world / "report").read_text(encoding="utf-8") == said.out
+
+
+def test_a_page_beside_an_earlier_run_says_what_became_of_each_case(evalmark, ran, world):
+    earlier = ran()
+    ran(target="bot:hostile")
+    assert evalmark("report", "--to", "html", "-o", "page.html", "--baseline", "last-green").code == 0
+    page = (world / "page.html").read_text(encoding="utf-8")
+    assert f"Against <bdi>{earlier}" in page
+    assert page.count('data-w="worse"') == 4
+    ran(target="bot:hostile", store="other.db")
+    evalmark("report", earlier, "-o", "page.html", "-o", "page.json", "--baseline", "other.db@last")
+    assert (world / "page.html").read_text(encoding="utf-8").count('data-w="better"') == 4
+    assert json.loads((world / "page.json").read_text(encoding="utf-8"))["comparison"]["baseline"]["id"] != earlier
+
+
+@pytest.mark.parametrize(
+    ("baseline", "says"),
+    [
+        pytest.param("last", "is the run itself, so there is nothing to compare it with", id="the run itself"),
+        pytest.param("last-green", "There is no earlier complete run of 'letters'", id="none was green"),
+        pytest.param("none", "", id="none is wanted"),
+    ],
+)
+def test_where_there_is_no_baseline_the_page_stands_without_one(evalmark, ran, world, baseline, says):
+    ran(wrong=1)
+    said = evalmark("report", "-o", "page.html", "--baseline", baseline)
+    assert said.code == 0
+    assert says in said.err
+    assert 'id="against"' not in (world / "page.html").read_text(encoding="utf-8")

@@ -117,7 +117,7 @@ class Watched(list):
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl", ".csv", ".html", ".junit.xml", ".md"])
-def test_a_writer_with_the_figures_at_hand_reads_results_once_and_as_it_writes(ending):
+def test_a_writer_with_the_figures_at_hand_reads_results_as_it_writes(ending):
     from evalmark.report import WRITERS
 
     watched = Watched(RESULTS)
@@ -125,7 +125,8 @@ def test_a_writer_with_the_figures_at_hand_reads_results_once_and_as_it_writes(e
     next(chunks)
     assert watched.taken <= 1
     list(chunks)
-    assert watched.rounds == (0 if ending == ".md" else 1)
+    # A page has to know first how much of each text it has room for.
+    assert watched.rounds == {".md": 0, ".html": 2}.get(ending, 1)
 
 
 def test_the_figures_of_judges_are_in_the_document():

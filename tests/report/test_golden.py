@@ -4,6 +4,7 @@ To write them anew after a change that is meant: `EVALMARK_WRITE_GOLDEN=1 pytest
 """
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -24,23 +25,35 @@ from tests.wording import agents, compared, judged, sides
 from tests.wording.example import RUN
 
 GOLDEN = Path(__file__).parent / "golden"
+
+
+def html(run, **options):
+    """A page without its style sheet, its script and their hashes: those are files that a reviewer reads as such."""
+    text = "".join(as_html(run, options=Options(**options)))
+    text = re.sub(r"<(style|script)>.*?</\1>", r"<\1>…</\1>", text, flags=re.DOTALL)
+    return re.sub(r"'sha256-[^']*'", "'sha256-…'", text)
+
+
 TEXTS = {
     f"{name}{ending}": lambda write=write, run=run: "".join(write(run))
     for name, run in (("run", RUN), ("judged", judged.RUN), ("agent", agents.RUN))
     for ending, write in WRITERS.items()
-    if ending != ".xml"
+    if ending not in (".html", ".xml")
 } | {
     "raw.csv": lambda: "".join(as_csv(RUN, options=Options(raw=True))),
     "run.github.md": lambda: "".join(as_github(RUN)),
     "judged.github.md": lambda: "".join(as_github(judged.RUN)),
     "sides.md": lambda: "".join(as_markdown(sides.RUN)),
-    "sides.html": lambda: "".join(as_html(sides.RUN)),
+    "run.html": lambda: html(RUN),
+    "judged.html": lambda: html(judged.RUN),
+    "agent.html": lambda: html(agents.RUN),
+    "sides.html": lambda: html(sides.RUN),
     "sides.github.md": lambda: "".join(as_github(sides.RUN)),
     "compared.md": lambda: "".join(comparison_in_markdown(compared.WORSE, compared.PAIRS)),
     "compared.json": lambda: "".join(comparison_as_json(compared.WORSE, compared.PAIRS)),
     "compared.annotations.txt": lambda: "\n".join([*comparison_annotations(compared.WORSE, compared.PAIRS), ""]),
     "compared.run.md": lambda: "".join(as_markdown(compared.NOW, options=Options(comparison=compared.FEW))),
-    "compared.run.html": lambda: "".join(as_html(compared.NOW, options=Options(comparison=compared.WORSE, cases=1))),
+    "compared.run.html": lambda: html(compared.NOW, comparison=compared.WORSE, baseline=compared.THEN, cases=3),
     "annotations.txt": lambda: "\n".join([*annotations(RUN), *annotations(judged.RUN), ""]),
 }
 

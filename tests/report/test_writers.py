@@ -56,7 +56,7 @@ def test_every_public_name_is_there(room):
 
 def test_where_there_are_several_datasets_a_case_names_its_own():
     both = replace(RUN, datasets=(DatasetInfo(name="questions"), DatasetInfo(name="lakes")))
-    assert "<b>q4 (questions)</b>" in "".join(WRITERS[".html"](both))
+    assert "<bdi>q4 (questions)</bdi>" in "".join(WRITERS[".html"](both))
     assert "<summary>q4 (questions) (fail)" in "".join(WRITERS[".md"](both))
 
 
@@ -64,7 +64,7 @@ def test_where_there_are_several_datasets_a_case_names_its_own():
     ("ending", "said"),
     [
         pytest.param(".md", "- m: 0.500 &lt; 0.75", id="Markdown"),
-        pytest.param(".html", "m 0.500 &lt; 0.75", id="HTML"),
+        pytest.param(".html", '<dt>m<dd class="fail"><b>0.500 &lt; 0.75</b>', id="HTML"),
         pytest.param(".junit.xml", "m: 0.500 &lt; 0.75.", id="JUnit"),
         pytest.param(".csv", "single,harsh", id="CSV, with the judge of its own"),
         pytest.param(".json", '"threshold":0.75,"scored":1', id="JSON"),

@@ -7,24 +7,30 @@ from pathlib import Path
 from evalmark.comparison import Comparison, Pair
 from evalmark.documents import write_whole
 from evalmark.report import Options, comparison_writer_for, writer_for
+from evalmark.report.options import PLAIN
 from evalmark.stats import Summary
 from evalmark.values import Run
 
 
 def save(
-    run: Run, path: str | os.PathLike[str], summary: Summary | None = None, comparison: Comparison | None = None
+    run: Run,
+    path: str | os.PathLike[str],
+    summary: Summary | None = None,
+    options: Options = PLAIN,
+    kind: str | None = None,
 ) -> None:
     """Write a run as the report that the file's ending asks for; an older file stays until the new one is whole.
 
-    JSON, Markdown and HTML also say how it compares with an earlier one, where there is a `comparison`.
+    `kind` is a word such as `html`, for a file whose ending says nothing. JSON, Markdown and HTML also say how the run
+    compares with an earlier one, where the options hold a `comparison`.
 
     Raises:
-        ConfigError: no report has this ending.
+        ConfigError: no report has this ending, or the kind is another one.
         EvalmarkError: the file cannot be written; the older one is untouched.
     """
     file = Path(path)
-    write = writer_for(file)
-    write_whole(file, write(run, summary, Options(comparison=comparison)), "report")
+    write = writer_for(file, kind)
+    write_whole(file, write(run, summary, options), "report")
 
 
 def save_comparison(found: Comparison, path: str | os.PathLike[str], pairs: Sequence[Pair] = ()) -> None:

@@ -13,7 +13,7 @@ from evalmark.shell.conduct import refuse_over
 from evalmark.shell.terminal import command, look, say, say_line
 
 from . import flags
-from .report import To, check_to, kept_place, write_job_summary
+from .report import kept_place, write_job_summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +50,11 @@ Reports = Annotated[
     typer.Option("-o", "--output", metavar="FILE", help="Write a report: .json or .md. Repeatable."),
 ]
 
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="github", help="Write a job summary, and annotations to the standard output."),
+]
+
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
@@ -73,7 +78,8 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     For example: evalmark compare last last~1. Exit code 0: better or the same. 1: worse. 3: it cannot be told
     (0 with --allow-undecided). 2: something is wrong with the call.
     """
-    check_to(to)
+    if to not in (None, "github"):
+        raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is (.json .md): -o FILE.")
     for path in output or []:
         report.comparison_writer_for(path)
     with ExitStack() as stores:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, merging, report, stats, values, wording
+from evalmark import api, comparison, merging, report, stats, values, wording
 from evalmark import store as kept
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.shell.conduct import refuse_over
-from evalmark.shell.terminal import command, complain, say, say_line
+from evalmark.shell.terminal import command, complain, say, say_document, say_line
 
 from . import flags
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NOTHING_RAN = 3
 SUMMARY_FILE = "GITHUB_STEP_SUMMARY"
+GITHUB = "github"
 
 Runs = Annotated[
     list[str] | None,
@@ -32,7 +33,19 @@ Runs = Annotated[
 ]
 To = Annotated[
     str | None,
-    typer.Option("--to", metavar="github", help="Write a job summary, and annotations to the standard output."),
+    typer.Option(
+        "--to",
+        metavar="github|html|json|...",
+        help="github: a job summary and annotations. Else what a file is whose ending does not say it, or the standard output.",
+    ),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="RUN",
+        help="Beside an earlier run: an id, last~1, last-green, or FILE@RUN of another store.",
+    ),
 ]
 MinPassRate = Annotated[
     float | None, typer.Option("--min-pass-rate", min=0, max=1, help="Gate: the share of trials that pass, 0 to 1.")
@@ -58,6 +71,7 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
     runs: Runs = None,
     output: flags.Reports = None,
     to: To = None,
+    baseline: Baseline = None,
     min_pass_rate: MinPassRate = None,
     min_score: MinScore = None,
     max_unscored: MaxUnscored = None,
@@ -68,6 +82,8 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
 
     With one of the gate's flags the exit code is its verdict: 0 it holds, 1 it fails, 3 it cannot tell. Without,
     it is 0, or 3 where no case ran at all.
+
+    For example: evalmark report last --to html -o report.html --baseline last-green
     """
     _check_asked(to, output)
     gate = _gate(min_pass_rate, min_score, max_unscored, max_errors)
@@ -77,24 +93,46 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
             [name for run in parts for name in (run.suite, *(info.path for info in run.datasets))], output or []
         )
         run = merging.merged(parts)
-        code = _written(run if gate is None else _held_to(run, gate), output or [], to, gated=gate is not None)
-    raise typer.Exit(code)
+        run = run if gate is None else _held_to(run, gate)
+        options = _against(run, baseline, flags.settings(store=store).store, stores)
+        summary = stats.summarise(run, worst=report.LISTED if to == GITHUB else 20)
+        _write(run, summary, options, output or [], to)
+    raise typer.Exit(_code(run, summary, gated=gate is not None, is_printed=_is_printed(to, output)))
 
 
 def _check_asked(to: str | None, output: list[Path] | None) -> None:
     """Raises ConfigError where nothing is asked for, or something that nobody knows."""
-    endings = " ".join(report.WRITERS)
-    check_to(to, endings)
+    if to not in (None, GITHUB, *report.KINDS):
+        raise ConfigError(f"--to takes {GITHUB}, {', '.join(report.KINDS)}, not {to!r}.")
     if not (output or to):
         raise ConfigError("name at least one file with -o, for example -o report.html, or use --to github.")
     for path in output or []:
-        report.writer_for(path)
+        report.writer_for(path, _kind(to))
 
 
-def check_to(to: str | None, endings: str = ".json .md") -> None:
-    """Raises ConfigError where `--to` says something that nobody knows."""
-    if to not in (None, "github"):
-        raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is ({endings}): -o FILE.")
+def _kind(to: str | None) -> str | None:
+    return None if to == GITHUB else to
+
+
+def _is_printed(to: str | None, output: list[Path] | None) -> bool:
+    """Whether the standard output is the report, so that nothing else may stand there."""
+    return to not in (None, GITHUB) and not output
+
+
+def _against(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "report.Options":
+    """How the run compares with an earlier one, which may be of another file; says why where there is none."""
+    if reference is None:
+        return report.Options()
+    path, name = kept_place(reference, store)
+    found = api.baseline_of(stores.enter_context(kept.open_store(path, read_only=True)), name, run)
+    if found.said:
+        complain(f"{found.said}\n")
+    if found.run is None:
+        return report.Options()
+    if found.run.id == run.id:
+        complain(f"The baseline {run.id} is the run itself, so there is nothing to compare it with.\n")
+        return report.Options()
+    return report.Options(comparison=comparison.compare(run, found.run), baseline=found.run)
 
 
 def _held_to(run: "Run", gate: "Gate") -> "Run":
@@ -150,21 +188,30 @@ def kept_place(reference: str, store: str) -> tuple[str, str]:
     return store, reference
 
 
-def _written(run: "Run", output: list[Path], to: str | None, *, gated: bool) -> int:
-    """Write all that is asked for, and give the exit code."""
-    summary = stats.summarise(run, worst=report.LISTED if to else 20)
-    verdict = stats.judge(summary, run.gate)
+def _write(run: "Run", summary: "stats.Summary", options: "report.Options", output: list[Path], to: str | None) -> None:
+    """Write all that is asked for."""
     for path in output:
-        api.save(run, path, summary)
+        api.save(run, path, summary, options, _kind(to))
         say_line(f"{path}: {len(run.results)} results of {run.id}")
-    if to:
+    if to == GITHUB:
         _report_to_github(run, summary)
+    elif _is_printed(to, output):
+        say_document(report.KINDS[str(to)](run, summary, options))
+
+
+def _code(run: "Run", summary: "stats.Summary", *, gated: bool, is_printed: bool) -> int:
+    """The exit code; says the verdict of a gate of its own, and that no case ran."""
     if not summary.trials:
         complain("No cases ran, so there is nothing to report.\n")
-    if gated:
-        say_line(f"Gate {wording.outcome(verdict)}: {' '.join(verdict.reasons)}")
-        return verdict.exit_code
-    return 0 if summary.trials else NOTHING_RAN
+    if not gated:
+        return 0 if summary.trials else NOTHING_RAN
+    verdict = stats.judge(summary, run.gate)
+    said = f"Gate {wording.outcome(verdict)}: {' '.join(verdict.reasons)}"
+    if is_printed:
+        complain(f"{said}\n")
+    else:
+        say_line(said)
+    return verdict.exit_code
 
 
 def _report_to_github(run: "Run", summary: "stats.Summary") -> None:

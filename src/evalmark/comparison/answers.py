@@ -1,7 +1,6 @@
 """What the baseline answered to the trials of a run, one by one."""
 
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from evalmark.values import Mode, Result, Run, Trial, Verdict
@@ -28,8 +27,8 @@ class Earlier(NamedTuple):
         return "same" if is_same else "other"
 
 
-def earlier_answers(found: Comparison, run: Run, baseline: Run, limit: int) -> Mapping[str, Earlier]:
-    """The answers of the baseline to the first `limit` trials of a run, by the id of the trial.
+def earlier_answers(found: Comparison, results: Iterable[Result], baseline: Run) -> Mapping[str, Earlier]:
+    """The answers of the baseline to the trials of some results of a run, by the id of the trial.
 
     A case is known again by its content, and by its id where several have the same; a trial of which there is no such answer
     is left out. Of each result of the baseline only its answer is held.
@@ -37,7 +36,7 @@ def earlier_answers(found: Comparison, run: Run, baseline: Run, limit: int) -> M
     against = {change.target: change.against for change in found.targets}
     wanted = {
         result.trial.id: (_place(result.trial, against[result.trial.target]), result.trial.case.id)
-        for result in islice(run.results, limit)
+        for result in results
         if result.trial.target in against
     }
     places = {place for place, _ in wanted.values()}

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from .page import as_html
     from .separation import separation_page
     from .sheet import as_csv
-    from .writers import WRITERS, writer_for
+    from .writers import KINDS, WRITERS, writer_for
 
 __all__ = [
     "COMPARISON_WRITERS",
+    "KINDS",
     "LIMIT",
     "LISTED",
     "WRITERS",
@@ -47,6 +48,7 @@ __getattr__ = deferred(
     __name__,
     {
         "COMPARISON_WRITERS": "compared_writers",
+        "KINDS": "writers",
         "LIMIT": "github",
         "LISTED": "github",
         "Options": "options",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from evalmark.comparison import Comparison
+from evalmark.values import Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +17,12 @@ class Options:
     """CSV: True writes texts as they are, which is unsafe to open in a spreadsheet program."""
     cases: int = 10_000
     """HTML: how many cases to list; the page says so when there are more."""
+    room: int = 10_000_000
+    """HTML: bytes of the page; texts are cut, all to the same length, and cases left out, so that it takes no more."""
     comparison: Comparison | None = None
     """JSON, Markdown, HTML: how the run compares with an earlier one, to stand beside its figures."""
+    baseline: Run | None = None
+    """HTML: that earlier one, for what was answered to each case before; it takes a `comparison` too."""
 
 
 PLAIN = Options()

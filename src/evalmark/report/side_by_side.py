@@ -1,13 +1,13 @@
-"""The targets of a run side by side, in Markdown and in HTML, where its tests are told apart as positive and negative."""
+"""The targets of a run side by side, for Markdown and for pages, where its tests are told apart as positive and negative."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from evalmark import wording
 from evalmark.stats import Overview, Summary, overview
 from evalmark.values import Run
 from evalmark.wording import Cell, Column
 
-from .html_parts import escaped, said
 from .markdown import listed, safe
 
 _AGAINST = "Judge against machine, on rules that both have looked at"
@@ -40,23 +40,24 @@ def overview_in_markdown(run: Run, found: Overview | None) -> Iterator[str]:
         yield from listed("", against)
 
 
-def overview_in_html(run: Run, found: Overview | None) -> Iterator[str]:
-    """The same for a page; nothing without an overview."""
+class Sides(NamedTuple):
+    """The same for a page."""
+
+    columns: Sequence[Column]
+    rows: Sequence[tuple[Cell, ...]]
+    remarks: Sequence[str]
+    lines: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+    """Sentences, each behind what it is about, under what they say."""
+
+
+def side_by_side(run: Run, found: Overview | None) -> Sides | None:
+    """What a page shows of an overview; None without one."""
     if found is None:
-        return
+        return None
     columns = wording.overview_columns(found)
-    yield "<h2>Side by side</h2>\n<div class=wide><table class=sides><thead><tr>"
-    yield "".join(f"<th>{escaped(column.heading)}" for column in columns) + "<tbody>\n"
-    for name, *cells in _rows(columns):
-        yield f"<tr><th>{escaped(name.said)}" + "".join(map(_in_html, cells)) + "\n"
-    yield f"</table></div>\n<p class=quiet>{escaped(' '.join(wording.overview_remarks(found)))}</p>\n"
-    lines = wording.difference_lines(found)
-    yield from _said_in_html(_sentence(found), lines)
-    yield from _said_in_html(f"{_AGAINST}:", wording.disagreement_lines(run))
-
-
-def _said_in_html(title: str, lines: Sequence[tuple[str, str]]) -> Iterator[str]:
-    yield f"<p>{escaped(title)}</p>\n{said(lines)}" if lines else ""
+    against = wording.disagreement_lines(run)
+    lines = [(_sentence(found), wording.difference_lines(found)), (f"{_AGAINST}:", against)]
+    return Sides(columns, list(_rows(columns)), wording.overview_remarks(found), lines)
 
 
 def _sentence(found: Overview) -> str:
@@ -70,7 +71,3 @@ def _rows(columns: list[Column]) -> Iterator[tuple[Cell, ...]]:
 
 def _in_markdown(cell: Cell) -> str:
     return safe(cell.said) + (f"<br><sub>{safe(cell.below)}</sub>" if cell.below else "")
-
-
-def _in_html(cell: Cell) -> str:
-    return f"<td>{escaped(cell.said)}" + (f"<small>{escaped(cell.below)}</small>" if cell.below else "")

@@ -26,18 +26,28 @@ WRITERS: Mapping[str, Writer] = MappingProxyType(
 )
 """Every file report by the ending that asks for it."""
 
+KINDS: Mapping[str, Writer] = MappingProxyType(
+    {ending.split(".")[1]: write for ending, write in WRITERS.items() if ending != ".xml"}
+)
+"""The same by the word for it: `html`, `junit` and so on."""
 
-def writer_for(path: Path | str) -> Writer:
-    """The report that a file's ending asks for.
+
+def writer_for(path: Path | str, kind: str | None = None) -> Writer:
+    """The report that a file's ending asks for, or the one of a `kind`, where the ending says nothing else.
 
     >>> writer_for("nightly.JUnit.xml").__name__
     'as_junit'
 
     Raises:
-        ConfigError: no report has this ending.
+        ConfigError: no report has this ending, or the kind is another one.
     """
     name = Path(path).name.lower()
+    wanted = None if kind is None else KINDS[kind]
     for ending in sorted(WRITERS, key=len, reverse=True):
         if name.endswith(ending):
+            if wanted not in (None, WRITERS[ending]):
+                raise ConfigError(f"{path}: its ending asks for another report than {kind}; leave one of them out.")
             return WRITERS[ending]
+    if wanted is not None:
+        return wanted
     raise ConfigError(f"{path}: no report has this ending. Use one of {' '.join(WRITERS)}.")

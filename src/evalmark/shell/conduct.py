@@ -78,7 +78,7 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
             text += console.comparison(compared, seen) if compared is not None else ""
         try:
             for path in reports:
-                api.save(run, path, summary, compared)
+                api.save(run, path, summary, report.Options(comparison=compared, baseline=against))
         finally:  # a report that cannot be written is no reason to keep the verdict back
             if not show.quiet:
                 say(text)

@@ -3,10 +3,14 @@
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
 from evalmark import console, wording
+
+_CHUNKS = 1_000
+"""Of a file, written at once."""
 
 
 def look(store: str = "", worst: int = 5) -> "console.Look":
@@ -42,6 +46,19 @@ def _obeyed_by_nobody(text: str) -> str:
 def say_line(text: str) -> None:
     """`say`, with a line end; nothing in the text, such as the name of a file, acts on the terminal."""
     say(f"{wording.clean(text)}\n")
+
+
+def say_document(chunks: Iterable[str]) -> None:
+    """Write a file to the standard output, as UTF-8 whatever a terminal there would take; never fails."""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", newline="")
+    held: list[str] = []
+    for chunk in chunks:
+        held.append(chunk)
+        if len(held) == _CHUNKS:
+            say("".join(held))
+            held = []
+    say("".join(held))
 
 
 def complain(text: str) -> None:

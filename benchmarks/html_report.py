@@ -1,0 +1,160 @@
+"""The HTML report of a run with many cases: bytes, seconds and memory to write it, and how soon Chromium shows it.
+
+Run: python benchmarks/html_report.py [--cases 5000] [--answer 55] [--baseline] [--keep FILE]
+"""
+
+import argparse
+import random
+import re
+import resource
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from evalmark.comparison import compare
+from evalmark.report import Options, as_html
+from evalmark.stats import summarise
+from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
+
+WORDS = [
+    *("the parcel", "of", "order", "a customer", "asks", "where", "it is", "and", "the carrier", "says that", "within"),
+    *(
+        "three days",
+        "money",
+        "comes back",
+        "when",
+        "an article",
+        "was sent",
+        "before",
+        "Monday",
+        "but not",
+        "<b>after</b>",
+    ),
+    *("that", "&", "nobody", "knows", "why", "since 2019", "é"),
+]
+METRICS = (
+    Metric(name="similarity", threshold=0.6),
+    Metric(name="correct", unit="1..5", judge="openai/judge"),
+    Metric(name="answer_hallucination", direction="lower", threshold=0.3),
+)
+CONTEXTS = 400
+"""Different passages, of some 2,000 characters each; a case has three of them."""
+GOAL_BYTES, GOAL_SECONDS = 10_000_000, 15
+
+
+class Results:
+    """Made anew by each reader, as a store reads them anew."""
+
+    def __init__(self, cases: int, words: int, seed: int) -> None:
+        draw = random.Random(0)  # noqa: S311  the same texts every time
+        self.cases, self.words, self.seed = cases, words, seed
+        self.contexts = [said(draw, 230) for _ in range(CONTEXTS)]
+
+    def __len__(self) -> int:
+        return self.cases
+
+    def __iter__(self):
+        return (self.one(number) for number in range(self.cases))
+
+    def one(self, number: int) -> Result:
+        draw = random.Random(number)  # noqa: S311
+        case = Case(
+            id=f"q{number}",
+            input=said(draw, 12),
+            expected=said(draw, 20),
+            contexts=tuple(draw.choices(self.contexts, k=3)),
+            tags=(("even", "odd")[number % 2],),
+        )
+        answer, luck = said(draw, self.words), random.Random(number + 7 * self.seed)  # noqa: S311
+        value, grade = luck.random(), luck.randint(1, 5)
+        if luck.random() < 0.2 * self.seed:
+            answer = answer.replace("parcel", "letter")
+        scores = (
+            Score(name="similarity", raw=value, value=value, passed=value >= 0.2),
+            Score(name="correct", raw=grade, value=(grade - 1) / 4, passed=grade >= 2, reason=said(draw, 17)),
+            Score(name="answer_hallucination", raw=0.0, value=0.0, direction="lower", passed=True),
+        )
+        trial = Trial(case=case, dataset="questions", target="my_app:answer", position=number)
+        return Result(trial=trial, output=Output(value=answer, seconds=luck.random()), scores=scores)
+
+
+def said(draw: random.Random, n: int) -> str:
+    return " ".join(draw.choices(WORDS, k=n))
+
+
+def a_run(cases: int, words: int, seed: int) -> Run:
+    return Run(
+        id=f"20261121-10150{seed}-3f9a",
+        name="support bot",
+        created="2026-11-21T10:15:00+00:00",
+        datasets=(DatasetInfo(name="questions"),),
+        metrics=METRICS,
+        results=Results(cases, words, seed),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=5_000)
+    parser.add_argument("--answer", type=int, default=55, help="words of an answer, of 9 characters")
+    parser.add_argument("--baseline", action="store_true", help="beside an earlier run")
+    parser.add_argument("--keep", type=Path, help="write it there")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        path = asked.keep or Path(name) / "report.html"
+        measure(asked, path)
+        if shutil.which("chromium"):
+            look(path)
+
+
+def measure(asked: argparse.Namespace, path: Path) -> None:
+    run = a_run(asked.cases, asked.answer, 0)
+    options = Options()
+    if asked.baseline:
+        earlier = a_run(asked.cases, asked.answer, 1)
+        options = Options(comparison=compare(run, earlier), baseline=earlier)
+    summary = summarise(run)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    with path.open("w", encoding="utf-8") as stream:
+        stream.writelines(as_html(run, summary, options))
+    taken = time.perf_counter() - started
+    more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    size = path.stat().st_size
+    text = path.read_text(encoding="utf-8")
+    print(
+        f"{asked.cases:,} cases: {size / 1e6:.2f} MB (goal {GOAL_BYTES / 1e6:g}), {size / asked.cases:,.0f} bytes a case"
+    )
+    print(f"written in {taken:.1f} s (goal {GOAL_SECONDS}), with {more / 1_024:.0f} MB more memory")
+    cut = re.search(r"[\d,]+ texts? of more than [^;]*", text)
+    print(cut[0] if cut else "no text is cut")
+    assert size <= GOAL_BYTES, size
+    assert text.count("<tbody data-v=") == asked.cases
+
+
+PAINT = """() => new Promise(done => setTimeout(() => done([
+    performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
+    performance.getEntriesByType('navigation')[0].loadEventEnd]), 500))"""
+FILTER = """() => { const field = document.querySelector('[name=text]'), started = performance.now();
+    field.value = 'letter'; field.form.requestSubmit(); document.body.offsetHeight; return performance.now() - started; }"""
+SORT = """() => { const started = performance.now();
+    document.querySelectorAll('.sort')[2].click(); document.body.offsetHeight; return performance.now() - started; }"""
+
+
+def look(path: Path) -> None:
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(path.absolute().as_uri(), wait_until="load")
+        first, loaded = page.evaluate(PAINT)
+        print(f"Chromium: first paint after {first:.0f} ms, all of it and its script after {loaded:.0f} ms")
+        print(f"filtered by a text in {page.evaluate(FILTER):.0f} ms, again in {page.evaluate(FILTER):.0f} ms")
+        print(f"sorted by a score in {page.evaluate(SORT):.0f} ms")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,319 @@
+// What the page does beyond showing: filters, sorting, keys, labels. It can be read without any of it.
+"use strict";
+(() => {
+  const table = document.querySelector("table.all");
+  if (!table) return;
+  const byId = (id) => document.getElementById(id);
+  const form = document.querySelector("form.filters");
+  const heads = [...table.tHead.rows[0].cells];
+  const run = table.dataset.run;
+  const RANKS = { error: 0, fail: 1, unscored: 2, ungated: 3, pass: 4, worse: 0, other: 1, new: 2, "": 3, better: 4 };
+  const rows = [...table.tBodies].map((body, place) => ({ body, place, id: body.querySelector("dl").id.slice(1) }));
+  const rowOf = new Map(rows.map((row) => [row.body, row]));
+  const scores = heads.map((head, at) => (head.dataset.by === "score" ? at : -1)).filter((at) => at >= 0);
+
+  const made = (name, fields = {}, ...inside) => {
+    const node = Object.assign(document.createElement(name), fields);
+    node.append(...inside);
+    return node;
+  };
+
+  // The number in a cell: what is said, or what stands beside it where that is no number.
+  const number = (row, at) => {
+    const cell = row.body.rows[0].cells[at];
+    const found = cell.dataset.s === undefined ? parseFloat(cell.textContent) : Number(cell.dataset.s);
+    return Number.isFinite(found) ? found : null;
+  };
+
+  // What the page shows stands in its address, behind the #, and so it can be kept or handed on.
+  const NAMES = ["text", "verdict", "went", "tag", "metric", "low", "high", "label", "sort"];
+  let state = {};
+
+  const read = () => {
+    const hash = location.hash.slice(1);
+    if (hash && !hash.includes("=")) return; // a case, or a text of one
+    const said = new URLSearchParams(hash);
+    state = Object.fromEntries(NAMES.map((name) => [name, said.get(name) ?? ""]));
+    for (const field of form.elements) if (field.name) field.value = state[field.name] ?? "";
+    show();
+  };
+
+  const write = () => {
+    const said = new URLSearchParams(Object.entries(state).filter(([, value]) => value)).toString();
+    try {
+      history.replaceState(null, "", said ? `#${said}` : location.pathname + location.search);
+    } catch {
+      location.hash = said; // where a page from disk may not change its address otherwise
+    }
+  };
+
+  const limit = (text) => {
+    const found = parseFloat(text.replace(",", "."));
+    return Number.isFinite(found) ? found : null;
+  };
+
+  const fits = () => {
+    const text = state.text.trim().toLowerCase();
+    const [low, high] = [limit(state.low), limit(state.high)];
+    const columns = state.metric === "" ? scores : [scores[Number(state.metric)]];
+    const tests = [];
+    if (state.verdict) tests.push((row) => row.body.dataset.v === state.verdict);
+    if (state.went) tests.push(({ body }) => (state.went === "flipped" ? ["worse", "better"].includes(body.dataset.w) : body.dataset.w === state.went));
+    if (state.tag) tests.push((row) => (row.body.dataset.t ?? "").split("\n").includes(state.tag));
+    if (low !== null || high !== null) {
+      const within = (found) => found !== null && (low === null || found >= low) && (high === null || found <= high);
+      tests.push((row) => columns.some((at) => within(number(row, at))));
+    }
+    if (state.label) tests.push((row) => (state.label === "none" ? !labels.has(row.id) : state.label === "some" ? labels.has(row.id) : labels.get(row.id)?.label === state.label));
+    if (text) tests.push((row) => (row.text ??= row.body.textContent.toLowerCase()).includes(text));
+    return (row) => tests.every((test) => test(row));
+  };
+
+  const key = (by, at) => {
+    if (by === "case") return (row) => (row.name ??= row.body.querySelector("bdi").textContent);
+    if (by === "verdict") return (row) => RANKS[row.body.dataset.v];
+    if (by === "went") return (row) => RANKS[row.body.dataset.w ?? ""];
+    return (row) => number(row, at);
+  };
+
+  const words = new Intl.Collator("en", { numeric: true });
+  let order = "";
+
+  const sort = () => {
+    if (order === state.sort) return;
+    order = state.sort;
+    const down = order.startsWith("-");
+    const at = heads.findIndex((head, index) => `${head.dataset.by}${head.dataset.by === "score" ? index : ""}` === order.replace("-", ""));
+    heads.forEach((head, index) => {
+      if (!head.dataset.by) return;
+      head.setAttribute("aria-sort", index !== at ? "none" : down ? "descending" : "ascending");
+      head.querySelector(".arrow").textContent = index !== at ? "" : down ? "\u2193" : "\u2191";
+    });
+    const value = at < 0 ? (row) => row.place : key(heads[at].dataset.by, at);
+    const keyed = rows.map((row) => [value(row), row]);
+    const compare = (a, b) => (typeof a === "string" ? words.compare(a, b) : a - b);
+    keyed.sort(([a, one], [b, other]) => {
+      if (a === null || b === null) return (a === null) - (b === null) || one.place - other.place; // what is not known comes last
+      return (down ? compare(b, a) : compare(a, b)) || one.place - other.place;
+    });
+    keyed.forEach(([, row], index) => (rows[index] = row));
+    table.append(...rows.map((row) => row.body));
+  };
+
+  const show = () => {
+    sort();
+    const test = fits();
+    let n = 0;
+    for (const row of rows) n += !(row.body.hidden = !test(row));
+    const all = rows.length.toLocaleString("en");
+    byId("count").textContent = n === rows.length ? `${all} cases` : `${n.toLocaleString("en")} of ${all} cases`;
+    for (const chip of document.querySelectorAll(".chips a")) chip.toggleAttribute("aria-current", chip.hash === `#verdict=${state.verdict}`);
+  };
+
+  const change = () => {
+    for (const [name, value] of new FormData(form)) state[name] = value.trim();
+    write();
+    show();
+  };
+
+  // A text that stands elsewhere is put in its place; what is labelled is labelled there.
+  const open = (details) => {
+    for (const link of details.querySelectorAll("dd > a")) {
+      const whole = byId(link.hash.slice(1));
+      if (whole) link.replaceWith(whole.textContent);
+    }
+    if (run && !details.querySelector("form")) labelForm(rowOf.get(details.closest("tbody")), details);
+  };
+
+  // Labels: held in this page, and by the browser where it allows it, until they are saved as a file.
+  const labels = new Map();
+  const kept = `evalmark-labels:${run}`;
+  const said = byId("said");
+  let isKept = true;
+
+  const keep = () => {
+    try {
+      localStorage.setItem(kept, JSON.stringify({ by: said.elements.by.value, labels: [...labels] }));
+    } catch {
+      isKept = false;
+    }
+    said.hidden = !labels.size;
+    said.querySelector("b").textContent = `${labels.size} ${labels.size === 1 ? "label" : "labels"}`;
+    said.querySelector("[role=status]").textContent = labels.size && !isKept ? "This browser does not keep them: save them before you leave." : "";
+  };
+
+  const recall = () => {
+    try {
+      const found = JSON.parse(localStorage.getItem(kept) ?? "{}");
+      said.elements.by.value = String(found.by ?? "");
+      for (const [id, one] of found.labels ?? []) if (rows.some((row) => row.id === id)) labels.set(id, one);
+    } catch {
+      isKept = false;
+    }
+    for (const row of rows) if (labels.has(row.id)) sign(row);
+    keep();
+  };
+
+  const sign = (row) => {
+    row.body.querySelector("span.thumb")?.remove();
+    const one = labels.get(row.id);
+    if (!one) return;
+    const mark = made("span", { className: `thumb ${one.label ?? ""}`, title: one.comment ?? "" });
+    if (one.label) mark.append(byId("label").content.querySelector("svg").cloneNode(true), made("span", { className: "unseen", textContent: one.label === "up" ? "labelled good" : "labelled bad" }));
+    else mark.append("labelled");
+    row.body.querySelector("th").append(" ", mark);
+  };
+
+  const label = (row, changes) => {
+    const one = { ...labels.get(row.id), ...changes };
+    for (const name of Object.keys(one)) if (one[name] === undefined || one[name] === "") delete one[name];
+    if (Object.keys(one).length) labels.set(row.id, one);
+    else labels.delete(row.id);
+    sign(row);
+    fill(row);
+    keep();
+  };
+
+  // What the form of a row says, where it is there.
+  const fill = (row) => {
+    const fields = row.body.querySelector("form");
+    const one = labels.get(row.id) ?? {};
+    for (const button of fields?.querySelectorAll("button") ?? []) button.setAttribute("aria-pressed", String(button.value === one.label));
+  };
+
+  const thumb = (row, way) => label(row, { label: labels.get(row.id)?.label === way ? undefined : way });
+
+  const labelForm = (row, details) => {
+    details.append(byId("label").content.cloneNode(true));
+    const fields = details.querySelector("form");
+    const { score, comment } = fields.elements;
+    score.value = labels.get(row.id)?.score ?? "";
+    comment.value = labels.get(row.id)?.comment ?? "";
+    score.addEventListener("input", () => {
+      const text = score.value.trim().replace(",", ".");
+      const isOne = text === "" || (/^[0-9.]+$/.test(text) && Number(text) <= 1);
+      score.setAttribute("aria-invalid", String(!isOne));
+      if (isOne) label(row, { score: text === "" ? undefined : Number(text) });
+    });
+    comment.addEventListener("input", () => label(row, { comment: comment.value.trim() }));
+    for (const button of fields.querySelectorAll("button")) button.addEventListener("click", () => thumb(row, button.value));
+    fields.addEventListener("submit", (event) => event.preventDefault());
+    fill(row);
+  };
+
+  const save = () => {
+    const by = said.elements.by.value.trim();
+    const lines = [...labels].map(([id, one]) => JSON.stringify({ id: `output:${run}/${id}`, ...one, ...(by && { by }) }));
+    const address = URL.createObjectURL(new Blob([lines.join("\n"), "\n"], { type: "application/x-ndjson" }));
+    made("a", { href: address, download: `labels-${run.replace(/[^\w.-]/g, "_")}.jsonl` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    said.querySelector("[role=status]").textContent = "Saved; read it back with evalmark note --file.";
+  };
+
+  // Keys: the case that they are about is the one before the eyes.
+  let at = null;
+  const shown = () => rows.filter((row) => !row.body.hidden);
+
+  const go = (row) => {
+    if (!row) return;
+    at?.body.classList.remove("at");
+    (at = row).body.classList.add("at");
+    row.body.querySelector("summary").focus({ preventScroll: true });
+    row.body.scrollIntoView({ block: "nearest" });
+  };
+
+  const step = (by) => {
+    const there = shown();
+    const place = at ? there.indexOf(at) : -1;
+    if (place >= 0) return go(there[Math.min(there.length - 1, Math.max(0, place + by))]);
+    go(there.find((row) => row.body.getBoundingClientRect().bottom > 0));
+  };
+
+  const unfold = (row) => (row.body.querySelector("details").open = true);
+  const ACTS = {
+    j: () => step(1),
+    k: () => step(-1),
+    o: () => at && (at.body.querySelector("details").open ^= 1),
+    "/": () => form.elements.text.focus(),
+    "?": () => byId("keys").showModal(),
+    ...(run && {
+      u: () => at && thumb(at, "up"),
+      d: () => at && thumb(at, "down"),
+      c: () => {
+        if (!at) return;
+        unfold(at);
+        setTimeout(() => at.body.querySelector("form")?.elements.comment.focus());
+      },
+    }),
+  };
+
+  document.addEventListener("keydown", (event) => {
+    const isField = event.target.matches("input, select, textarea, dialog *");
+    if (event.key === "Escape" && isField) return event.target.blur();
+    if (isField || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(ACTS, event.key)) return;
+    event.preventDefault();
+    ACTS[event.key]();
+  });
+
+  // Whatever is looked at becomes the case that keys are about.
+  table.addEventListener("focusin", (event) => {
+    const body = event.target.closest("tbody");
+    if (body && rowOf.get(body) !== at) {
+      at?.body.classList.remove("at");
+      (at = rowOf.get(body)).body.classList.add("at");
+    }
+  });
+  table.addEventListener("toggle", (event) => event.target.open && event.target.closest("tbody") && open(event.target), true);
+
+  for (const head of heads) {
+    if (!head.dataset.by) continue;
+    const name = `${head.dataset.by}${head.dataset.by === "score" ? heads.indexOf(head) : ""}`;
+    const text = head.querySelector("span");
+    const button = made("button", { type: "button", className: "sort" });
+    text.replaceWith(button);
+    button.append(text, made("span", { className: "arrow", ariaHidden: "true" }));
+    head.setAttribute("aria-sort", "none");
+    button.addEventListener("click", () => {
+      const first = ["score", "seconds"].includes(head.dataset.by) && head.dataset.by === "seconds" ? `-${name}` : name;
+      const other = first === name ? `-${name}` : name;
+      state.sort = state.sort === first ? other : state.sort === other ? "" : first;
+      write();
+      show();
+    });
+  }
+  for (const chip of document.querySelectorAll(".chips li")) {
+    const inside = chip.firstElementChild;
+    const link = made("a", { href: `#verdict=${chip.dataset.verdict}` });
+    inside.replaceWith(link);
+    link.append(inside);
+  }
+  const tags = new Set(rows.flatMap((row) => (row.body.dataset.t ?? "").split("\n")).filter(Boolean));
+  byId("tags").append(...[...tags].sort(words.compare).slice(0, 500).map((value) => made("option", { value })));
+  if (!tags.size) form.elements.tag.closest("label").remove();
+
+  let waiting = 0;
+  form.hidden = false;
+  form.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(change, 120);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    change();
+  });
+  form.addEventListener("reset", () => setTimeout(change));
+  byId("keys").querySelector("button").addEventListener("click", () => byId("keys").close());
+  if (run) {
+    said.addEventListener("submit", (event) => {
+      event.preventDefault();
+      save();
+    });
+    said.elements.by.addEventListener("input", keep);
+    recall();
+    addEventListener("beforeunload", (event) => labels.size && !isKept && event.preventDefault());
+  }
+  addEventListener("hashchange", read);
+  state = Object.fromEntries(NAMES.map((name) => [name, ""]));
+  read();
+  document.querySelectorAll(".all details[open]").forEach(open);
+})();
