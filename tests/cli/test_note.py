@@ -116,6 +116,17 @@ def test_a_label_names_its_author_and_stays_in_the_history(evalmark, said):
     assert "tool search" in shown
 
 
+def test_a_key_in_a_comment_is_not_kept_and_that_is_said(evalmark, world, sessions, said):
+    key = "sk-proj-abcdefghijklmnopqrstuvwx"
+    found = evalmark("note", ONE, "--score", "0.5", "--comment", f"It told {key}!", "--by", "ann")
+    assert "What looks like a key or a password was taken out of 1 comment." in found.out
+    (world / "labels.csv").write_text(f"id,label,comment\n{ONE},up,password: hunter2-xyz\n{ONE},up,Right.\n")
+    assert "taken out of 1 comment." in evalmark("note", "--file", "labels.csv", "--by", "bob").out
+    assert "taken out" not in evalmark("note", ONE, "--comment", "Right.", "--by", "cid").out
+    assert [one.comment for one in said()] == ["It told (not kept)!", "password: (not kept)", "Right.", "Right."]
+    assert key.encode() not in b"".join(path.read_bytes() for path in (world / ".evalmark").iterdir())
+
+
 def test_a_session_goes_by_the_key_that_the_app_has_for_it(evalmark, world):
     with open_store(".evalmark/evalmark.db") as ledger:
         for number, (project, key) in enumerate([("shop", "user-7"), ("shop", "user-8"), ("bank", "user-8")]):

@@ -13,9 +13,9 @@ import apsw
 import pytest
 
 from evalmark import record
+from evalmark.documents import masked
 from evalmark.recording import desks, flush
 from evalmark.recording.desks import MOST_WAITING
-from evalmark.recording.masking import masked
 from evalmark.store import open_store
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlLW9mLWl0"

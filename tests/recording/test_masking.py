@@ -2,7 +2,7 @@
 
 import time
 
-from evalmark.recording.masking import masked
+from evalmark.documents import masked
 
 
 def test_a_text_that_nearly_holds_names_of_secrets_is_searched_soon():

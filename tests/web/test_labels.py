@@ -36,6 +36,14 @@ def test_a_score_and_a_comment_stand_beside_the_thumb_that_was_given_before(own,
     assert "0.25: Too &lt;b&gt;short&lt;/b&gt;." in text
 
 
+def test_a_key_in_a_comment_is_not_kept_and_that_is_said(own, store):
+    sent(own, {**FIRST, "comment": "It told sk-proj-abcdefghijklmnopqrstuvwx!", "by": "ann"})
+    assert [label.comment for label in store.traffic.all_labels()] == ["It told (not kept)!"]
+    cookie = f"evalmark-7878=a-token-of-this-test; {sent(own, {**FIRST, 'liked': 'up', 'by': 'ann'}).headers['set-cookie'].partition(';')[0]}"
+    answer = sent(own, {**FIRST, "comment": "password: hunter2-xyz"}, x_evalmark_part="1", cookie=cookie)
+    assert "What looks like a key or a password was taken out of your comment." in answer.text
+
+
 def test_what_was_said_is_taken_back_and_the_history_keeps_it(own, store):
     sent(own, {**FIRST, "liked": "up", "by": "ann"})
     assert sent(own, {**FIRST, "withdraw": "1", "by": "ann"}).status == 303

@@ -14,6 +14,8 @@ from evalmark.shell.terminal import say_line
 from . import flags
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evalmark.values import Label
 
 Id = Annotated[
@@ -71,18 +73,27 @@ def note(  # noqa: PLR0913  each is a flag of the command line
     with kept.open_store(flags.settings(store=store).store) as ledger:
         if file is not None:
             said = labelling.read_words(file, ledger, name)
-            labelling.note(ledger, said)
+            kept_labels = labelling.note(ledger, said)
             people = sorted({one.by for _, one in said})
             say_line(f"{file}: {values.count(len(said), 'label')} kept, by {', '.join(people) or 'nobody'}.")
+            _say_masked(said, kept_labels)
             return
         subject = labelling.subject(ledger, id or "", which)
         (written,) = labelling.note(ledger, [(subject, word)])
         say_line(f"{_told(written)} {subject.title}, by {written.by}.")
+        _say_masked([(subject, word)], [written])
         before = [one for one in labelling.history(ledger, [subject.about]) if one.by == written.by]
         if len(before) > 1:
             say_line(
                 f"  {written.by} has said {values.count(len(before), 'thing')} of it; all of them: evalmark show {id}"
             )
+
+
+def _say_masked(said: "Sequence[tuple[labelling.Subject, labelling.Word]]", written: "Sequence[Label]") -> None:
+    """Say where a comment was kept without a part of it."""
+    altered = sum(word.comment != label.comment for (_, word), label in zip(said, written, strict=True))
+    if altered:
+        say_line(f"  What looks like a key or a password was taken out of {values.count(altered, 'comment')}.")
 
 
 def _check_flags(

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .faults import PlacedError
     from .files import allowed_path, dataset_name, regular_file, what_is
     from .json_stream import Item, JsonStream
+    from .masking import MASK, in_every_text, masked
     from .secrets import secrets_in, without_secrets
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from .whole import write_whole
 
 __all__ = [
+    "MASK",
     "MAX_ROW",
     "DataPath",
     "Document",
@@ -28,8 +30,10 @@ __all__ = [
     "dataset_name",
     "document_of",
     "first_letter",
+    "in_every_text",
     "known_encoding",
     "load_document",
+    "masked",
     "numbered_lines",
     "parse_json",
     "parse_yaml",
@@ -47,6 +51,9 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "MASK": "masking",
+        "in_every_text": "masking",
+        "masked": "masking",
         "DataPath": "document",
         "Document": "document",
         "Item": "json_stream",

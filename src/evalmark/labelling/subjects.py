@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from evalmark.documents import masked
 from evalmark.errors import ConfigError, StoreError
 from evalmark.values import Label, Result, Run, Session, Span, content_of, count, in_force, keyed_session
 
@@ -161,6 +162,8 @@ def of_result(run: str, result: Result, metric: str | None = None) -> Subject:
 def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | None = None) -> list[Label]:
     """Keep what people say, all of it or nothing; what they said before stays in the history.
 
+    What looks like a key or a password is taken out of comments, as recording does: people quote what they comment on.
+
     Raises:
         ConfigError: a score is no number from 0 to 1, or somebody takes back what nobody said; nothing is kept.
         StoreError: the store cannot be written.
@@ -173,7 +176,7 @@ def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | N
             about=about.about,
             liked=word.liked,
             score=word.score,
-            comment=word.comment,
+            comment=masked(word.comment),
             by=word.by,
             created=when,
             content=about.content,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from evalmark.documents import without_secrets
+from evalmark.documents import MASK, in_every_text, masked, without_secrets
 from evalmark.targets.output import joined
 from evalmark.transcripts import recognised
 from evalmark.transcripts.contents import kept, part
@@ -12,7 +12,6 @@ from evalmark.transcripts.tokens import usage_of
 from evalmark.values import Output, Session, Span, Usage
 
 from .copying import Foreign, Pieces
-from .masking import MASK, in_every_text, masked
 from .under_way import OpenSession, OpenSpan
 from .wrapping import Arguments
 

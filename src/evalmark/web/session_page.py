@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from evalmark.documents.secrets import NOT_KEPT
+from evalmark.documents import MASK
 from evalmark.labelling import history, of_span
 from evalmark.markup import text_of
 from evalmark.traffic import SessionPart, as_json, by_answer, share_of_time, spent
@@ -87,8 +87,8 @@ def _answer(desk: Desk, request: Request) -> Response:
         "newer": newer,
         "older": older,
         "spent": spent(part.session.spans) if is_whole else None,
-        "taken_out": json.dumps(plain(part.session)).count(NOT_KEPT),
-        "not_kept": NOT_KEPT,
+        "taken_out": json.dumps(plain(part.session)).count(MASK),
+        "not_kept": MASK,
         "kept_out": kept_out,
         "as_said": as_said,
         "session_path": session_path,
@@ -117,7 +117,7 @@ def _download(desk: Desk, request: Request) -> Response:
 
 def kept_out(value: Any) -> Sequence[str]:
     """What stands in a text in the place of something that recording took out of it."""
-    return (NOT_KEPT,) if NOT_KEPT in text_of(value).shown else ()
+    return (MASK,) if MASK in text_of(value).shown else ()
 
 
 def _answers(desk: Desk, part: SessionPart, author: str) -> list[Answer]:

@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-MASK = "(not kept)"
+from .secrets import NOT_KEPT
+
+MASK = NOT_KEPT
 """What stands in the place of a secret, as where one goes by its name."""
 
 _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
