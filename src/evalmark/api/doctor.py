@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from evalmark import models, store
 from evalmark.errors import EvalmarkError
@@ -48,12 +47,12 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
-    path = Path(settings.store)
-    if not path.exists():
-        yield Finding(what="store", says=f"{path}: none yet; the first run makes it")
-        return
+    path = store.told_place(settings.store)
     try:
-        with store.open_store(path, read_only=True) as opened:
+        if not store.is_there(settings.store):
+            yield Finding(what="store", says=f"{path}: none yet; the first run makes it")
+            return
+        with store.open_store(settings.store, read_only=True) as opened:
             health = opened.check()
     except EvalmarkError as error:
         yield Finding(what="store", says=str(error), well=False)
@@ -64,10 +63,11 @@ def _store(settings: Settings) -> Iterator[Finding]:
         (health.vectors, "vector"),
         (health.calls, "call"),
         (health.tool_calls, "tool call"),
-        (health.size, "byte"),
+        *([(health.size, "byte")] if health.sqlite else []),
     )
     held = ", ".join(count(number, noun) for number, noun in kept)
-    yield Finding(what="store", says=f"{path}: {held}; SQLite {health.sqlite}, journal {health.journal}")
+    kind = f"SQLite {health.sqlite}, journal {health.journal}" if health.sqlite else "PostgreSQL"
+    yield Finding(what="store", says=f"{path}: {held}; {kind}")
     yield from (Finding(what="store", says=problem, well=False) for problem in health.problems)
     yield from (Finding(what="store", says=warning) for warning in health.warnings)
 

@@ -116,7 +116,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
 def _report(file: Path, settings: "Settings") -> None:
     found = generate.coverage_of(file)
     say_line_by_line(generate.coverage_text(found, look().width))
-    if Path(settings.store).exists():
+    if kept.is_there(settings.store):
         with kept.open_store(settings.store, read_only=True) as ledger:
             broken = api.broken_rules(file, ledger)
         if broken is not None:

@@ -59,7 +59,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
 
 def _ledger(path: str) -> "AbstractContextManager[api.Ledger]":
     """The store with what is recorded, or an empty one where there is none; neither is written."""
-    return kept.open_store(path, read_only=True) if Path(path).exists() else nullcontext(api.Memory())
+    return kept.open_store(path, read_only=True) if kept.is_there(path) else nullcontext(api.Memory())
 
 
 def _no_weights(name: str, settings: "Settings", folders: tuple[Path, ...]) -> None:

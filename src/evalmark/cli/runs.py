@@ -83,7 +83,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         if not (failed or calls) and case is None:
             summary = stats.summarise(found)
             verdict = stats.judge(summary, found.gate)
-            say(console.terminal(found, look(settings.store, worst), summary=summary, verdict=verdict))
+            say(console.terminal(found, look(kept.told_place(settings.store), worst), summary=summary, verdict=verdict))
             return
         _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
 

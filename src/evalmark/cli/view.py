@@ -4,7 +4,6 @@ import os
 import threading
 import webbrowser
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -55,7 +54,7 @@ def view(
     need("uvicorn", "view")
     web = need("evalmark.web")
     place = flags.settings(store=store).store
-    with kept.open_store(place, read_only=read_only or not _is_writable(place)) as ledger:
+    with kept.open_store(place, read_only=read_only or not kept.may_be_written(place)) as ledger:
         path = "/" if run is None else web.run_path(ledger.run(run).id)
         bound = web.bound(port, host, os.environ.get(TOKEN, ""))
         web.serve(
@@ -63,12 +62,6 @@ def view(
             bound,
             lambda: _tell(bound.address_of(path), bound.address_once(path) if opens else ""),
         )
-
-
-def _is_writable(store: str) -> bool:
-    """Whether labels can be kept; a store that is not there is not made by looking at it."""
-    path = Path(store)
-    return path.is_file() and os.access(path, os.W_OK) and os.access(path.absolute().parent, os.W_OK)
 
 
 def _author() -> str:

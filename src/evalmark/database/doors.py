@@ -34,11 +34,16 @@ def look_into(place: Place, notes: Notes = lambda _: None) -> Connection:
     """
     if isinstance(place, Path):
         return reading(place, notes)
-    found: Connection = _server().looking(place, notes)
+    found: Connection = server_store().looking(place, notes)
     return found
 
 
-def _server() -> Any:
+def server_store() -> Any:
+    """What opens stores on servers.
+
+    Raises:
+        DependencyError: the extra `postgres` is missing.
+    """
     return need("evalmark.database.serving", "postgres")
 
 
@@ -50,5 +55,5 @@ def write_to(place: Place, notes: Notes, max_pages: int | None = None) -> Connec
     """
     if isinstance(place, Path):
         return writing(place, notes, max_pages)
-    found: Connection = _server().serving(place, notes)
+    found: Connection = server_store().serving(place, notes)
     return found

@@ -1,6 +1,7 @@
 """Opening a store on a server: its tables are made, or brought up to date, under a lock, by whoever may."""
 
 from collections.abc import Sequence
+from contextlib import closing
 
 from evalmark.errors import StoreError
 
@@ -42,6 +43,18 @@ def looking(place: Server, notes: Notes = lambda _: None, steps: Sequence[Step] 
         db.close()
         raise
     return db
+
+
+def is_there(place: Server) -> bool:
+    """Whether the server has a store at this place."""
+    with closing(ServerConnection(place, read_only=True, notes=lambda _: None)) as db:
+        return version_at(db) > 0
+
+
+def may_be_written(place: Server) -> bool:
+    """Whether the server has a store at this place that this user may write as people who label do."""
+    with closing(ServerConnection(place, read_only=True, notes=lambda _: None)) as db:
+        return version_at(db) > 0 and bool(db.execute("select has_table_privilege('label', 'insert')").get)
 
 
 def version_at(db: ServerConnection) -> int:

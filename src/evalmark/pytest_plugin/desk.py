@@ -13,7 +13,7 @@ from evalmark.api import Loop, Sitting
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.evals import Eval, EvalCase, Threshold, check_eval, rows_of
 from evalmark.roles import TrialTools
-from evalmark.settings import Settings, load
+from evalmark.settings import Settings, load, within
 from evalmark.values import Case, Gate, Run, Trial
 
 from .hooks import Hooks
@@ -70,7 +70,7 @@ class Desk:
             here,
             {"store": option("evalmark_store"), "replay": "auto" if replay == "replay" else replay},
         )
-        store = str(here / found.store)  # a test may change the working directory
+        store = within(here, found.store)  # a test may change the working directory
         workers = 1 if self.worker is None else int(self.worker["workercount"])
         return share_of(replace(found, store=store), workers)
 

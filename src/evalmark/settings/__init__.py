@@ -98,11 +98,20 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
     if unknown:
         faults.append(f"{path}: [tool.evalmark] has no setting {unknown[0]!r}; it knows {', '.join(sorted(known))}")
     return {
-        name: str(path.parent / value) if name in _PATHS and value and path.parent != folder else value
+        name: within(path.parent, value) if name in _PATHS and value and path.parent != folder else value
         for key, text in table.items()
         if (name := key.replace("-", "_")) in known
         and (value := _read(name, text, f"{path}: [tool.evalmark] {key}", faults)) is not None
     }
+
+
+def within(folder: Path, place: str) -> str:
+    """A file as a folder has it; an address of a server, which is no file, as it is.
+
+    >>> within(Path("/home/ann"), "evals.db"), within(Path("/home/ann"), "postgresql://db/evals")
+    ('/home/ann/evals.db', 'postgresql://db/evals')
+    """
+    return place if "://" in place else str(folder / place)
 
 
 def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import shlex
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from os import PathLike, environ
+from os import PathLike, environ, fspath
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -15,7 +15,7 @@ from evalmark.api import Ledger, Memory
 from evalmark.engine import describe
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.settings import Settings, load
-from evalmark.store import Store, open_store
+from evalmark.store import Store, open_store, told_place
 from evalmark.values import Run
 
 from .desk import Desk
@@ -179,8 +179,8 @@ class UnitTest:
             _close(ledger)
             raise
         session = UnitTestSession(self.test_name, selected, desk)
-        kept_in = "" if self._store is None else str(_path(self._store, settings))
-        flag = "" if kept_in in ("", settings.store) else f" --store {shlex.quote(kept_in)}"
+        kept_in = "" if self._store is None else told_place(_path(self._store, settings))
+        flag = "" if kept_in in ("", told_place(settings.store)) else f" --store {shlex.quote(kept_in)}"
         return _Open(name=self.test_name, desk=desk, session=session, ledger=ledger, store=kept_in, flag=flag)
 
 
@@ -228,8 +228,8 @@ def _strategy(evaluation: Any, evaluator: Any) -> EvaluationStrategyBase:
     return given
 
 
-def _path(store: Place, settings: Settings) -> Path:
-    return Path(settings.store if store is None or store == "settings" else store)
+def _path(store: Place, settings: Settings) -> str:
+    return settings.store if store is None or store == "settings" else fspath(store)
 
 
 def _close(ledger: Ledger) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalmark.documents import dataset_name
 from evalmark.errors import ConfigError
-from evalmark.store import Store, open_store
+from evalmark.store import Store, is_there, open_store, told_place
 from evalmark.traffic import Labelled
 from evalmark.values import Case, DatasetInfo, count
 
@@ -37,7 +37,7 @@ class Selected:
     notes: tuple[str, ...] = ()
 
 
-Select = Callable[[Path], Selected]
+Select = Callable[[str], Selected]
 """Finds the cases; is told the store."""
 
 
@@ -54,11 +54,11 @@ def of_project(given: str | None, environ: Mapping[str, str]) -> Select:
             "evalmark.record() has, or set EVALMARK_TRACKING_PROJECT."
         )
 
-    def select(path: Path) -> Selected:
-        with _recorded(path, f"project {project!r}") as store:
+    def select(place: str) -> Selected:
+        with _recorded(place, f"project {project!r}") as store:
             found = store.traffic.labelled(project)
             known = store.traffic.projects() if not found.cases else []
-        refuse_nothing(found, path, f"project {project!r}", "answers", known)
+        refuse_nothing(found, told_place(place), f"project {project!r}", "answers", known)
         return _selected(project, found, [(from_case(case, project=project), case) for case in found.cases])
 
     return select
@@ -73,10 +73,10 @@ def of_template(name: Any) -> Select:
     if not isinstance(name, str) or not name:
         raise ConfigError(f"for_prompt_template: the name of a registered prompt is a text; found {name!r:.100}.")
 
-    def select(path: Path) -> Selected:
-        with _recorded(path, f"prompt {name!r}") as store:
+    def select(place: str) -> Selected:
+        with _recorded(place, f"prompt {name!r}") as store:
             found = store.traffic.labelled_template(name)
-        refuse_nothing(found, path, f"prompt {name!r}", "outputs", [])
+        refuse_nothing(found, told_place(place), f"prompt {name!r}", "outputs", [])
         selected = _selected(name, found, [(from_case(case, template=name), case) for case in found.cases])
         return replace(selected, is_template=True)
 
@@ -93,7 +93,7 @@ def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Select:
         raise ConfigError(f"for_test_cases: a list of TestCase is expected; found {given!r:.100}.")
     cases = [_made(one, place) for place, one in enumerate(given, 1)]
 
-    def select(path: Path) -> Selected:
+    def select(place: str) -> Selected:
         return _given("test cases", "", [(f"test case {number}", case) for number, case in enumerate(cases, 1)])
 
     return select
@@ -103,7 +103,7 @@ def of_file(given: Any) -> Select:
     """The cases of a file; it is read when the test begins."""
     path = Path(given)
 
-    def select(_: Path) -> Selected:
+    def select(_: str) -> Selected:
         return _given(dataset_name(path), str(path), read_test_cases(path))
 
     return select
@@ -143,16 +143,16 @@ def _told_apart(cases: Sequence[tuple[str, TestCase]]) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def _recorded(path: Path, what: str) -> Store:
-    if not path.exists():
+def _recorded(place: str, what: str) -> Store:
+    if not is_there(place):
         raise ConfigError(
-            f"{path}: there is no store, so nothing is recorded of {what}. Record sessions with evalmark.record(), label "
+            f"{told_place(place)}: there is no store, so nothing is recorded of {what}. Record sessions with evalmark.record(), label "
             "them with: evalmark note ID --label up"
         )
-    return open_store(path, read_only=True)
+    return open_store(place, read_only=True)
 
 
-def refuse_nothing(found: Labelled, path: Path, what: str, noun: str, known: Sequence[str]) -> None:
+def refuse_nothing(found: Labelled, path: str, what: str, noun: str, known: Sequence[str]) -> None:
     """Raises ConfigError where no case was found: says why, and what to do."""
     if found.cases:
         return

@@ -1,0 +1,39 @@
+"""What can be said of a place for a store before it is opened."""
+
+import os
+from pathlib import Path
+
+from evalmark.database.doors import place_of, server_store
+from evalmark.database.server import is_address
+
+
+def told_place(where: str | os.PathLike[str]) -> str:
+    """A place as it may be shown: without user, password and options.
+
+    >>> told_place("evals.db"), told_place("postgresql://ann:secret@db/evals")
+    ('evals.db', 'postgresql://db/evals')
+    """
+    named = os.fspath(where)
+    return str(place_of(named)) if is_address(named) else named
+
+
+def is_there(where: str | os.PathLike[str]) -> bool:
+    """Whether there is a store already.
+
+    Raises:
+        StoreError: a server cannot be asked.
+    """
+    place = place_of(where)
+    return place.exists() if isinstance(place, Path) else bool(server_store().is_there(place))
+
+
+def may_be_written(where: str | os.PathLike[str]) -> bool:
+    """Whether there is a store already, and this user may write it.
+
+    Raises:
+        StoreError: a server cannot be asked.
+    """
+    place = place_of(where)
+    if not isinstance(place, Path):
+        return bool(server_store().may_be_written(place))
+    return place.is_file() and os.access(place, os.W_OK) and os.access(place.parent, os.W_OK)
