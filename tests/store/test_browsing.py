@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalmark.errors import StoreError
-from evalmark.store import CaseOf, Wanted, open_store
+from evalmark.store import Around, At, CaseOf, Wanted, open_store
 from evalmark.store.wanted import query_of
 from evalmark.values import Case, Output, Result, Score
 
@@ -60,10 +60,16 @@ def ids(found):
 
 def test_pages_give_every_row_once_in_the_order_of_the_run(store):
     browsing = kept(store, results())
-    pages = [browsing.page(Wanted(), offset, 7) for offset in range(0, 21, 7)]
-    assert [page.total for page in pages] == [20, 20, 20]
+    pages = [browsing.page(Wanted(), limit=7)]
+    while not pages[-1].is_last:
+        pages.append(browsing.page(Wanted(), At(after=pages[-1].rows[-1].leader), 7))
+    assert [(page.total, page.place, page.is_first) for page in pages] == [
+        (20, 0, True),
+        (20, 7, False),
+        (20, 14, False),
+    ]
     assert list(itertools.chain.from_iterable(map(ids, pages))) == [f"case-{number:02}" for number in range(20)]
-    assert [row.place for row in pages[2].rows] == [14, 15, 16, 17, 18, 19]
+    assert browsing.page(Wanted(), At(before=pages[2].rows[0].leader), 7) == pages[1]
 
 
 def test_a_row_holds_all_targets_of_a_case_and_each_repeat_is_a_row(store):
@@ -161,13 +167,13 @@ def test_the_results_of_cases_are_found_by_name_target_and_mode(store):
 
 def test_neighbours_are_those_of_the_order_asked_for(store):
     browsing = kept(store, results(5))
-    rows = browsing.page(Wanted(order="case", descending=True)).rows
-    numbers = [row.results[0].number for row in rows]
-    for place in range(5):
+    wanted = Wanted(order="case", descending=True)
+    numbers = [row.leader for row in browsing.page(wanted).rows]
+    for place, number in enumerate(numbers):
         before = numbers[place - 1] if place else None
         after = numbers[place + 1] if place < 4 else None
-        assert browsing.around(Wanted(order="case", descending=True), place) == (before, after)
-    assert browsing.around(Wanted(), 99) == (None, None)
+        assert browsing.around(wanted, number) == Around(before=before, after=after)
+    assert browsing.around(Wanted(), 99) == Around()
 
 
 def test_a_result_is_found_in_its_own_run_only(store):
@@ -195,7 +201,7 @@ def test_what_is_asked_reaches_sql_as_parameters_only(text, low):
     nasty = query_of(
         1, Wanted(text=text or "a", tag=text or "a", metric=text or "a", low=low, order="score", sorted_metric=text)
     )
-    assert (nasty.conditions, nasty.key) == (plain.conditions, plain.key)
+    assert nasty.conditions == plain.conditions
     assert nasty.conditions.count("?") == len(nasty.given)
 
 

@@ -1,14 +1,16 @@
-"""Runs and the vectors of texts, in one SQLite file."""
+"""Runs and the vectors of texts, in one SQLite file or on a PostgreSQL server."""
 
 from typing import TYPE_CHECKING
 
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .browsing import Browsing, CaseOf, CaseRow, Found, Kept
+    from .browsing import Around, At, Browsing, CaseOf, CaseRow, Found, Kept
     from .endings import Endings
     from .health import Health
     from .names import new_run_id
+    from .narrowing import Known
+    from .places import is_there, may_be_written, told_place
     from .rescue import Salvaged, salvage
     from .rows import Packed, packed, unpacked
     from .shared import Shared
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from .wanted import Order, Wanted
 
 __all__ = [
+    "Around",
+    "At",
     "Browsing",
     "CaseOf",
     "CaseRow",
@@ -24,6 +28,7 @@ __all__ = [
     "Found",
     "Health",
     "Kept",
+    "Known",
     "Moment",
     "Order",
     "Packed",
@@ -32,16 +37,21 @@ __all__ = [
     "Standing",
     "Store",
     "Wanted",
+    "is_there",
+    "may_be_written",
     "new_run_id",
     "open_store",
     "packed",
     "salvage",
+    "told_place",
     "unpacked",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
+        "Around": "browsing",
+        "At": "browsing",
         "Browsing": "browsing",
         "CaseOf": "browsing",
         "CaseRow": "browsing",
@@ -49,6 +59,7 @@ __getattr__ = deferred(
         "Found": "browsing",
         "Health": "health",
         "Kept": "browsing",
+        "Known": "narrowing",
         "Moment": "standing",
         "Order": "wanted",
         "Packed": "rows",
@@ -57,10 +68,13 @@ __getattr__ = deferred(
         "Standing": "standing",
         "Store": "store",
         "Wanted": "wanted",
+        "is_there": "places",
+        "may_be_written": "places",
         "new_run_id": "names",
         "open_store": "store",
         "packed": "rows",
         "salvage": "rescue",
+        "told_place": "places",
         "unpacked": "rows",
     },
 )

@@ -1,23 +1,25 @@
 """The results of a run a page at a time, in any order, whatever their number: a page costs no more than it shows."""
 
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any, NamedTuple
-
-from apsw import Connection
 
 from evalmark.database.faults import explained
 from evalmark.database.fields import from_sql, sql_text
 from evalmark.database.stored import a_mode
+from evalmark.database.ways import Connection, Place
 from evalmark.values import Case, Mode, Output, Result, Trial, Verdict
 
+from .narrowing import Few, Known, count_rows, few
+from .orders import WORST_FIRST, Asked, asked_of
 from .results import stored_result
 from .trials import Trials, trials_of
-from .wanted import Query, Wanted, query_of
+from .walking import has_place, leader, listed, walked
+from .wanted import Wanted, query_of
 
 _LARGE = 64_000
 """Characters of JSON in a column; of results with more, a page shows the beginning as it is stored."""
@@ -40,22 +42,53 @@ class Kept:
 class CaseRow:
     """A case for the n-th time, and what every target gave for it."""
 
-    place: int
-    """Among all that are wanted, counted from 0."""
+    leader: int
+    """The first of its results that is wanted."""
     results: tuple[Kept, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class At:
+    """Where a page begins or ends: with the row after a result, or before one; with neither, at the beginning."""
+
+    after: int | None = None
+    before: int | None = None
+    place: int = 0
+    """Rows that stand before the page; only where they are few, and are counted anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """One page of what is wanted."""
 
-    total: int
-    """Rows on all pages."""
     rows: tuple[CaseRow, ...]
+    total: int | None
+    """Rows on all pages; None where that is not known."""
+    place: int | None
+    """Of the first row among all of them, counted from 0; None where that is not known."""
+    is_first: bool
+    """Whether nothing stands before these rows."""
+    is_last: bool
+    """Whether nothing stands after them."""
+    reached: int | None = None
+    """The result that was looked at last, where time was up before the page was full."""
+    looked: int = 0
+    """Results that were looked at one by one."""
 
 
-_GROUP = "r.source, r.dataset, r.position, r.repeat"
-_Place = tuple[Any, ...]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """The rows before and after one, by their leaders; None at the ends, and where time was up before one was found."""
+
+    before: int | None = None
+    after: int | None = None
+
+
+BEGINNING = At()
+PATIENCE = 0.12
+"""Seconds for which a page looks for its rows, where an index does not tell which they are."""
+_COUNTED = 200_000
+"""Trials that an index counts while a page waits."""
 
 
 class CaseOf(NamedTuple):
@@ -70,11 +103,10 @@ class CaseOf(NamedTuple):
 class Browsing:
     """Reads one run of a store, for any thread. Made by `Store.browse`; close it after use."""
 
-    def __init__(self, db: Connection, path: Path, run: int) -> None:
+    def __init__(self, db: Connection, path: Place, run: int) -> None:
         self._db, self._path, self._run = db, path, run
         self._lock = Lock()
-        self._scores_of: tuple[int, str] | None = None
-        self._last_total: tuple[tuple[int, str], tuple[str, tuple[Any, ...]], int] | None = None
+        self._totals: dict[Wanted, tuple[tuple[int, str], int]] = {}
         self._counted: tuple[tuple[int, str], Mapping[Verdict, int]] | None = None
         self._trials: tuple[tuple[int, str], Trials] | None = None
 
@@ -86,34 +118,47 @@ class Browsing:
     def verdicts(self) -> Mapping[Verdict, int]:
         """How many trials ended how."""
         with self._reading():
-            at = self._pass()
-            if self._counted is None or not _is_settled(at) or self._counted[0] != at:
-                sql = "select verdict, count(*) from result where run = ? and pass > 0 group by verdict"
-                self._counted = at, Counter(dict(self._db.execute(sql, (self._run,))))
-            return self._counted[1]
+            return self._verdicts(self._pass())
 
-    def page(self, wanted: Wanted, offset: int = 0, limit: int = 50) -> Found:
-        """Rows from `offset` on, at most `limit` of them, and how many there are in all."""
-        query = query_of(self._run, wanted)
-        with self._reading():
-            if wanted.needs_scores:
-                self._gather_scores()
-            total = self._total(query)
-            places = self._places(query, offset, limit) if offset < total else []
-            rows = [CaseRow(place=n, results=self._at(place)) for n, place in enumerate(places, start=offset)]
-            return Found(total=total, rows=tuple(rows))
+    def page(
+        self,
+        wanted: Wanted,
+        at: At = BEGINNING,
+        limit: int = 50,
+        known: Known | None = None,
+        is_late: Callable[[], bool] | None = None,
+    ) -> Found:
+        """At most `limit` rows; `known` is what `Store.search` has found for the same.
 
-    def around(self, wanted: Wanted, place: int) -> tuple[int | None, int | None]:
-        """The first results of the rows before and after a place among those wanted; None at the ends."""
-        query = query_of(self._run, wanted)
+        Where no index tells which rows they are, they are looked for until `is_late` says so; else for `PATIENCE` seconds.
+        """
+        asked = asked_of(self._run, wanted)
         with self._reading():
-            if wanted.needs_scores:
-                self._gather_scores()
-            first = max(0, place - 1)
-            numbers = [self._numbers(found)[0] for found in self._places(query, first, place - first + 2)]
-        before = numbers[0] if place > 0 and numbers else None
-        after = numbers[place - first + 1] if len(numbers) > place - first + 1 else None
-        return before, after
+            several = few(self._db, self._run, wanted, known)
+            if several is not None:
+                return self._listed(asked, several, at, limit)
+            found = self._walked(asked, at, limit, is_late or _patience())
+            total = self._total(wanted) if known is None else known.rows
+            return replace(found, total=total)
+
+    def is_long(self, wanted: Wanted) -> bool:
+        """Whether there may be too many results to look at all of them while a page waits."""
+        with self._reading():
+            return few(self._db, self._run, wanted) is None
+
+    def around(
+        self, wanted: Wanted, number: int, known: Known | None = None, is_late: Callable[[], bool] | None = None
+    ) -> Around:
+        """The rows before and after the row of a result, which itself need not be wanted."""
+        asked = asked_of(self._run, wanted)
+        with self._reading():
+            several = few(self._db, self._run, wanted, known)
+            if several is not None:
+                return self._around_listed(asked, several, number)
+            first = leader(self._db, asked, number)
+            start, late = number if first is None else first[0], is_late or _patience()
+            before, after = (walked(self._db, asked, start, 1, late, backwards=way).leaders for way in (True, False))
+            return Around(before=before[0] if before else None, after=after[0] if after else None)
 
     def result(self, number: int) -> Result | None:
         """A result in full; None where this run has none with this number, or no longer."""
@@ -147,8 +192,6 @@ class Browsing:
         query = query_of(self._run, wanted)
         has_output = "(r.verdict <> 'error' or r.output ->> '$.error' is null)"
         with self._reading():
-            if wanted.needs_scores:
-                self._gather_scores()
             sql = f"select r.number from result r where {query.conditions} and {has_output}"  # noqa: S608  parameters
             return [int(number) for (number,) in self._db.execute(sql, query.given)]
 
@@ -171,60 +214,91 @@ class Browsing:
         row: Any = self._db.execute("select pass, status from run where number = ?", (self._run,)).fetchone()
         return row or (0, "gone")
 
-    def _total(self, query: Query) -> int:
-        """How many rows there are; of a run at its end, counted once for the pages that follow each other."""
-        at, asked = self._pass(), (query.conditions, query.given)
-        if self._last_total is not None and _is_settled(at) and self._last_total[:2] == (at, asked):
-            return self._last_total[2]
-        sql = f"select count(*) from (select 1 from result r where {query.conditions} group by {_GROUP})"  # noqa: S608  parameters
-        total = int(self._db.execute(sql, query.given).get)
-        self._last_total = at, asked, total
-        return total
-
-    def _gather_scores(self) -> None:
-        """Have the values of all scores in a table of this connection; of a run that goes on, anew each time."""
-        at = self._pass()
-        if self._scores_of == at and _is_settled(at):
-            return
-        db = self._db
-        db.pragma("query_only", False)  # a table in memory; the file is only read
-        db.execute("""
-            create table if not exists temp.cell (
-                result integer not null, metric text not null, value real, primary key (result, metric)
-            ) without rowid
-        """)
-        db.execute("delete from temp.cell")
-        db.execute(
-            """
-            insert or replace into temp.cell
-            select r.number, j.value ->> '$.name', j.value ->> '$.value' from result r, json_each(r.scores) j
-            where r.run = ? and r.pass > 0
-            """,
-            (self._run,),
+    def _listed(self, asked: Asked, several: Few, at: At, limit: int) -> Found:
+        """A page of rows that are few."""
+        start = at.before if at.after is None else at.after
+        every, place, is_among_them = listed(self._db, asked, several.numbers, start)
+        first = max(0, min(at.place, (len(every) - 1) // limit * limit))
+        if place is not None:
+            first = place + is_among_them if at.after is not None else max(0, place - limit)
+        last = first + limit
+        return Found(
+            rows=self._rows(every[first:last]),
+            total=len(every),
+            place=first,
+            is_first=first == 0,
+            is_last=last >= len(every),
         )
-        db.pragma("query_only", True)
-        self._scores_of = at
 
-    def _places(self, query: Query, offset: int, limit: int) -> list[_Place]:
-        """The rows of a page: source, dataset, position, repeat."""
-        key = f", {query.key} as k" if query.key else ""
-        direction = query.direction
-        columns = _GROUP.split(", ")
-        order = ["k is null", f"k {direction}", *columns] if query.key else [f"{c} {direction}" for c in columns]
-        sql = f"""
-            select {_GROUP}{key} from result r where {query.conditions}
-            group by {_GROUP} order by {", ".join(order)} limit ? offset ?
-        """  # noqa: S608  columns and parameters
-        given = (*query.key_given, *query.given, limit, offset)
-        return [row[:4] for row in self._db.execute(sql, given).fetchall()]
+    def _around_listed(self, asked: Asked, several: Few, number: int) -> Around:
+        every, place, is_among_them = listed(self._db, asked, several.numbers, number)
+        if place is None:
+            return Around()
+        after = place + is_among_them
+        return Around(
+            before=every[place - 1] if place else None,
+            after=every[after] if after < len(every) else None,
+        )
 
-    def _numbers(self, place: _Place) -> list[int]:
+    def _walked(self, asked: Asked, at: At, limit: int, is_late: Callable[[], bool]) -> Found:
+        """A page of rows that may be many; one row more than it shows tells whether there are others."""
+        if at.before is not None:  # where the beginning is nearer than a page, that is the page
+            back = walked(self._db, asked, at.before, limit + 1, is_late, backwards=True)
+            if len(back.leaders) > limit or back.reached is not None:
+                rows = self._rows(back.leaders[:limit][::-1])
+                return Found(
+                    rows=rows,
+                    total=None,
+                    place=None,
+                    is_first=False,
+                    is_last=False,
+                    reached=back.reached,
+                    looked=back.looked,
+                )
+        after = at.after if at.after is not None and has_place(self._db, asked, at.after) else None
+        way = walked(self._db, asked, after, limit + 1, is_late)
+        return Found(
+            rows=self._rows(way.leaders[:limit]),
+            total=None,
+            place=0 if after is None else None,
+            is_first=after is None,
+            is_last=len(way.leaders) <= limit and way.reached is None,
+            reached=way.reached,
+            looked=way.looked,
+        )
+
+    def _total(self, wanted: Wanted) -> int | None:
+        """How many rows there are, where an index tells it soon; of a run at its end, counted once."""
+        every = Wanted(verdicts=wanted.verdicts)
+        if replace(wanted, verdicts=(), order="position", sorted_metric="", descending=False) != Wanted():
+            return None
+        at = self._pass()
+        if (had := self._totals.get(every)) is not None and had[0] == at and _is_settled(at):
+            return had[1]
+        names = wanted.verdicts or WORST_FIRST
+        if sum(n for name, n in self._verdicts(at).items() if name in names) > _COUNTED:
+            return None
+        self._totals[every] = at, count_rows(self._db, self._run, every)
+        return self._totals[every][1]
+
+    def _verdicts(self, at: tuple[int, str]) -> Mapping[Verdict, int]:
+        if self._counted is None or not _is_settled(at) or self._counted[0] != at:
+            sql = "select verdict, count(*) from result where run = ? and pass > 0 group by verdict"
+            self._counted = at, Counter(dict(self._db.execute(sql, (self._run,))))
+        return self._counted[1]
+
+    def _rows(self, leaders: Iterable[int]) -> tuple[CaseRow, ...]:
         sql = """
-            select number from result
-            where run = ? and source = ? and dataset = ? and position = ? and repeat = ? and pass > 0
-            order by target, mode, number
+            select r.number from result o join result r
+            on r.run = o.run and r.source = o.source and r.dataset = o.dataset and r.position = o.position
+            and r.repeat = o.repeat and r.pass > 0
+            where o.number = ? order by r.target, r.mode, r.number
         """
-        return [int(number) for (number,) in self._db.execute(sql, (self._run, *place)).fetchall()]  # type: ignore[arg-type]
+        rows = ((leader, self._db.execute(sql, (leader,)).fetchall()) for leader in leaders)
+        return tuple(
+            CaseRow(leader=leader, results=tuple(self._kept(number) for (number,) in several))
+            for leader, several in rows
+        )
 
     def _numbers_of(self, case: CaseOf) -> tuple[int, ...]:
         sql = """
@@ -233,9 +307,6 @@ class Browsing:
         """
         given = (self._run, *map(sql_text, case))
         return tuple(int(number) for (number,) in self._db.execute(sql, given).fetchall())
-
-    def _at(self, place: _Place) -> tuple[Kept, ...]:
-        return tuple(self._kept(number) for number in self._numbers(place))
 
     def _kept(self, number: int) -> Kept:
         sql = "select verdict, max(length(content), length(output), length(scores)) from result where number = ?"
@@ -265,6 +336,12 @@ class Browsing:
             ),
             output=Output(value=output, error=error, seconds=seconds),
         )
+
+
+def _patience() -> Callable[[], bool]:
+    """Says when a page has looked long enough."""
+    end = time.monotonic() + PATIENCE
+    return lambda: time.monotonic() > end
 
 
 def _is_settled(at: tuple[int, str]) -> bool:

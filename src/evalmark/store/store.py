@@ -29,10 +29,12 @@ from .browsing import Browsing
 from .endings import Endings, endings
 from .health import Health, examine, examine_server
 from .held import Held, RecordedTrials, RunSink
+from .narrowing import Known, search
 from .recordings import Recordings
 from .results import all_runs, find_number, find_run, unfinished_run, writing_of
 from .shared import Shared, shared
 from .standing import Moment, Standing, moment, standing
+from .wanted import Wanted
 from .writing import Writing
 
 if TYPE_CHECKING:
@@ -202,6 +204,14 @@ class Store:
         """
         number = self._access.read(lambda db: find_number(db, self.path, run_id))
         return Browsing(self._access.connect(), self.path, number)
+
+    def search(self, run_id: str, wanted: Wanted) -> Known:
+        """What is wanted of a run, found by a look at every result; of a large run, that takes seconds.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        return self._access.read(lambda db: search(db, find_number(db, self.path, run_id), wanted))
 
     def endings(self, run: Run) -> Endings:
         """How the trials of a run ended, counted in the file."""

@@ -11,14 +11,11 @@ from evalmark.values import Verdict
 
 Order = Literal["position", "case", "verdict", "seconds", "score"]
 
-_KEYS = {
-    "position": "",
-    "case": "min(r.case_id)",
-    "verdict": "min(case r.verdict when 'error' then 0 when 'fail' then 1 when 'unscored' then 2 when 'pass' then 3 else 4 end)",
-    "seconds": "{worst}(r.seconds)",
-    "score": "{worst}((select c.value from temp.cell c where c.result = r.number and c.metric = ?))",
-}
-"""What rows are sorted by; `worst` is the end at which the sorting begins."""
+_SCORES = """
+    json_each(r.scores) j where json_type(j.value, '$.value') in ('real', 'integer', 'number')
+    and cast(json_extract(j.value, '$.value') as double precision) between ? and ?
+"""
+_LEAST, _MOST = -1e308, 1e308
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +41,6 @@ class Wanted:
     """By whose values the order `score` sorts."""
     descending: bool = False
 
-    @property
-    def needs_scores(self) -> bool:
-        """Whether single scores have to be known."""
-        return self.low is not None or self.high is not None or self.order == "score"
-
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -56,21 +48,24 @@ class Query:
 
     conditions: str
     given: tuple[Any, ...]
-    key: str
-    key_given: tuple[Any, ...]
-    direction: str
 
 
 def query_of(run: int, wanted: Wanted) -> Query:
-    """The conditions on rows `r` of the table `result`, and what to sort them by; an empty key is the order of the run."""
+    """The conditions on rows `r` of the table `result`."""
     found = [("r.run = ? and r.pass > 0", (run,)), *_conditions(wanted)]
-    key = _KEYS[wanted.order].format(worst="max" if wanted.descending else "min")
     return Query(
         conditions=" and ".join(text for text, _ in found),
         given=tuple(value for _, given in found for value in given),
-        key=key,
-        key_given=(sql_text(wanted.sorted_metric),) if wanted.order == "score" else (),
-        direction="desc" if wanted.descending else "asc",
+    )
+
+
+def value_of(wanted: Wanted) -> Query:
+    """The value by which the order `score` sorts a row `r`; null without one."""
+    worst = "max" if wanted.descending else "min"
+    value = f"{worst}(cast(json_extract(j.value, '$.value') as double precision))"
+    return Query(
+        conditions=f"(select {value} from {_SCORES} and json_extract(j.value, '$.name') = ?)",  # noqa: S608  texts of ours
+        given=(_LEAST, _MOST, sql_text(wanted.sorted_metric)),
     )
 
 
@@ -87,20 +82,15 @@ def _conditions(wanted: Wanted) -> Iterator[tuple[str, tuple[Any, ...]]]:
         inside, bare = within_json(wanted.text), containing(wanted.text)
         yield f"(cast(r.case_id as text) like ? escape '!' or {anywhere})", (bare, *(inside, bare) * 3)
     if wanted.low is not None or wanted.high is not None:
-        about = " and c.metric = ?" if wanted.metric else ""
-        bounds = "c.value >= ? and c.value <= ?"
-        given = (
-            *((sql_text(wanted.metric),) if wanted.metric else ()),
-            _or(wanted.low, -1e308),
-            _or(wanted.high, 1e308),
-        )
-        one = f"select 1 from temp.cell c where c.result = r.number{about} and {bounds}"  # noqa: S608  texts of ours
-        yield f"exists ({one})", given
+        about = " and json_extract(j.value, '$.name') = ?" if wanted.metric else ""
+        metric = (sql_text(wanted.metric),) if wanted.metric else ()
+        yield f"exists (select 1 from {_SCORES}{about})", (*bounds_of(wanted), *metric)  # noqa: S608  texts of ours
     if wanted.numbers is not None:
         yield "r.number in (select value from json_each(?))", (json.dumps(sorted(wanted.numbers)),)
     if wanted.without:
         yield "r.number not in (select value from json_each(?))", (json.dumps(sorted(wanted.without)),)
 
 
-def _or(bound: float | None, otherwise: float) -> float:
-    return otherwise if bound is None else bound
+def bounds_of(wanted: Wanted) -> tuple[float, float]:
+    """The range of scores that is wanted."""
+    return (_LEAST if wanted.low is None else wanted.low), (_MOST if wanted.high is None else wanted.high)

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from urllib.parse import urlencode
 
 from evalmark.comparison import WENT
-from evalmark.store import Order, Wanted
+from evalmark.store import At, Order, Wanted
 from evalmark.values import Verdict
 
 SIZES = (25, 50, 100)
@@ -30,6 +30,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 EVERYTHING = Wanted()
+BEGINNING = At()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +42,15 @@ class CasesAsked:
     """One of `LABELS`; empty: whatever people say, or nothing."""
     flipped: str = ""
     """One of `FLIPPED`, against the run before; empty: whatever became of them."""
+    at: At = BEGINNING
     page: int = 1
+    """Which one this is, as whoever came here has counted; where `at` says otherwise, that holds."""
     size: int = SIZES[1]
 
     @property
-    def offset(self) -> int:
-        """Of the first row of the page."""
-        return (self.page - 1) * self.size
+    def place(self) -> At:
+        """Where the page is: beside a result, else, as somebody may have typed it, by its number."""
+        return self.at if self.at != BEGINNING else At(place=(self.page - 1) * self.size)
 
     @property
     def sort(self) -> str:
@@ -64,8 +67,12 @@ class CasesAsked:
         return bool(said or wanted.low is not None or wanted.high is not None)
 
     def query(self, **changes: Any) -> str:
-        """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
+        """The part of an address behind the `?`, with the question mark; empty where nothing is asked.
+
+        With another `page`, it says where that one is, or it is the first one.
+        """
         wanted = self.wanted
+        at = BEGINNING if "page" in changes else self.at
         said = {
             "verdict": list(wanted.verdicts),
             "tag": wanted.tag,
@@ -78,6 +85,8 @@ class CasesAsked:
             "sort": self.sort,
             "size": self.size if self.size != SIZES[1] else "",
             "page": self.page if self.page != 1 else "",
+            "after": at.after,
+            "before": at.before,
         } | changes
         return written(said)
 
@@ -91,7 +100,7 @@ class CasesAsked:
             sorted_metric=metric,
             descending=not wanted.descending if is_so else order == "seconds",
         )
-        return replace(self, wanted=changed, page=1).query()
+        return replace(self, wanted=changed, at=BEGINNING, page=1).query()
 
     def direction(self, order: str, metric: str = "") -> str:
         """`ascending` or `descending` where rows are sorted so, else `none`: the values of `aria-sort`."""
@@ -123,6 +132,7 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
         wanted=wanted,
         label=_one_of(LABELS, query.get("label", "")),
         flipped=_one_of(FLIPPED, query.get("flipped", "")),
+        at=At(after=_result(query.get("after", "")), before=_result(query.get("before", ""))),
         page=whole(query.get("page", ""), 1),
         size=size if size in SIZES else SIZES[1],
     )
@@ -204,6 +214,10 @@ def _one_of(words: Container[str], word: str) -> str:
 
 def _text(query: Mapping[str, str], name: str) -> str:
     return query.get(name, "").strip()[:_LONGEST]
+
+
+def _result(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _number(text: str) -> float | None:

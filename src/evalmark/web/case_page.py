@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -16,7 +16,7 @@ from evalmark import wording
 from evalmark.errors import StoreError
 from evalmark.labelling import of_result
 from evalmark.markup import kind_of
-from evalmark.store import Browsing, Kept, Wanted
+from evalmark.store import Kept
 from evalmark.values import Call, Metric, Result, Run, Score, ToolRecording, metrics_for, plain
 
 from .asking import CasesAsked
@@ -67,10 +67,8 @@ def routes(desk: Desk) -> list[Route]:
 
 def _answer(desk: Desk, request: Request) -> Response:
     run = desk.run(request)
-    place = request.query_params.get("at", "")
-    at = int(place) if place.isascii() and place.isdigit() and len(place) < 10 else None
     with desk.shelf.figures.give_way():
-        found = values(desk.shelf, run, request.path_params["number"], asked_of(desk, request, run), at)
+        found = values(desk.shelf, run, request.path_params["number"], asked_of(desk, request, run))
     if found is None:
         raise HTTPException(404, f"{run.id} has no such result, or no longer.")
     said = _said(desk, request, run, found["result"])
@@ -96,13 +94,12 @@ def _said(desk: Desk, request: Request, run: Run, result: Result) -> list[Said]:
     return [said[subject.about] for subject, _ in things]
 
 
-def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked, place: int | None) -> Mapping[str, Any] | None:
+def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked) -> Mapping[str, Any] | None:
     """What the template needs; None where there is no such result."""
     browsing = shelf.browsing(run)
     result = browsing.result(number)
     if result is None:
         return None
-    before, after, place = _around(browsing, asked.wanted, number, place)
     calls = list(_calls(shelf, result))
     metrics = metrics_for(run.metrics, result.trial.dataset)
     scores = [_judged(score, calls, metrics) for score in result.scores[:MOST_SCORES]]
@@ -111,9 +108,7 @@ def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked, place: int | 
         "run": run,
         "asked": asked,
         "number": number,
-        "place": place,
-        "before": before,
-        "after": after,
+        "around": browsing.around(asked.wanted, number, shelf.known(run, asked.wanted)),
         "result": result,
         "trial": result.trial,
         "case": result.trial.case,
@@ -129,22 +124,6 @@ def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked, place: int | 
         "contexts": contexts[:MOST_CONTEXTS],
         "all_contexts": len(contexts),
     }
-
-
-def _around(
-    browsing: Browsing, wanted: Wanted, number: int, place: int | None
-) -> tuple[int | None, int | None, int | None]:
-    """The results before and after one, and its place: it counts as wanted, and those before it may have left the list."""
-    if place is None:
-        return None, None, None
-    if wanted.numbers is not None:
-        wanted = replace(wanted, numbers=wanted.numbers | {number})
-    wanted = replace(wanted, without=wanted.without - {number})
-    before, after = browsing.around(wanted, place)
-    if before == number:
-        place -= 1
-        before, after = browsing.around(wanted, place)
-    return before, after, place
 
 
 def _others(beside: Sequence[Kept], number: int) -> Sequence[Kept]:

@@ -38,7 +38,8 @@ class Cell:
 class Row:
     """A case for the n-th time, with the cells of each column."""
 
-    place: int
+    leader: int
+    """The number of its first result that is wanted."""
     trial: Trial
     cells: Mapping[tuple[str, Mode], tuple[Cell, ...]]
 
@@ -84,12 +85,10 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
     with shelf.figures.give_way():
         browsing = shelf.browsing(run)
         verdicts = browsing.verdicts()
-        found = browsing.page(asked.wanted, asked.offset, asked.size)
-        pages = max(1, -(-found.total // asked.size))
-        if asked.page > pages:
-            asked = replace(asked, page=pages)
-            found = browsing.page(asked.wanted, asked.offset, asked.size)
-        rows = [_row(row.place, row.results, run) for row in found.rows]
+        found = browsing.page(asked.wanted, asked.place, asked.size, shelf.known(run, asked.wanted))
+        if found.place is not None:
+            asked = replace(asked, page=-(-found.place // asked.size) + 1)
+        rows = [_row(row.leader, row.results, run) for row in found.rows]
         line = shelf.line(run)
     if not run.spending:
         run = replace(run, spending=line.spending)
@@ -108,8 +107,8 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "columns": sorted({column for row in rows for column in row.cells}, key=partial(_as_named, run.target)),
         "metrics": list(dict.fromkeys(metric.name for metric in run.metrics)),
         "shows_dataset": len(run.datasets) > 1,
-        "found": found.total,
-        "pages": pages,
+        "found": found,
+        "first": (asked.page - 1) * asked.size if found.place is None else found.place,
         "sizes": SIZES,
         "labelled": LABELS,
         "flipped": FLIPPED,
@@ -126,7 +125,7 @@ def _figures(shelf: Shelf, run: Run, trials: int) -> tuple[RunFigures | None, st
         return None, str(error)
 
 
-def _row(place: int, results: Iterable[Kept], run: Run) -> Row:
+def _row(leader: int, results: Iterable[Kept], run: Run) -> Row:
     cells: dict[tuple[str, Mode], tuple[Cell, ...]] = {}
     trial = None
     for kept in results:
@@ -136,7 +135,7 @@ def _row(place: int, results: Iterable[Kept], run: Run) -> Row:
         cell = Cell(kept=kept, scores={score.name: score for score in kept.result.scores}, metrics=metrics)
         cells[column] = (*cells.get(column, ()), cell)
     assert trial is not None  # noqa: S101  a row has at least one result
-    return Row(place=place, trial=trial, cells=cells)
+    return Row(leader=leader, trial=trial, cells=cells)
 
 
 def _as_named(targets: str, column: tuple[str, Mode]) -> tuple[int, str, Mode]:

@@ -3,17 +3,19 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evalmark.errors import StoreError
 from evalmark.inference import Share, no_interval, share, wilson
-from evalmark.store import Browsing, Endings, Store
+from evalmark.store import Browsing, Endings, Known, Store, Wanted
 from evalmark.values import Run, Spending, Verdict
 
-from .figures import Figures
+from .figures import About, Figures
 
 _RUNS = 50
 """Runs that are read at a time."""
+_MANY = 1_000_000
+"""Results to be read, about; no page waits for so many."""
 _OPEN = 4
 """Runs whose results are held ready to be sorted."""
 
@@ -54,6 +56,15 @@ class Shelf:
             while len(self._browsing) > _OPEN:
                 self._browsing.popitem(last=False)  # closed when the last page that uses it is done
             return self._browsing[key]
+
+    def known(self, run: Run, wanted: Wanted) -> Known | None:
+        """What a search through all results of a large run has found; None until it has, and while the run goes on."""
+        if run.status == "running" or not self.browsing(run).is_long(wanted):
+            return None
+        found = replace(wanted, order="position", sorted_metric="", descending=False)
+        names, state = (run.id, repr(found)), (run.status, run.finished)
+        about = About(kind="search", names=names, state=state, trials=_MANY, kept=32)
+        return self.figures.found(about, lambda _: self.store.search(run.id, found))
 
     def every_run(self) -> Iterator[Run]:
         """The runs, the newest first, read as they are asked for."""
