@@ -57,12 +57,13 @@ def routes(desk: Desk) -> list[Route]:
 
 def _answer(desk: Desk, request: Request) -> Response:
     shelf = desk.shelf
-    runs = shelf.store.runs()
-    asked, said = _picked(compared_asked(request.query_params), request.query_params.getlist("pick"), runs)
-    if not asked.run:
-        return desk.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, None)})
-    run = _found(lambda: shelf.store.run(asked.run))
-    baseline, said = _found(lambda: _baseline(shelf, run, asked, runs))
+    with shelf.figures.give_way():
+        runs = shelf.store.runs()
+        asked, said = _picked(compared_asked(request.query_params), request.query_params.getlist("pick"), runs)
+        if not asked.run:
+            return desk.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, None)})
+        run = _found(lambda: shelf.store.run(asked.run))
+        baseline, said = _found(lambda: _baseline(shelf, run, asked, runs))
     held, trouble = None, ""
     if baseline is not None:
         try:

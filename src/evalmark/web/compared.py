@@ -86,12 +86,14 @@ class Against:
     trouble: str = ""
 
 
-def against_of(shelf: Shelf, run: Run, most: int = MOST) -> Against:
-    """What the page of a run says of the run before it."""
+def against_of(shelf: Shelf, run: Run, most: int = MOST, *, is_busy: bool = False) -> Against:
+    """What the page of a run says of the run before it; where something else of the run is worked out, that comes first."""
     earlier = earlier_of(run, shelf.every_run())
     near = list(islice(comparable_with(run, islice(shelf.every_run(), _LOOKED_AT)), _OFFERED))
     if earlier is None or run.status == "running" or sum(shelf.line(one).trials for one in (run, earlier)) > most:
         return Against(near=near, earlier=earlier)
+    if is_busy:
+        return Against(near=near, earlier=earlier, is_asked=True)
     try:
         return Against(near=near, earlier=earlier, held=compared(shelf, run, earlier), is_asked=True)
     except EvalmarkError as error:

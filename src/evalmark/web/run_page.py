@@ -112,7 +112,7 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "sizes": SIZES,
         "labelled": LABELS,
         "flipped": FLIPPED,
-        "against": against_of(shelf, run),
+        "against": against_of(shelf, run, is_busy=figures is None and not trouble),
         "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
     }
 
