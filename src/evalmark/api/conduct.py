@@ -79,7 +79,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     checked = await asyncio.to_thread(check_usable, plan, conduct.settings)
     refuse(_limit_faults(conduct.limit))
     ledger = conduct.ledger
-    run = _begin(plan, conduct, await asyncio.to_thread(commit))
+    run = _begin(plan, conduct, await asyncio.to_thread(commit), checked)
     lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
     said = dict.fromkeys(_sent_again(lost))  # in order, each once
     door = Door(models, ledger.journal(run.id), ledger.spending(run.id), lost)
@@ -195,7 +195,7 @@ def _limit_faults(limit: int | None) -> list[str]:
     return [] if fine else [f"limit has to be a whole number of at least 1, or be left out; found {limit!r}."]
 
 
-def _begin(plan: Plan, conduct: Conduct, revision: str) -> Run:
+def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run:
     """A new run's header in the ledger, or the header of the run that is taken up again."""
     if conduct.resume is not None:
         kept = conduct.ledger.run(conduct.resume)
@@ -216,7 +216,7 @@ def _begin(plan: Plan, conduct: Conduct, revision: str) -> Run:
         created=timestamp(),
         status="running",
         target=plan.target_name,
-        datasets=tuple(source.info for source in plan.sources),
+        datasets=tuple(_with_rows(source.info, conduct, checked) for source in plan.sources),
         metrics=tuple(scorer.versioned for scorer in plan.bound().scorers),
         repeat=plan.repeat,
         gate=plan.gate,
@@ -231,6 +231,14 @@ def _begin(plan: Plan, conduct: Conduct, revision: str) -> Run:
     )
     conduct.ledger.start(run)
     return run
+
+
+def _with_rows(info: DatasetInfo, conduct: Conduct, checked: Checked) -> DatasetInfo:
+    """With how many rows will be asked, where the check has met them all, so that whoever follows the run knows how far it is."""
+    rows = checked.rows.get(info.name)
+    if rows is None or conduct.only is not None:
+        return info
+    return replace(info, rows=rows if conduct.limit is None else min(rows, conduct.limit))
 
 
 def _met(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:

@@ -69,7 +69,7 @@ class DatasetInfo:
     path: str = ""
     """As the user wrote it; empty for cases handed over in Python."""
     rows: int | None = None
-    """How many rows were read; None until all of them were."""
+    """How many rows were read; of a run that goes on, how many will be, where a look at it has met them all; else None."""
     plan: str = ""
     """Fingerprint of what was asked of this dataset, where each has its own target and scorers; else empty."""
 

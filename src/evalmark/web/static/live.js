@@ -175,7 +175,7 @@ function nameOf(node) {
 
 function isInUse(node) {
   if (node.nodeType !== Node.ELEMENT_NODE) return false;
-  const isWritten = (field) => field.value !== field.defaultValue;
+  const isWritten = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
   return node.contains(document.activeElement) || [...node.querySelectorAll("input, textarea")].some(isWritten);
 }
 
