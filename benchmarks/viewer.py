@@ -12,9 +12,11 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from evalmark.addresses.paths import run_path
+from evalmark.doorway import Door
 from evalmark.store import Store, open_store
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
-from evalmark.web import Door, pages, run_path
+from evalmark.web import pages
 
 RUN = "20261121-101500-3f9a"
 WORDS = (
@@ -45,6 +47,9 @@ ADDRESSES = {
     "by a range of a score": (run_path(RUN, "?metric=similarity&low=0.1&high=0.11"), 300),
     "a case, first look": (f"{run_path(RUN)}/results/500?at=499", 100),
     "another case": (f"{run_path(RUN)}/results/90000?at=89999", 100),
+    "its pictures": (f"{run_path(RUN)}/pictures", 300),
+    "its pictures, by a metric": (f"{run_path(RUN)}/pictures?against=similarity", 300),
+    "over time": ("/course", 300),
 }
 """What is asked for, and the goal in milliseconds."""
 

@@ -8,7 +8,7 @@ import pytest
 from evalmark.journal import ModelCalls
 from evalmark.values import Request, Turn, Usage
 
-from .calls import MODEL, call, cut_off, failed, key, reply
+from .calls import MODEL, call, cut_off, failed, key, reply, tool_call
 from .conftest import find, keep
 
 EVERYWHERE = True
@@ -56,6 +56,21 @@ def test_counts_that_cannot_be_are_unknown_and_the_sums_stay_readable(store):
     keep(store, *(call(number, reply=reply(number, usage=absurd)) for number in (1, 2, 3)), call(4))
     (found,) = store.recordings.by_model()
     assert (found.calls, found.unknown_usage, found.input_tokens, found.output_tokens) == (4, 3, 10, 4)
+
+
+def test_prices_are_told_by_key_and_what_is_not_known_is_never_0(recorded):
+    recorded.tool_journal().keep(tool_call(1))
+    gone = "0" * 24 + "-0-0"
+    keys = [key(1), key(3), key(5, "other"), tool_call(1).key, gone, "no key \ud800"]
+    assert recorded.recordings.prices(keys) == {
+        key(1): (MODEL, 0.25),
+        key(3): (MODEL, None),
+        key(5, "other"): ("other/model", None),
+        gone: ("", None),
+        "no key \ud800": ("", None),
+    }
+    assert recorded.recordings.prices([]) == {}
+    assert len(recorded.recordings.prices([f"{n}" for n in range(1_201)])) == 1_201
 
 
 def test_the_newest_calls_come_first(recorded):

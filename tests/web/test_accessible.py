@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from evalmark import labelling
+from evalmark.addresses.paths import run_path
 from evalmark.store import Store, open_store
 from evalmark.values import Label, Session, Span
-from evalmark.web import run_path
 
 from .chromium import chromium, served
 from .conftest import a_run, from_browser, keep, keep_calls, result, shown
@@ -18,6 +18,8 @@ axe = pytest.importorskip("axe_playwright_python.base", reason="axe-playwright-p
 PAGE = run_path(RUN)
 MATRIX, LIVE, EMPTY = "20261121-111500-aaaa", "20261121-121500-bbbb", "20261121-131500-cccc"
 """Runs with two targets, under way, and without a case."""
+BLIND = "20261121-141500-dddd"
+"""A run that two people have labelled."""
 STATES = (
     "/?text=squares&status=complete",
     "/?text=nowhere",
@@ -41,6 +43,13 @@ STATES = (
     "/course?of=similarity",
     "/sessions?project=shop&labelled=not",
     "/sessions?text=nowhere",
+    f"{PAGE}?label=disputed",
+    f"/label?what=run:{RUN}&n=40",
+    f"/label/queue?what=run:{RUN}",
+    "/label/queue?what=project:shop",
+    f"/label/queue?what=run:{BLIND}",
+    f"/label/queue?what=run:{BLIND}&at=1",
+    f"/label/queue?what=run:{EMPTY}",
 )
 """What pages show beside what an address for each route gives."""
 LIGHT, DARK = "light", "dark"
@@ -68,6 +77,9 @@ def fill(store: Store) -> None:
     step = Span(id="c" * 16, session="b" * 16, project="shop", parent=span.id, started=when, kind="tool", name="hours")
     store.traffic.keep([Session(id="b" * 16, project="shop", started=when)], [span, step])
     store.traffic.label(labels)
+    keep(store, a_run(BLIND, name="labelled by two"), [result(number) for number in range(4)])
+    words = [labelling.Word(by="ann", liked=True), labelling.Word(by="bob", liked=False, comment="It sings.")]
+    labelling.note(store, [(labelling.of_result(BLIND, result(n)), word) for n in range(4) for word in words])
 
 
 @pytest.fixture(scope="module")

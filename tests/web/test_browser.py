@@ -5,14 +5,16 @@ import shutil
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import quote
 
 import pytest
 
 from evalmark import web
+from evalmark.addresses.paths import run_path
+from evalmark.doorway import bound
 from evalmark.markup import visible
 from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Example, Metric, Output, Result, Score, ToolCall, Trial, Turn
-from evalmark.web import bound, run_path
 from evalmark.wording import DASH
 
 from .conftest import a_run, keep, keep_calls, result
@@ -29,6 +31,7 @@ QUIET = ("--no-sandbox", "--disable-background-networking", "--host-resolver-rul
 RUN = "20261121-101500-3f9a"
 TEXTS = ["\n".join(PAYLOADS[first : first + 4]) for first in range(0, len(PAYLOADS), 4)]
 """Payloads, several in a text: a page takes a browser a tenth of a second."""
+DRAWN = (f"{run_path(RUN)}/pictures", f"{run_path(RUN)}/pictures?against=similarity", "/course", "/course?suite=*")
 A_RUN = 18
 """Texts of one run."""
 
@@ -176,6 +179,9 @@ def test_two_hundred_payloads_in_every_field_run_nothing(watched, address):
             watched.visit(link)
             seen.append(watched.page.text_content("section[aria-labelledby=asked] .text"))
         watched.visit(f"{start}?text=script&tag=%3Cb%3E&sort=score:{first}")
+        watched.visit(f"{start}/pictures?quality=%3Cimg+src=x%3E&against={quote(TEXTS[first], errors='replace')}")
+        watched.visit(f"{origin}/course?suite={quote(TEXTS[first], errors='replace')}&of=%3Cimg+src=x%3E")
+    watched.visit(f"{origin}/course?suite=*")
     watched.visit(f"{origin}/?text=%22%3E%3Cscript%3Ewindow.hit=1%3C/script%3E&status=%3Cimg+src=x%3E")
     assert seen == [visible(text) for text in TEXTS]
     assert watched.faults == []
@@ -213,7 +219,7 @@ def test_a_person_opens_a_run_filters_sorts_and_goes_from_case_to_case(watched, 
 def test_no_page_is_wider_than_its_window(watched, address, width):
     page, origin = watched.page, re.match(r"http://[^/]+", address)[0]
     page.set_viewport_size({"width": width, "height": 800})
-    for path in ("/", run_path(RUN), f"{run_path(RUN)}/results/202", f"{run_path(RUN)}?verdict=fail"):
+    for path in ("/", run_path(RUN), f"{run_path(RUN)}/results/202", f"{run_path(RUN)}?verdict=fail", *DRAWN):
         page.goto(f"{origin}{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 

@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from evalmark.addresses.paths import run_path
 from evalmark.store import open_store
 from evalmark.values import Case, Metric, Output, Result, Score, Spending, ToolCall, Trial
-from evalmark.web import run_path
 from evalmark.web.figures import Figures, state_of
 from evalmark.wording import DASH
 
