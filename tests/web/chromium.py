@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from evalmark import web
+from evalmark.doorway import Bound, bound
 from evalmark.store import Store
-from evalmark.web import Bound, bound
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from evalmark import web
+from evalmark.doorway import Door
 from evalmark.store import Store, open_store
 from evalmark.values import (
     Call,
@@ -30,7 +31,6 @@ from evalmark.values import (
     Turn,
     Usage,
 )
-from evalmark.web import Door
 
 TOKEN = "a-token-of-this-test"  # noqa: S105
 DOOR = Door(token=TOKEN, hosts=frozenset({"127.0.0.1:7878", "localhost:7878", "[::1]:7878"}), cookie="evalmark-7878")

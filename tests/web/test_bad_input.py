@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from evalmark.addresses.paths import run_path
 from evalmark.store import open_store
 from evalmark.values import Score, ToolCall
-from evalmark.web import run_path
 
 from .conftest import a_run, from_browser, keep, result, sent, shown
 from .test_pages import page, words

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from evalmark.addresses.paths import run_path
+from evalmark.doorway import Bound
 from evalmark.store import Store, open_store
 from evalmark.values import Run
-from evalmark.web import Bound, run_path
 
 from .chromium import chromium, served
 from .conftest import a_run, keep, result

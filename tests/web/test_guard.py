@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.web.guard import HEADERS, Tickets
+from evalmark.doorway import HEADERS, Tickets
 
 from .conftest import DOOR, SESSION, TOKEN, asked, from_browser, sent
 

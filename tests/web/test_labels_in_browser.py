@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from evalmark.addresses.paths import run_path
 from evalmark.labelling import Word, note, of_result
 from evalmark.store import Store, open_store
 from evalmark.values import Session, Span
-from evalmark.web import run_path
 
 from .chromium import chromium, playwright, served
 from .conftest import a_run, keep, result

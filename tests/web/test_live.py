@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 import pytest
 
 from evalmark import stats, wording
+from evalmark.addresses.paths import run_path
 from evalmark.store import open_store
 from evalmark.values import DatasetInfo, Metric
-from evalmark.web import run_path
 
 from .conftest import DOOR, TOKEN, a_run, asked, from_browser, keep, result, shown
 

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from evalmark import web
+from evalmark.doorway import bound
 from evalmark.errors import ConfigError
-from evalmark.web import bound
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from evalmark import labelling
+from evalmark import doorway, labelling
 from evalmark import store as kept
+from evalmark.addresses.paths import run_path
 from evalmark.errors import ConfigError, need
 from evalmark.shell.terminal import say_line
 
@@ -55,9 +56,9 @@ def view(
     web = need("evalmark.web")
     place = flags.settings(store=store).store
     with kept.open_store(place, read_only=read_only or not kept.may_be_written(place)) as ledger:
-        path = "/" if run is None else web.run_path(ledger.run(run).id)
-        bound = web.bound(port, host, os.environ.get(TOKEN, ""))
-        web.serve(
+        path = "/" if run is None else run_path(ledger.run(run).id)
+        bound = doorway.bound(port, host, os.environ.get(TOKEN, ""))
+        doorway.serve(
             web.pages(ledger, bound.door, author=_author()),
             bound,
             lambda: _tell(bound.address_of(path), bound.address_once(path) if opens else ""),

@@ -5,22 +5,8 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .guard import Door, Guarded
-    from .paths import run_path
-    from .serving import Bound, bound, serve
     from .site import pages
 
-__all__ = ["Bound", "Door", "Guarded", "bound", "pages", "run_path", "serve"]
+__all__ = ["pages"]
 
-__getattr__ = deferred(
-    __name__,
-    {
-        "Bound": "serving",
-        "Door": "guard",
-        "Guarded": "guard",
-        "bound": "serving",
-        "pages": "site",
-        "run_path": "paths",
-        "serve": "serving",
-    },
-)
+__getattr__ = deferred(__name__, {"pages": "site"})

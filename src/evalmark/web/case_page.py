@@ -13,13 +13,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark import wording
+from evalmark.addresses.asking import CasesAsked
 from evalmark.errors import StoreError
 from evalmark.labelling import of_result
 from evalmark.markup import kind_of
 from evalmark.store import Kept
 from evalmark.values import Call, Metric, Result, Run, Score, ToolRecording, metrics_for, plain
 
-from .asking import CasesAsked
 from .desk import Desk
 from .labels import Said, fields_of, said_of
 from .run_page import asked_of

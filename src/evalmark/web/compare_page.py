@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evalmark.addresses.asking import ComparedAsked, compared_asked
 from evalmark.api import LAST_GREEN
 from evalmark.comparison import WENT, Flip, Place, comparable_with, earlier_of
 from evalmark.errors import EvalmarkError, StoreError
@@ -19,7 +20,6 @@ from evalmark.values import Run
 from evalmark.wording.compared import CaseScore, case_scores, told
 from evalmark.wording.word_changes import Sides, word_changes
 
-from .asking import ComparedAsked, compared_asked
 from .compared import Compared, baseline_of, case_of, compared
 from .desk import Desk
 from .shelf import Shelf

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from evalmark import api
+from evalmark.addresses.asking import CasesAsked
 from evalmark.comparison import (
     WENT,
     Cases,
@@ -20,7 +21,6 @@ from evalmark.errors import EvalmarkError
 from evalmark.store import CaseOf
 from evalmark.values import Run
 
-from .asking import CasesAsked
 from .figures import About
 from .shelf import Shelf
 

@@ -9,12 +9,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from evalmark.addresses.asking import written
+from evalmark.addresses.paths import case_path, download_path, label_path, name_in, named, run_path
 from evalmark.errors import EvalmarkError
 from evalmark.markup import environment, page
 from evalmark.values import Run
 
-from .asking import written
-from .paths import case_path, download_path, label_path, name_in, named, run_path
 from .shelf import Shelf
 
 _FOLDER = Path(__file__).parent / "templates"

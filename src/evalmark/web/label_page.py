@@ -10,15 +10,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from evalmark.addresses.asking import VERDICTS, whole, written
+from evalmark.addresses.paths import name_in, named
+from evalmark.doorway import FORM
 from evalmark.errors import StoreError
 from evalmark.labelling import MOST, Item, Part, Source, agreed, drawn
 from evalmark.store import Wanted
 
-from .asking import VERDICTS, whole, written
 from .desk import Desk
-from .guard import FORM
 from .labels import fields_of, said_of
-from .paths import name_in, named
 
 QUEUE = "/label/queue"
 _RUNS = 100

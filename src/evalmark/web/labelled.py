@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from evalmark.addresses.asking import CasesAsked
 from evalmark.labelling import Thumbs, thumbs_of
 from evalmark.values import Run
 
-from .asking import CasesAsked
 from .shelf import Shelf
 
 

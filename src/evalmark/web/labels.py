@@ -9,14 +9,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from evalmark.addresses.paths import name_in, named
+from evalmark.doorway import FORM
 from evalmark.errors import ConfigError, StoreError
 from evalmark.labelling import Subject, Word, note, of_result, of_span
 from evalmark.store import Store
 from evalmark.values import Label, in_force, settled, thumb
 
 from .desk import Desk
-from .guard import FORM
-from .paths import name_in, named
 
 PART = "x-evalmark-part"
 """The header by which a script asks for the form alone, to put it in the place of the old one."""

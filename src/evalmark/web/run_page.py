@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evalmark.addresses.asking import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
 from evalmark.errors import StoreError
 from evalmark.labelling import of_result
 from evalmark.store import Kept
 from evalmark.values import Metric, Mode, Run, Score, Trial, metrics_for
 
-from .asking import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
 from .compared import against_of, held_to_flips
 from .desk import Desk
 from .figures import FEW, RunFigures

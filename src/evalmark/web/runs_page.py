@@ -10,9 +10,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark import wording
+from evalmark.addresses.asking import RunsAsked, runs_asked
 from evalmark.values import Run, RunStatus, count, in_all
 
-from .asking import RunsAsked, runs_asked
 from .desk import Desk
 from .live import Live, unchanged
 from .shelf import RunLine, Shelf

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from evalmark.addresses.paths import name_in, session_path
 from evalmark.documents import MASK
 from evalmark.labelling import history, of_span
 from evalmark.markup import text_of
@@ -21,7 +22,6 @@ from evalmark.values import Label, Span, in_force, plain
 
 from .desk import Desk
 from .labels import Said, said_of
-from .paths import name_in, session_path
 from .sessions_page import as_said, sessions_asked
 
 

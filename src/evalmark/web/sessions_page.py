@@ -12,14 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evalmark.addresses.asking import written
+from evalmark.addresses.paths import name_in, named, session_path
 from evalmark.labelling import Subject
 from evalmark.suites import RECORDED
 from evalmark.traffic import STANDINGS, SessionLine, SessionsWanted
 
-from .asking import written
 from .desk import Desk
 from .labels import Said, said_of
-from .paths import name_in, named, session_path
 
 SIZE = 50
 _MOST_LABELLED = 100

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from evalmark.doorway import Door, Guarded
 from evalmark.errors import StoreError
 from evalmark.markup import look
 from evalmark.store import Store
@@ -27,7 +28,6 @@ from . import (
 )
 from .desk import Desk
 from .figures import Figures
-from .guard import Door, Guarded
 from .shelf import Shelf
 
 _STATIC = Path(__file__).parent / "static"
