@@ -56,7 +56,7 @@ def ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -> tup
     With `whole` they are whole numbers. Numbers that are not finite count as 0.
 
     >>> ticks(0, 27), ticks(0.97, 1.0, 4), ticks(0, 2, whole=True)
-    ((0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0), (0.97, 0.98, 0.99, 1.0), (0.0, 1.0, 2.0))
+    ((0.0, 10.0, 20.0, 30.0), (0.97, 0.98, 0.99, 1.0), (0.0, 1.0, 2.0))
     """
     low, high = _apart(*sorted((_finite(low), _finite(high))))
     rough = high / (most - 1) - low / (most - 1)

@@ -111,5 +111,5 @@ def spread_out(places: Sequence[float], step: float, end: float) -> list[float]:
     for place in places:
         found.append(max(float(place), found[-1] + step) if found else float(place))
     for number in reversed(range(len(found))):
-        found[number] = min(found[number], end - step * (len(found) - 1 - number))
+        found[number] = min(found[number], float(end) - step * (len(found) - 1 - number))
     return found
