@@ -215,7 +215,11 @@ class Store:
 
     def endings(self, run: Run) -> Endings:
         """How the trials of a run ended, counted in the file."""
-        return self._access.read(lambda db: endings(db, run.id, len(run.datasets)))
+        return self.all_endings([run])[0]
+
+    def all_endings(self, runs: Sequence[Run]) -> list[Endings]:
+        """The same for each of several runs, with one look into the file."""
+        return self._access.read(lambda db: [endings(db, run.id, len(run.datasets)) for run in runs])
 
     def shared(self, run: Run, baseline: Run, *, beside: bool = False) -> Shared:
         """How many trials of a run were in an earlier one too, and how many of them passed in each.

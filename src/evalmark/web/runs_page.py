@@ -49,7 +49,7 @@ def values(shelf: Shelf, asked: RunsAsked, total: int) -> Mapping[str, Any]:
         at = min(asked.page, pages)
         first = (at - 1) * SIZE
         shown = shelf.store.runs(SIZE, first) if wanted is None else wanted[first : first + SIZE]
-        lines = [shelf.line(run) for run in shown]
+        lines = shelf.lines(shown)
     return {
         "store": shelf.store.path.name,
         "asked": asked,

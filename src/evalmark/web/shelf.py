@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.errors import StoreError
@@ -75,10 +75,19 @@ class Shelf:
 
     def line(self, run: Run) -> RunLine:
         """A run with what is counted in the file; of a run at its end, counted once."""
-        key = run.id, run.finished
-        counted = self._endings.get(key) or self.store.endings(run)
-        if run.status == "complete" and run.finished is not None:
-            self._endings[key] = counted
+        return self.lines([run])[0]
+
+    def lines(self, runs: Sequence[Run]) -> list[RunLine]:
+        """The same for each of several runs."""
+        known = {(run.id, run.finished): self._endings.get((run.id, run.finished)) for run in runs}
+        new = [run for run in runs if known[run.id, run.finished] is None]
+        found = {run.id: counted for run, counted in zip(new, self.store.all_endings(new) if new else (), strict=True)}
+        for run in new:
+            if run.status == "complete" and run.finished is not None:
+                self._endings[run.id, run.finished] = found[run.id]
+        return [self._line(run, known[run.id, run.finished] or found[run.id]) for run in runs]
+
+    def _line(self, run: Run, counted: Endings) -> RunLine:
         spending = run.spending
         if not spending:
             spending = self._spending(run)

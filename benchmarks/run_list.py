@@ -1,0 +1,114 @@
+"""The list of runs over a store with many of them, and looks at a run under way: how long the server takes.
+
+Run: python benchmarks/run_list.py [--runs 1000] [--results 100000]
+"""
+
+import argparse
+import asyncio
+import re
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from viewer import DOOR, HEADERS, RUN, fill, one, random, said
+
+from evalmark.addresses.paths import run_path
+from evalmark.store import Store, open_store
+from evalmark.values import DatasetInfo, Metric, Run
+from evalmark.web import pages
+
+GOING = "20261122-101500-7k2m"
+CASES = 20
+"""Of each of the many runs."""
+TIMES = 9
+
+
+def fill_many(store: Store, runs: int) -> None:
+    draw = random.Random(2)
+
+    async def write(run: str) -> None:
+        await store.sink(run).write([one(draw, number) for number in range(CASES)])
+
+    for number in range(runs):
+        run = Run(
+            id=f"20261120-{number:06}-aaaa",
+            name=f"suite {number % 10}",
+            created=f"2026-11-20T{number // 60 % 24:02}:{number % 60:02}:00+00:00",
+            status="running",
+            target="my_app:answer",
+            datasets=(DatasetInfo(name="questions"),),
+            metrics=(Metric(name="similarity", threshold=0.6), Metric(name="correct", unit="1..5")),
+            notes=(said(draw, 30),),
+        )
+        store.start(run)
+        asyncio.run(write(run.id))
+        store.finish(replace(run, status="complete", finished=run.created))
+
+
+def begin(store: Store, results: int) -> None:
+    run = replace(store.run(RUN), id=GOING, status="running", finished=None, datasets=(DatasetInfo(name="questions"),))
+    store.start(run)
+    draw = random.Random(3)
+
+    async def write() -> None:
+        for first in range(0, results, 1_000):
+            await store.sink(GOING).write([one(draw, number) for number in range(first, min(first + 1_000, results))])
+
+    asyncio.run(write())
+
+
+async def answer(app: object, address: str, mark: str = "") -> tuple[int, str]:
+    path, _, query = address.partition("?")
+    headers = [*HEADERS, *([(b"if-none-match", f'"{mark}"'.encode())] if mark else [])]
+    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers}
+    sent = []
+
+    async def receive() -> dict:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:]).decode()
+
+
+def taken(app: object, address: str, status: int = 200, mark: str = "") -> float:
+    started = time.perf_counter()
+    found, _ = asyncio.run(answer(app, address, mark))
+    assert found == status, (address, found)
+    return (time.perf_counter() - started) * 1_000
+
+
+def measure(store: Store, runs: int, results: int) -> None:
+    print(f"{runs:,} runs of {CASES} results, one of {results:,}, and one of {results:,} that is under way")
+    app = pages(store, DOOR, patience=0)
+    print(f"first look, templates included   {taken(app, '/'):6.0f} ms")
+    started = time.perf_counter()
+    while "data-pending" in asyncio.run(answer(app, "/"))[1]:
+        time.sleep(0.05)
+    print(f"until all trends are there       {(time.perf_counter() - started) * 1_000:6.0f} ms")
+    for what, address in {"again": "/", "the last page": f"/?page={runs // 25}", "a search": "/?text=suite+3"}.items():
+        print(f"{what:32} {statistics.median(taken(app, address) for _ in range(TIMES)):6.0f} ms")
+    for what, address in {"a look at the list": "/", "a look at the run under way": run_path(GOING)}.items():
+        mark = re.search(r'data-mark="(\w+)"', asyncio.run(answer(app, address))[1])[1]
+        looks = statistics.median(taken(app, address, 304, mark) for _ in range(TIMES))
+        print(f"{what + ', nothing new':32} {looks:6.1f} ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=1_000)
+    parser.add_argument("--results", type=int, default=100_000)
+    how = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
+        fill_many(store, how.runs)
+        fill(store, how.results)
+        begin(store, how.results)
+        measure(store, how.runs, how.results)
+
+
+if __name__ == "__main__":
+    main()
