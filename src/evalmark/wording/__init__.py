@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         spread,
     )
     from .judged import agreement_lines, all_remarks, remarks, repeats, worst_rows
-    from .progress import progress
     from .spending import money, spent_lines
     from .standings import (
         Cell,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     )
     from .titles import apart, commit_of, facts, methods, name_of, once, origin, place, quoted, title, trials
     from .transcripts import step_count, steps, steps_title, tokens_used
+    from .under_way import progress
     from .verdicts import endings, outcome, standing, telling, unsupported, verdict_of, why
 
 __all__ = [
@@ -143,7 +143,7 @@ __getattr__ = deferred(
         "calibration_title": "calibrated",
         "edge_of": "calibrated",
         "labels_beside": "calibrated",
-        "progress": "progress",
+        "progress": "under_way",
         "promise_lines": "calibrated",
         "steps_of": "calibrated",
         "threshold_of": "calibrated",
