@@ -15,6 +15,8 @@ from .canvas import BOTTOM, HIGH, LEFT, RIGHT, TOP, WIDE, Drawn, along, path, se
 from .pictures import spread_in_words
 from .placing import width
 
+_END = 0.4
+"""As much of the axis the name of a half may take."""
 _SIGNS = {"higher": "\u2265", "lower": "\u2264"}
 
 
@@ -108,8 +110,8 @@ def halves_drawn(found: Halves, name: str) -> Drawn | None:
     parts.append(path("axis", (LEFT, middle), (WIDE - RIGHT, middle)))
     parts += along(across, HIGH - BOTTOM, "score")
     parts += _limit(across, found.threshold, found.direction, (TOP, HIGH - BOTTOM))
-    parts.append(words(LEFT + 4, TOP + 9, f"{found.words[0]} ({len(found.good):,})", "named"))
-    parts.append(words(LEFT + 4, HIGH - BOTTOM - 5, f"{found.words[1]} ({len(found.bad):,})", "named"))
+    parts.append(_called(good, found, f"{found.words[0]} ({len(found.good):,})", TOP + 9))
+    parts.append(_called(bad, found, f"{found.words[1]} ({len(found.bad):,})", HIGH - BOTTOM - 5))
     title = f"Scores of {wording.one_line(name, 80)}, {found.words[0]} against {found.words[1]}"
     rows = tuple(
         (_step(step, found), f"{good.get(step, 0):,}", f"{bad.get(step, 0):,}") for step in sorted({*good, *bad})
@@ -117,6 +119,16 @@ def halves_drawn(found: Halves, name: str) -> Drawn | None:
     return Drawn(
         picture=svg((WIDE, HIGH), title, _told(found), parts), heads=("score", *found.words), rows=rows, about=title
     )
+
+
+def _called(counts: Mapping[int, int], found: Halves, said: str, y: float) -> Markup:
+    """What a half is called, at the end of the axis where its bars are lower."""
+    middles = {step: sum(_edges(step, found)) / 2 for step in counts}
+    left = max((n for step, n in counts.items() if middles[step] < _END), default=0)
+    right = max((n for step, n in counts.items() if middles[step] > 1 - _END), default=0)
+    if left <= right:
+        return words(LEFT + 4, y, said, "named")
+    return words(WIDE - RIGHT - 4, y, said, "named", "end")
 
 
 def _bars(values: Sequence[float], found: Halves) -> Mapping[int, int]:
