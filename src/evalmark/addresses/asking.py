@@ -87,6 +87,7 @@ class CasesAsked:
             "page": self.page if self.page != 1 else "",
             "after": at.after,
             "before": at.before,
+            "stretch": at.stretch,
         } | changes
         return written(said)
 
@@ -132,7 +133,11 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
         wanted=wanted,
         label=_one_of(LABELS, query.get("label", "")),
         flipped=_one_of(FLIPPED, query.get("flipped", "")),
-        at=At(after=_result(query.get("after", "")), before=_result(query.get("before", ""))),
+        at=At(
+            after=_counted(query.get("after", "")),
+            before=_counted(query.get("before", "")),
+            stretch=_counted(query.get("stretch", "")),
+        ),
         page=whole(query.get("page", ""), 1),
         size=size if size in SIZES else SIZES[1],
     )
@@ -216,7 +221,7 @@ def _text(query: Mapping[str, str], name: str) -> str:
     return query.get(name, "").strip()[:_LONGEST]
 
 
-def _result(text: str) -> int | None:
+def _counted(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 

@@ -1,8 +1,7 @@
 """The results of a run a page at a time, in any order, whatever their number: a page costs no more than it shows."""
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -16,9 +15,10 @@ from evalmark.values import Case, Mode, Output, Result, Trial, Verdict
 
 from .narrowing import Few, Known, count_rows, few
 from .orders import WORST_FIRST, Asked, asked_of
+from .pace import PACE, Pace
 from .results import stored_result
 from .trials import Trials, trials_of
-from .walking import has_place, leader, listed, walked
+from .walking import Spot, has_place, leader, listed, walked
 from .wanted import Wanted, query_of
 
 _LARGE = 64_000
@@ -53,6 +53,8 @@ class At:
 
     after: int | None = None
     before: int | None = None
+    stretch: int | None = None
+    """Where it has another place than its own, because time was up there: in which stretch of the order."""
     place: int = 0
     """Rows that stand before the page; only where they are few, and are counted anyway."""
 
@@ -62,33 +64,32 @@ class Found:
     """One page of what is wanted."""
 
     rows: tuple[CaseRow, ...]
-    total: int | None
+    total: int | None = None
     """Rows on all pages; None where that is not known."""
-    place: int | None
+    place: int | None = None
     """Of the first row among all of them, counted from 0; None where that is not known."""
-    is_first: bool
+    is_first: bool = True
     """Whether nothing stands before these rows."""
-    is_last: bool
+    is_last: bool = True
     """Whether nothing stands after them."""
-    reached: int | None = None
-    """The result that was looked at last, where time was up before the page was full."""
+    reached: At | None = None
+    """Where to go on, where time was up before the page was full."""
     looked: int = 0
     """Results that were looked at one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Around:
-    """The rows before and after one, by their leaders; None at the ends, and where time was up before one was found."""
+    """The rows before and after one, by their leaders."""
 
     before: int | None = None
     after: int | None = None
+    is_first: bool = True
+    """Where there is none before: whether that is sure; else time was up before one was found."""
+    is_last: bool = True
 
 
 BEGINNING = At()
-PATIENCE = 0.12
-"""Seconds for which a page looks for its rows, where an index does not tell which they are."""
-_COUNTED = 200_000
-"""Trials that an index counts while a page waits."""
 
 
 class CaseOf(NamedTuple):
@@ -103,8 +104,8 @@ class CaseOf(NamedTuple):
 class Browsing:
     """Reads one run of a store, for any thread. Made by `Store.browse`; close it after use."""
 
-    def __init__(self, db: Connection, path: Place, run: int) -> None:
-        self._db, self._path, self._run = db, path, run
+    def __init__(self, db: Connection, path: Place, run: int, pace: Pace = PACE) -> None:
+        self._db, self._path, self._run, self._pace = db, path, run, pace
         self._lock = Lock()
         self._totals: dict[Wanted, tuple[tuple[int, str], int]] = {}
         self._counted: tuple[tuple[int, str], Mapping[Verdict, int]] | None = None
@@ -120,45 +121,38 @@ class Browsing:
         with self._reading():
             return self._verdicts(self._pass())
 
-    def page(
-        self,
-        wanted: Wanted,
-        at: At = BEGINNING,
-        limit: int = 50,
-        known: Known | None = None,
-        is_late: Callable[[], bool] | None = None,
-    ) -> Found:
-        """At most `limit` rows; `known` is what `Store.search` has found for the same.
-
-        Where no index tells which rows they are, they are looked for until `is_late` says so; else for `PATIENCE` seconds.
-        """
+    def page(self, wanted: Wanted, at: At = BEGINNING, limit: int = 50, known: Known | None = None) -> Found:
+        """At most `limit` rows; `known` is what `Store.search` has found for the same."""
         asked = asked_of(self._run, wanted)
         with self._reading():
-            several = few(self._db, self._run, wanted, known)
+            several = few(self._db, self._run, wanted, self._pace, known)
             if several is not None:
                 return self._listed(asked, several, at, limit)
-            found = self._walked(asked, at, limit, is_late or _patience())
+            found = self._walked(asked, at, limit)
             total = self._total(wanted) if known is None else known.rows
             return replace(found, total=total)
 
     def is_long(self, wanted: Wanted) -> bool:
         """Whether there may be too many results to look at all of them while a page waits."""
         with self._reading():
-            return few(self._db, self._run, wanted) is None
+            return few(self._db, self._run, wanted, self._pace) is None
 
-    def around(
-        self, wanted: Wanted, number: int, known: Known | None = None, is_late: Callable[[], bool] | None = None
-    ) -> Around:
+    def around(self, wanted: Wanted, number: int, known: Known | None = None) -> Around:
         """The rows before and after the row of a result, which itself need not be wanted."""
         asked = asked_of(self._run, wanted)
         with self._reading():
-            several = few(self._db, self._run, wanted, known)
+            several = few(self._db, self._run, wanted, self._pace, known)
             if several is not None:
                 return self._around_listed(asked, several, number)
             first = leader(self._db, asked, number)
-            start, late = number if first is None else first[0], is_late or _patience()
-            before, after = (walked(self._db, asked, start, 1, late, backwards=way).leaders for way in (True, False))
-            return Around(before=before[0] if before else None, after=after[0] if after else None)
+            start = Spot(number if first is None else first[0])
+            before, after = (walked(self._db, asked, start, 1, self._pace, backwards=way) for way in (True, False))
+            return Around(
+                before=before.leaders[0] if before.leaders else None,
+                after=after.leaders[0] if after.leaders else None,
+                is_first=not before.leaders and before.reached is None,
+                is_last=not after.leaders and after.reached is None,
+            )
 
     def result(self, number: int) -> Result | None:
         """A result in full; None where this run has none with this number, or no longer."""
@@ -190,10 +184,12 @@ class Browsing:
     def answered(self, wanted: Wanted) -> list[int]:
         """The numbers of all results wanted that have an output, in no order; those that ended in an error have none."""
         query = query_of(self._run, wanted)
-        has_output = "(r.verdict <> 'error' or r.output ->> '$.error' is null)"
+        # Most results are no errors, and those that are stand in an index: of these alone the output is looked at.
+        broken = "r.run = ? and r.pass > 0 and r.verdict = 'error' and json_extract(r.output, '$.error') is not null"
         with self._reading():
-            sql = f"select r.number from result r where {query.conditions} and {has_output}"  # noqa: S608  parameters
-            return [int(number) for (number,) in self._db.execute(sql, query.given)]
+            every = self._db.execute(f"select r.number from result r where {query.conditions}", query.given)  # noqa: S608
+            gone = self._db.execute(f"select r.number from result r where {broken}", (self._run,))  # noqa: S608
+            return list({int(number) for (number,) in every} - {int(number) for (number,) in gone})
 
     def numbers(self, cases: Iterable[CaseOf]) -> list[tuple[int, ...]]:
         """The numbers of the results of each case, by repeat; none of one that is not there."""
@@ -207,7 +203,7 @@ class Browsing:
 
     @contextmanager
     def _reading(self) -> Any:
-        with self._lock, explained(self._path):
+        with self._lock, explained(self._path), self._db:  # all that a page shows is of one moment
             yield
 
     def _pass(self) -> tuple[int, str]:
@@ -238,32 +234,28 @@ class Browsing:
         return Around(
             before=every[place - 1] if place else None,
             after=every[after] if after < len(every) else None,
+            is_first=place == 0,
+            is_last=after >= len(every),
         )
 
-    def _walked(self, asked: Asked, at: At, limit: int, is_late: Callable[[], bool]) -> Found:
+    def _walked(self, asked: Asked, at: At, limit: int) -> Found:
         """A page of rows that may be many; one row more than it shows tells whether there are others."""
         if at.before is not None:  # where the beginning is nearer than a page, that is the page
-            back = walked(self._db, asked, at.before, limit + 1, is_late, backwards=True)
+            spot = Spot(at.before, at.stretch)
+            back = walked(self._db, asked, spot, limit + 1, self._pace, backwards=True)
             if len(back.leaders) > limit or back.reached is not None:
+                reached = None if back.reached is None else At(before=back.reached.number, stretch=back.reached.stretch)
                 rows = self._rows(back.leaders[:limit][::-1])
-                return Found(
-                    rows=rows,
-                    total=None,
-                    place=None,
-                    is_first=False,
-                    is_last=False,
-                    reached=back.reached,
-                    looked=back.looked,
-                )
-        after = at.after if at.after is not None and has_place(self._db, asked, at.after) else None
-        way = walked(self._db, asked, after, limit + 1, is_late)
+                return Found(rows=rows, is_first=False, is_last=False, reached=reached, looked=back.looked)
+        after = None if at.after is None else Spot(at.after, at.stretch)
+        after = after if after is not None and has_place(self._db, asked, after) else None
+        way = walked(self._db, asked, after, limit + 1, self._pace)
         return Found(
             rows=self._rows(way.leaders[:limit]),
-            total=None,
             place=0 if after is None else None,
             is_first=after is None,
             is_last=len(way.leaders) <= limit and way.reached is None,
-            reached=way.reached,
+            reached=None if way.reached is None else At(after=way.reached.number, stretch=way.reached.stretch),
             looked=way.looked,
         )
 
@@ -276,7 +268,7 @@ class Browsing:
         if (had := self._totals.get(every)) is not None and had[0] == at and _is_settled(at):
             return had[1]
         names = wanted.verdicts or WORST_FIRST
-        if sum(n for name, n in self._verdicts(at).items() if name in names) > _COUNTED:
+        if sum(n for name, n in self._verdicts(at).items() if name in names) > self._pace.counted:
             return None
         self._totals[every] = at, count_rows(self._db, self._run, every)
         return self._totals[every][1]
@@ -320,7 +312,7 @@ class Browsing:
     def _beginning(self, number: int) -> Result:
         """Of a large result, what a table shows: who, and the first words of what is stored."""
         sql = f"""
-            select dataset, position, repeat, target, mode, case_id, seconds, output ->> '$.error',
+            select dataset, position, repeat, target, mode, case_id, seconds, json_extract(output, '$.error'),
             substr(content, 1, {_BEGINNING}), substr(output, 1, {_BEGINNING}) from result where number = ?
         """  # noqa: S608  numbers of ours
         row: Any = self._db.execute(sql, (number,)).fetchone()
@@ -336,12 +328,6 @@ class Browsing:
             ),
             output=Output(value=output, error=error, seconds=seconds),
         )
-
-
-def _patience() -> Callable[[], bool]:
-    """Says when a page has looked long enough."""
-    end = time.monotonic() + PATIENCE
-    return lambda: time.monotonic() > end
 
 
 def _is_settled(at: tuple[int, str]) -> bool:

@@ -7,10 +7,8 @@ from evalmark.database.fields import sql_text
 from evalmark.database.ways import Connection
 
 from .orders import asked_of
+from .pace import PACE, Pace
 from .wanted import Wanted, bounds_of
-
-FEW = 5_000
-"""Results that are looked at one by one while a page waits."""
 
 
 class Few(NamedTuple):
@@ -29,36 +27,36 @@ class Known(NamedTuple):
     """The results; None where they are many."""
 
 
-def few(db: Connection, run: int, wanted: Wanted, known: Known | None = None) -> Few | None:
+def few(db: Connection, run: int, wanted: Wanted, pace: Pace, known: Known | None = None) -> Few | None:
     """A few results with all that is wanted among them; None where there may be many."""
     if known is not None and known.numbers is not None:
         return Few(list(known.numbers))
-    if _up_to_few(db, "select number from result where run = ? and pass > 0", (run,)) is not None:
+    if _up_to(db, "select number from result where run = ? and pass > 0", (run,), pace.few) is not None:
         return Few(None)
-    for numbers in _ways(db, run, wanted):
+    for numbers in _ways(db, run, wanted, pace.few):
         if numbers is not None:
             return Few(numbers)
     return None
 
 
-def _ways(db: Connection, run: int, wanted: Wanted) -> Iterator[list[int] | None]:
+def _ways(db: Connection, run: int, wanted: Wanted, most: int) -> Iterator[list[int] | None]:
     if wanted.numbers is not None:
-        yield sorted(wanted.numbers) if len(wanted.numbers) <= FEW else None
+        yield sorted(wanted.numbers) if len(wanted.numbers) <= most else None
     if wanted.verdicts:
         names = ", ".join("?" * len(wanted.verdicts))
         sql = f"select number from result where run = ? and pass > 0 and verdict in ({names})"  # noqa: S608  parameters
-        yield _up_to_few(db, sql, (run, *wanted.verdicts))
+        yield _up_to(db, sql, (run, *wanted.verdicts), most)
     if wanted.low is not None or wanted.high is not None:
-        yield _scored(db, run, wanted)
+        yield _scored(db, run, wanted, most)
 
 
-def _scored(db: Connection, run: int, wanted: Wanted) -> list[int] | None:
+def _scored(db: Connection, run: int, wanted: Wanted, most: int) -> list[int] | None:
     """The results with a score in the range that is wanted, and perhaps some that had one before."""
     found: set[int] = set()
     for metric in [sql_text(wanted.metric)] if wanted.metric else _metrics(db, run):
         sql = "select result from scored where run = ? and metric = ? and value between ? and ?"
-        numbers = _up_to_few(db, sql, (run, metric, *bounds_of(wanted)))
-        if numbers is None or len(found := found.union(numbers)) > FEW:
+        numbers = _up_to(db, sql, (run, metric, *bounds_of(wanted)), most)
+        if numbers is None or len(found := found.union(numbers)) > most:
             return None
     return sorted(found)
 
@@ -73,16 +71,16 @@ def _metrics(db: Connection, run: int) -> Iterator[Any]:
         given = (run, row[0])
 
 
-def _up_to_few(db: Connection, sql: str, given: tuple[Any, ...]) -> list[int] | None:
+def _up_to(db: Connection, sql: str, given: tuple[Any, ...], most: int) -> list[int] | None:
     """The numbers that a statement finds; None where there are many."""
-    rows = db.execute(f"{sql} limit {FEW + 1}", given).fetchall()
-    return [number for (number,) in rows] if len(rows) <= FEW else None
+    rows = db.execute(f"{sql} limit {most + 1}", given).fetchall()
+    return [number for (number,) in rows] if len(rows) <= most else None
 
 
-def search(db: Connection, run: int, wanted: Wanted) -> Known:
+def search(db: Connection, run: int, wanted: Wanted, pace: Pace = PACE) -> Known:
     """What is wanted, found by a look at every result: of a large run, that takes seconds."""
     query = asked_of(run, wanted).query
-    numbers = _up_to_few(db, f"select r.number from result r where {query.conditions}", query.given)  # noqa: S608  parameters
+    numbers = _up_to(db, f"select r.number from result r where {query.conditions}", query.given, pace.few)  # noqa: S608
     return Known(count_rows(db, run, wanted), None) if numbers is None else Known(None, tuple(numbers))
 
 

@@ -5,17 +5,21 @@ wanted, its leader, and is known by the number of that one.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from evalmark.database.ways import Connection
 
 from .orders import Asked, Stretch
+from .pace import Pace
 
-_FIRST, _MOST = 25, 5_000
-"""Results that are looked at in one go, at first and at most."""
-_STEP = 0.02
-"""Seconds that this should take, so that the clock is looked at often enough."""
+
+class Spot(NamedTuple):
+    """A result as the place where a way begins or was broken off."""
+
+    number: int
+    stretch: int | None = None
+    """In which stretch of the order, counted from 0; None: the one where it belongs."""
 
 
 class Walk(NamedTuple):
@@ -23,64 +27,68 @@ class Walk(NamedTuple):
 
     leaders: list[int]
     """In the order of the way."""
-    reached: int | None
+    reached: Spot | None
     """The result that was looked at last, where there was no time to go on."""
     looked: int
     """How many results were looked at."""
 
 
-def walked(
-    db: Connection, asked: Asked, start: int | None, most: int, is_late: Callable[[], bool], *, backwards: bool = False
-) -> Walk:
-    """Rows after the row or result with a number, or before it: the next ones, until time is up.
+def walked(db: Connection, asked: Asked, start: Spot | None, most: int, pace: Pace, *, backwards: bool = False) -> Walk:
+    """Rows after the row or result at a spot, or before it: the next ones, until time is up.
 
-    `start` None is the beginning, or, backwards, the end; a number that has no place there finds nothing.
+    `start` None is the beginning, or, backwards, the end; a result that has no place there finds nothing.
     """
     found: list[int] = []
-    looked = 0
-    for stretch, key in _ways(db, asked, start, backwards=backwards):
-        for several in _candidates(db, asked, stretch, key, backwards=backwards):
+    looked, end = 0, time.monotonic() + pace.patience
+    for index, key in _ways(db, asked, start, backwards=backwards):
+        stretch = asked.stretches[index]
+        for several in _candidates(db, asked, stretch, key, pace, backwards=backwards):
             looked += len(several)
             for number, value, is_hit in several:
                 if is_hit and _leads(db, asked, stretch, number, value):
                     found.append(number)
                     if len(found) == most:
                         return Walk(found, None, looked)
-            if is_late() and (reached := next((one[0] for one in reversed(several) if _stands(db, stretch, *one)), 0)):
-                return Walk(found, reached, looked)
+            if looked >= pace.least and time.monotonic() > end:
+                reached = next((one[0] for one in reversed(several) if _stands(db, stretch, *one)), None)
+                if reached is not None:
+                    return Walk(found, Spot(reached, index), looked)
     return Walk(found, None, looked)
 
 
-def has_place(db: Connection, asked: Asked, number: int) -> bool:
-    """Whether one can go on from a result."""
-    return any(_key(db, asked.run, stretch, number) is not None for stretch in asked.stretches)
+def has_place(db: Connection, asked: Asked, spot: Spot) -> bool:
+    """Whether one can go on from there."""
+    return next(_ways(db, asked, spot, backwards=False), None) is not None
 
 
 def _ways(
-    db: Connection, asked: Asked, start: int | None, *, backwards: bool
-) -> Iterator[tuple[Stretch, tuple[Any, ...] | None]]:
+    db: Connection, asked: Asked, start: Spot | None, *, backwards: bool
+) -> Iterator[tuple[int, tuple[Any, ...] | None]]:
     """The stretches to go along, the first one from the key of the start on."""
-    stretches = asked.stretches[::-1] if backwards else asked.stretches
-    if start is None:
-        yield from ((stretch, None) for stretch in stretches)
-        return
-    has_begun = False
-    for stretch in stretches:
-        key = None if has_begun else _key(db, asked.run, stretch, start)
+    has_begun = start is None
+    indices = range(len(asked.stretches))
+    for index in reversed(indices) if backwards else indices:
+        key = None if has_begun or start is None else _key(db, asked, index, start)
         has_begun = has_begun or key is not None
         if has_begun:
-            yield stretch, key
+            yield index, key
 
 
-def _key(db: Connection, run: int, stretch: Stretch, number: int) -> tuple[Any, ...] | None:
+def _key(db: Connection, asked: Asked, index: int, spot: Spot) -> tuple[Any, ...] | None:
     """Where a result stands in a stretch; None where it does not."""
-    place = stretch.place
-    columns = stretch.key if place is None else (place.conditions, "r.number")
-    belongs = f" and {stretch.belongs}" if stretch.belongs else ""
-    sql = f"select {', '.join(columns)} from result r where r.number = ? and r.run = ? and r.pass > 0{belongs}"  # noqa: S608  columns and parameters
-    given = (*(place.given if place else ()), number, run, *stretch.belongs_given)
+    if spot.stretch not in (None, index):
+        return None
+    stretch = asked.stretches[index]
+    columns: tuple[str, ...] = stretch.key
+    given: tuple[Any, ...] = ()
+    if stretch.place is not None:
+        columns, given = (stretch.place.conditions, "r.number"), stretch.place.given
+    sql = f"select {', '.join(columns)} from result r where r.number = ? and r.run = ? and r.pass > 0"  # noqa: S608  columns
+    given = (*given, spot.number, asked.run)
+    if spot.stretch is None and stretch.belongs:
+        sql, given = f"{sql} and {stretch.belongs}", (*given, *stretch.belongs_given)
     found: tuple[Any, ...] | None = db.execute(sql, given).fetchone()
-    return found
+    return None if found is None or found[0] is None else found
 
 
 _Candidate = tuple[int, Any, Any]
@@ -88,7 +96,7 @@ _Candidate = tuple[int, Any, Any]
 
 
 def _candidates(
-    db: Connection, asked: Asked, stretch: Stretch, key: tuple[Any, ...] | None, *, backwards: bool
+    db: Connection, asked: Asked, stretch: Stretch, key: tuple[Any, ...] | None, pace: Pace, *, backwards: bool
 ) -> Iterator[list[_Candidate]]:
     """All results of a stretch, some at a time, so that no statement takes long."""
     descends = asked.descending != backwards
@@ -97,7 +105,7 @@ def _candidates(
     further = f" and ({columns}) {'<' if descends else '>'} ({', '.join('?' * len(stretch.key))})"
     order = ", ".join(f"{column} {'desc' if descends else 'asc'}" for column in stretch.key)
     hit = (*asked.query.given, *stretch.besides_given)
-    size = _FIRST
+    size = pace.first
     while True:
         sql = f"""
             select {columns}, r.number, ({asked.query.conditions}{besides}) from {stretch.tables}
@@ -110,8 +118,8 @@ def _candidates(
         if len(rows) < size:
             return
         key = tuple(rows[-1][:-2])
-        pace = _STEP / max(time.perf_counter() - began, 1e-6)
-        size = max(_FIRST, min(_MOST, size * 4, int(size * pace)))
+        in_time = size * pace.step / max(time.perf_counter() - began, 1e-6)
+        size = max(pace.first, min(pace.most, size * 4, int(in_time)))
 
 
 def _leads(db: Connection, asked: Asked, stretch: Stretch, number: int, value: Any) -> bool:
