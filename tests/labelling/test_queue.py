@@ -5,32 +5,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evalmark.errors import StoreError
-from evalmark.labelling import Item, Part, Source, agreed, drawn, of_result
+from evalmark.labelling import Item, Part, Source, agreed, of_result
 from evalmark.store import Wanted, open_store
 from evalmark.values import Case, Label, Output, Result, Run, Session, Span, Trial
 
 ITEMS = tuple(Item(about=f"output:r/{number:012x}", number=number) for number in range(50))
-
-
-@given(st.permutations(ITEMS), st.integers(0, 60))
-def test_a_sample_does_not_depend_on_the_order_in_which_outputs_are_found(items, most):
-    assert drawn(items, most) == drawn(ITEMS)[:most]
-
-
-def test_another_seed_draws_another_sample_and_the_order_is_no_order_of_the_run():
-    assert drawn(ITEMS, seed="2") != drawn(ITEMS)
-    assert sorted(item.number for item in drawn(ITEMS, seed="2")) == [*range(50)]
-    places = [item.number for item in drawn(ITEMS)]
-    assert sum(after > before for before, after in pairwise(places)) < 35
-
-
-def test_outputs_that_come_later_leave_the_others_in_their_order():
-    later = Item(about="output:r/new")
-    assert [item for item in drawn((*ITEMS, later)) if item != later] == [*drawn(ITEMS)]
 
 
 def label(item, by="ann", liked=True, minute=0, **fields):
@@ -93,7 +74,7 @@ def test_outputs_of_a_run_are_known_by_what_labels_are_about(store):
     asyncio.run(store.sink("r").write(results))
     store.finish(replace(run, status="complete"))
     source = Source(ledger=store, run="r", browsing=store.browse("r"))
-    shown = {item.about: source.shown(item) for item in source.items(Wanted())}
+    shown = {item.about: source.shown(item) for item in source.drawn(Wanted())}
     assert {about: (one.subject, one.input, one.value, one.contexts) for about, one in shown.items()} == {
         of_result("r", one).about: (of_result("r", one), one.trial.case.input, one.output.value, contexts)
         for one, contexts in ((results[0], ()), (results[2], ("ctx",)))
@@ -112,13 +93,48 @@ def test_recorded_answers_are_known_by_their_spans_and_answers_to_one_input_are_
     step = replace(spans[0], id="e" * 16, parent=spans[0].id)
     store.traffic.keep([session], [*spans, failed, step])
     source = Source(ledger=store, project="demo")
-    items = source.items(Wanted())
-    assert [(item.span, item.about) for item in items] == [(span.id, f"span:{span.id}") for span in spans]
-    assert source.shown(items[-1]).input == "bye"
+    items = source.drawn(Wanted())
+    assert {(item.span, item.about) for item in items} == {(span.id, f"span:{span.id}") for span in spans}
+    assert {source.shown(item).input for item in items} == {"hello", "bye"}
     labels = [label(item, by, liked=number % 3 > 0) for number, item in enumerate(items) for by in ("ann", "bob")]
     store.traffic.label(labels)
     assert len(source.labels(items[:2])) == 4
     found = agreed(source, Part(items=tuple(items), labels=source.labels(items), by="ann"))
     assert found.pairs[0].compared.kappa == 1.0
     assert found.pairs[0].compared.kappa_interval.method == "none: fewer than 10 cases"
-    assert Source(ledger=store, project="other").items(Wanted()) == []
+    assert Source(ledger=store, project="other").drawn(Wanted()) == ()
+
+
+@pytest.mark.parametrize("kind", ["run", "project"])
+def test_a_sample_is_the_same_for_everybody_and_in_no_order_of_the_source(store, kind):
+    run = Run(id="r", name="r", created="2026-11-22T02:00:00+00:00", status="running")
+    session = Session(id="5" * 16, project="demo", started="2026-11-22T00:00:00+00:00")
+    span = Span(id="0" * 16, session=session.id, project="demo", started=session.started, output="x")
+
+    def more(first, last):
+        """Outputs of a run that is written in two goes, or what is recorded."""
+        if kind == "run":
+            asyncio.run(sink.write([result(f"c{number:03}") for number in range(first, last)]))
+        store.traffic.keep([session], [replace(span, id=f"{number:016x}") for number in range(first, last)])
+
+    store.start(run)
+    sink = store.sink("r")
+    more(0, 60)
+    found = {
+        "run": Source(ledger=store, run="r", browsing=store.browse("r")),
+        "project": Source(ledger=store, project="demo"),
+    }
+    source = found[kind]
+    every = source.drawn(Wanted())
+    assert len(set(every)) == 60
+    assert source.drawn(Wanted(), 20) == every[:20]
+    other = source.drawn(Wanted(), seed="2")
+    assert set(other) == set(every)
+    assert len({*other[:20]} & {*every[:20]}) < 15
+    for order in (every, other):
+        places = [item.number or int(item.span or "0", 16) for item in order]
+        assert 15 < sum(after > before for before, after in pairwise(places)) < 45
+    more(60, 90)
+    later = source.drawn(Wanted())
+    assert [item for item in later if item in set(every)] == [*every]
+    assert len({*later[:20]} - {*every}) > 0

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .queue import MOST, Item, Part, Shown, Source, agreed, drawn
+    from .queue import MOST, Item, Part, Shown, Source, agreed
     from .raters import Agreement, Pair, Thumbs, agreement, thumbs_of
     from .rows import read_words
     from .subjects import Subject, Which, Word, found, history, note, of_result, of_span, own_name, subject
@@ -24,7 +24,6 @@ __all__ = [
     "Word",
     "agreed",
     "agreement",
-    "drawn",
     "found",
     "history",
     "note",
@@ -52,7 +51,6 @@ __getattr__ = deferred(
         "Word": "subjects",
         "agreed": "queue",
         "agreement": "raters",
-        "drawn": "queue",
         "found": "subjects",
         "history": "subjects",
         "note": "subjects",

@@ -1,14 +1,15 @@
 """Outputs that people label one by one, in an order that is shuffled and yet the same for everybody."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalmark.calibration import cluster_of
 from evalmark.errors import StoreError
+from evalmark.store import trial_name
 from evalmark.values import Label, Turn
 
 from .raters import Agreement, Thumbs, agreement, thumbs_of
@@ -17,6 +18,10 @@ from .subjects import Subject, of_result, of_span
 if TYPE_CHECKING:
     from evalmark.store import Browsing, Store, Wanted
 
+T = TypeVar("T")
+
+_DIGESTS = 2**48
+"""Numbers that ids of trials go to."""
 MOST = 10_000
 """Outputs of a queue; nobody labels more in one go, and each page looks at all of them."""
 
@@ -55,12 +60,20 @@ class Source:
     """The results of the run; None for a project."""
     project: str = ""
 
-    def items(self, wanted: "Wanted") -> list[Item]:
-        """The outputs, without those that ended in an error; of a run those that are wanted."""
+    def drawn(self, wanted: "Wanted", most: int = MOST, seed: str = "") -> tuple[Item, ...]:
+        """A sample of the outputs in shuffled order, without those that ended in an error; of a run those that are wanted.
+
+        It is the same for everybody who draws as many with the same seed; more of them begin with the same ones, and
+        outputs that come later leave the others in their order.
+        """
         if self.browsing is None:
-            return [Item(about=f"span:{one}", span=one) for one in self.ledger.traffic.answered(self.project)]
-        named = self.browsing.trials().named(self.browsing.answered(wanted))
-        return [Item(about=f"output:{self.run}/{trial}", number=number) for number, trial in named]
+            return tuple(_span_item(one) for one in _drawn(self._spans(), most, seed))
+        among = self.browsing.trials().among(self.browsing.answered(wanted))
+        chosen = _drawn(((trial, (number, trial)) for number, trial in among), most, seed)
+        return tuple(Item(about=f"output:{self.run}/{trial_name(trial)}", number=number) for number, trial in chosen)
+
+    def _spans(self) -> Iterator[tuple[int, str]]:
+        return ((_number_of(one), one) for one in self.ledger.traffic.answered(self.project))
 
     def labels(self, items: Iterable[Item]) -> list[Label]:
         """Everything ever said of some outputs; of a run, of others of it too."""
@@ -90,20 +103,19 @@ class Source:
         )
 
 
-def drawn(items: Iterable[Item], most: int = MOST, seed: str = "") -> tuple[Item, ...]:
-    """A sample of outputs in shuffled order: the same for everybody who draws as many with the same seed.
-
-    More of them begin with the same ones, and it does not matter in which order they come or how many others there are.
-
-    >>> few = [Item(about=f"span:{number}") for number in range(9)]
-    >>> drawn(few, 3) == drawn(reversed(few))[:3]
-    True
-    """
-    return tuple(nsmallest(min(most, MOST), items, key=lambda item: _draw(seed, item.about)))
+def _drawn(things: Iterable[tuple[int, T]], most: int, seed: str) -> list[T]:
+    """Things in an order that their numbers, which are digests, and a seed decide; multiplied, digests are shuffled anew."""
+    factor = _number_of(seed) | 1
+    chosen = nsmallest(min(most, MOST), things, key=lambda one: one[0] * factor % _DIGESTS)
+    return [thing for _, thing in chosen]
 
 
-def _draw(seed: str, about: str) -> bytes:
-    return sha256(f"{seed}\0{about}".encode(errors="surrogatepass")).digest()
+def _number_of(text: str) -> int:
+    return int.from_bytes(sha256(text.encode(errors="surrogatepass")).digest()[:6])
+
+
+def _span_item(span: str) -> Item:
+    return Item(about=f"span:{span}", span=span)
 
 
 @dataclass(frozen=True, kw_only=True)

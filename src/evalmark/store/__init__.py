@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .shared import Shared
     from .standing import Moment, Standing
     from .store import Store, open_store
+    from .trials import trial_name
     from .wanted import Order, Wanted
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "packed",
     "salvage",
     "told_place",
+    "trial_name",
     "unpacked",
 ]
 
@@ -74,6 +76,7 @@ __getattr__ = deferred(
         "open_store": "store",
         "packed": "rows",
         "salvage": "rescue",
+        "trial_name": "trials",
         "told_place": "places",
         "unpacked": "rows",
     },

@@ -28,12 +28,15 @@ class Trials:
                 if one in wanted:
                     yield number, wanted[one]
 
-    def named(self, numbers: Collection[int]) -> Iterator[tuple[int, str]]:
-        """The same of results with some numbers."""
+    def among(self, numbers: Collection[int]) -> Iterator[tuple[int, int]]:
+        """The same of results with some numbers, the id as a number too: see `trial_name`."""
         wanted = frozenset(numbers)
-        for number, one in zip(self.numbers, self.ids, strict=True):
-            if number in wanted:
-                yield number, f"{one:0{_HEX}x}"
+        return (pair for pair in zip(self.numbers, self.ids, strict=True) if pair[0] in wanted)
+
+
+def trial_name(one: int) -> str:
+    """The id of a trial as labels have it, of the number that `Trials` holds."""
+    return f"{one:0{_HEX}x}"
 
 
 def trials_of(db: Connection, run: int) -> Trials:

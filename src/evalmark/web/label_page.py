@@ -14,7 +14,7 @@ from evalmark.addresses.asking import VERDICTS, whole, written
 from evalmark.addresses.paths import name_in, named
 from evalmark.doorway import FORM
 from evalmark.errors import StoreError
-from evalmark.labelling import MOST, Item, Part, Source, agreed, drawn
+from evalmark.labelling import MOST, Item, Part, Source, agreed
 from evalmark.store import Wanted
 
 from .desk import Desk
@@ -109,7 +109,7 @@ def _answer(desk: Desk, request: Request) -> Response:
         return _choose(desk, request)
     try:
         source = _source(desk, asked)
-        items = drawn(source.items(_wanted(asked)), asked.n or MOST, asked.seed)
+        items = source.drawn(_wanted(asked), asked.n or MOST, asked.seed)
         part = Part(items=items, labels=source.labels(items), by=by)
         at = asked.at - 1 if 0 < asked.at <= len(items) else part.following(asked.start - 1)
         asked = replace(asked, run=source.run)
