@@ -33,13 +33,15 @@ def _curve(one: Calibrated) -> Drawn | None:
     good, bad = ([*values, *[worst] * n] for values, n in zip((one.liked, one.disliked), one.barred, strict=True))
     points = roc_points([*good, *bad], [True] * len(good) + [False] * len(bad), learned.direction)
     errors = learned.in_sample
-    chosen = errors and Chosen(
-        good_passed=errors.good - errors.false_fail,
-        good=errors.good,
-        bad_passed=errors.false_pass,
-        bad=errors.bad,
-        threshold=learned.threshold,
-    )
+    chosen = None
+    if errors is not None:
+        chosen = Chosen(
+            good_passed=errors.good - errors.false_fail,
+            good=errors.good,
+            bad_passed=errors.false_pass,
+            bad=errors.bad,
+            threshold=learned.threshold,
+        )
     curve = Roc(
         points=points,
         direction=learned.direction,
