@@ -13,8 +13,8 @@ from evalmark.database.stored import a_mode
 from evalmark.database.ways import Connection, Place
 from evalmark.values import Case, Mode, Output, Result, Trial, Verdict
 
-from .narrowing import Few, Known, count_rows, few
-from .orders import WORST_FIRST, Asked, asked_of
+from .narrowing import Few, Known, are_more, count_rows, few
+from .orders import Asked, asked_of
 from .pace import PACE, Pace
 from .results import stored_result
 from .trials import Trials, trials_of
@@ -267,8 +267,7 @@ class Browsing:
         at = self._pass()
         if (had := self._totals.get(every)) is not None and had[0] == at and _is_settled(at):
             return had[1]
-        names = wanted.verdicts or WORST_FIRST
-        if sum(n for name, n in self._verdicts(at).items() if name in names) > self._pace.counted:
+        if are_more(self._db, self._run, every, self._pace.counted):
             return None
         self._totals[every] = at, count_rows(self._db, self._run, every)
         return self._totals[every][1]

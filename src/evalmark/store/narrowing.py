@@ -84,6 +84,13 @@ def search(db: Connection, run: int, wanted: Wanted, pace: Pace = PACE) -> Known
     return Known(count_rows(db, run, wanted), None) if numbers is None else Known(None, tuple(numbers))
 
 
+def are_more(db: Connection, run: int, wanted: Wanted, most: int) -> bool:
+    """Whether more results than so many are wanted."""
+    query = asked_of(run, wanted).query
+    sql = f"select count(*) from (select 1 from result r where {query.conditions} limit ?) found"  # noqa: S608  parameters
+    return int(db.execute(sql, (*query.given, most + 1)).get) > most
+
+
 def count_rows(db: Connection, run: int, wanted: Wanted) -> int:
     """How many rows there are."""
     query = asked_of(run, wanted).query

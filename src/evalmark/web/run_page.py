@@ -89,14 +89,11 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         if found.place is not None:
             asked = replace(asked, page=-(-found.place // asked.size) + 1)
         rows = [_row(row.leader, row.results, run) for row in found.rows]
-        line = shelf.line(run)
-    if not run.spending:
-        run = replace(run, spending=line.spending)
+        run = replace(run, spending=shelf.spending(run))
     trials = sum(verdicts.values())
     figures, trouble = _figures(shelf, run, trials)
     return {
         "run": run,
-        "line": line,
         "asked": asked,
         "trials": trials,
         "verdicts": [(name, verdicts[name]) for name in VERDICTS if verdicts.get(name)],

@@ -88,21 +88,18 @@ class Shelf:
         return [self._line(run, known[run.id, run.finished] or found[run.id]) for run in runs]
 
     def _line(self, run: Run, counted: Endings) -> RunLine:
-        spending = run.spending
-        if not spending:
-            spending = self._spending(run)
         return RunLine(
             run=run,
             verdicts=counted.verdicts,
             passed=pass_share(counted),
-            spending=spending,
+            spending=self.spending(run),
             beside=None if counted.counted is None else sum(counted.verdicts.values()) - sum(counted.counted.values()),
         )
 
-    def _spending(self, run: Run) -> tuple[Spending, ...]:
-        """A run that goes on, or was killed, has no figures of its calls in its header; the journal has."""
-        if run.status == "complete":
-            return ()
+    def spending(self, run: Run) -> tuple[Spending, ...]:
+        """What its calls came to; a run that goes on, or was killed, does not say so itself, but the journal does."""
+        if run.spending or run.status == "complete":
+            return run.spending
         try:
             return self.store.spending(run.id)
         except StoreError:  # it was deleted since
