@@ -207,6 +207,14 @@ def test_a_page_takes_no_more_bytes_than_it_may_and_all_texts_are_cut_alike(room
         assert len(text.encode()) > 0.85 * room, "there was room for more"
 
 
+def test_a_page_of_many_cases_has_room_for_each_of_them():
+    assert "MB" not in page(many(40, 40_000)).partition("<script>")[0].partition("</style>")[2]
+    text = page(many(400, 40_000))
+    assert "400 texts of more than" in text
+    assert "so that this page stays below 10 MB" in text
+    assert 9_000_000 < len(text.encode()) <= 10_000_000
+
+
 def test_where_there_is_no_room_for_all_rows_the_page_says_how_many_are_there():
     text = page(many(500, 100), room=150_000)
     assert len(text.encode()) <= 150_000
@@ -286,7 +294,7 @@ def test_beside_a_baseline_each_row_says_what_it_was_and_which_words_are_new():
     text = page(compared.NOW, comparison=compared.WORSE, baseline=compared.THEN)
     by_name = {re.search(r"<bdi>(.*?)</bdi>", row)[1]: row for row in rows(text)}
     assert 'data-w="worse"' in by_name["q04"]
-    assert '<td class="pass">passed <small>worse now</small>' in by_name["q04"]
+    assert '<td class="pass">passed <small>worse</small>' in by_name["q04"]
     assert "The capital is <del>Lima</del> <ins>Paris, I think</ins>." in by_name["q04"]
     assert 'data-w="better"' in by_name["q02"]
     assert "data-w" not in by_name["q01"]

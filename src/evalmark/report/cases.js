@@ -248,7 +248,7 @@
   };
 
   document.addEventListener("keydown", (event) => {
-    const isField = event.target.matches("input, select, textarea, dialog *");
+    const isField = event.target.matches?.("input, select, textarea, dialog *");
     if (event.key === "Escape" && isField) return event.target.blur();
     if (isField || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(ACTS, event.key)) return;
     event.preventDefault();
@@ -269,12 +269,13 @@
     if (!head.dataset.by) continue;
     const name = `${head.dataset.by}${head.dataset.by === "score" ? heads.indexOf(head) : ""}`;
     const text = head.querySelector("span");
-    const button = made("button", { type: "button", className: "sort" });
-    text.replaceWith(button);
-    button.append(text, made("span", { className: "arrow", ariaHidden: "true" }));
+    const first = head.dataset.by === "seconds" ? `-${name}` : name;
+    const link = made("a", { className: "sort", href: `#sort=${first}` });
+    text.replaceWith(link);
+    link.append(text, made("span", { className: "arrow", ariaHidden: "true" }));
     head.setAttribute("aria-sort", "none");
-    button.addEventListener("click", () => {
-      const first = ["score", "seconds"].includes(head.dataset.by) && head.dataset.by === "seconds" ? `-${name}` : name;
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
       const other = first === name ? `-${name}` : name;
       state.sort = state.sort === first ? other : state.sort === other ? "" : first;
       write();

@@ -16,6 +16,8 @@ from .rows import About, Part, Row, row_of
 
 NAMED = 10
 """Of the worst cases, how many are named above the others, and listed whatever there is room for."""
+_BYTES, _CASES = 2_000, 5_000
+"""What a case may take, and how many a page has room for in any case."""
 
 
 @dataclass
@@ -35,14 +37,19 @@ class Listing:
     """Rows behind the others."""
     _worst: set[str] = field(default_factory=set)
 
+    @property
+    def room(self) -> int:
+        """Bytes that the page may have."""
+        listed = min(self.summary.trials, self.options.cases)
+        return self.options.room or _BYTES * max(_CASES, listed)
+
     def cut(self) -> str:
         """Measures what there is to show, and says what of it is cut."""
-        room = self.options.room - self.written - self.behind
-        found = measured(self._rows(), room)
+        found = measured(self._rows(), self.room - self.written - self.behind)
         self._fitting = Fitting(found)
         if not found.cut:
             return ""
-        why = "" if found.longest == LONGEST else f", so that this page stays below {self.options.room / 1e6:g} MB"
+        why = "" if found.longest == LONGEST else f", so that this page stays below {self.room / 1e6:g} MB"
         return f"{count(found.cut, 'text')} of more than {found.longest:,} characters {_are(found)} cut{why}; {self._elsewhere()}"
 
     def fitted(self, part: Part) -> Shown:
@@ -54,7 +61,7 @@ class Listing:
         named = {result.trial.id: result for result in self.summary.worst[:NAMED]}
         for row in self._rows():
             made = drawn(row)
-            if self.written + len(made.encode()) + self.behind > self.options.room:
+            if self.written + len(made.encode()) + self.behind > self.room:
                 break
             named.pop(row.id, None)
             self._listed += 1

@@ -17,8 +17,9 @@ class Options:
     """CSV: True writes texts as they are, which is unsafe to open in a spreadsheet program."""
     cases: int = 10_000
     """HTML: how many cases to list; the page says so when there are more."""
-    room: int = 10_000_000
-    """HTML: bytes of the page; texts are cut, all to the same length, and cases left out, so that it takes no more."""
+    room: int | None = None
+    """HTML: bytes of the page; texts are cut, all to the same length, and cases left out, so that it takes no more. None is
+    10 MB, and 2 kB for each case beyond the 5,000th."""
     comparison: Comparison | None = None
     """JSON, Markdown, HTML: how the run compares with an earlier one, to stand beside its figures."""
     baseline: Run | None = None

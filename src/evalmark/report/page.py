@@ -21,7 +21,7 @@ _COLUMNS = 12
 """Metrics with a column of their own; all of them stand among what unfolds."""
 _FORMS = 8_000
 """Bytes of what stands behind the rows besides the script; rounded up."""
-_WENT = {"worse": "worse now", "better": "better now", "other": "changed", "new": "not asked before"}
+_WENT = {"worse": "worse", "better": "better", "other": "changed", "new": "not asked before"}
 _KEYS = (
     ("j", "next case"),
     ("k", "previous case"),
@@ -37,7 +37,7 @@ _KEYS = (
 def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
     """A page that opens from disk: verdict, figures, the worst cases by name, then every case as a row that unfolds.
 
-    It takes at most `options.room` bytes: where there is more, all texts are cut to the same length, and the page says so.
+    It has room for so many bytes as `options` say: where there is more, all texts are cut to the same length, and it says so.
     """
     summary, verdict = figures_and_verdict(run, summary)
     about, style, script = _about(run, summary, options), _file("cases.css"), _file("cases.js")
@@ -114,8 +114,8 @@ def _head(name: str, run: Run) -> str | None:
 def _widths(about: About, *, timed: bool) -> str:
     """Where the columns stand: each row is laid out by itself, so all have to be told the same."""
     scales = {metric.name for metric in about.run.metrics if metric.unit and scale_ends(metric.unit)}
-    heads = [min(11.0, max(9.5 if name in scales else 6.5, 0.5 * len(name) + 1.6)) for name in about.columns]
-    least = [10.0, 6.5, *([10.5] if about.earlier is not None else []), 13.0, *heads, *([6.0] if timed else [])]
+    heads = [min(11.0, max(9.5 if name in scales else 6.5, 0.45 * len(name) + 1.3)) for name in about.columns]
+    least = [10.0, 6.5, *([11.0] if about.earlier is not None else []), 13.0, *heads, *([6.0] if timed else [])]
     shares = {0: "2fr", len(least) - len(heads) - timed - 1: "3fr"}
     tracks = " ".join(
         f"minmax({width:g}rem,{shares[n]})" if n in shares else f"{width:g}rem" for n, width in enumerate(least)
