@@ -2,8 +2,9 @@
 
 from contextlib import closing, contextmanager
 
-import apsw
+import pytest
 
+from evalmark.database.doors import look_into, place_of
 from evalmark.journal.sent import Pass, interrupted
 from evalmark.store import open_store
 from tests.calls.journal_contract import JournalContract
@@ -19,5 +20,21 @@ class TestJournalOfARun(JournalContract):
             yield store.journal(sample.run().id)
 
     def under_way(self, journal):
-        with closing(apsw.Connection(str(self.path))) as db:
+        with closing(look_into(self.path)) as db:
             return interrupted(db, self.path, Pass(1, 1))
+
+
+class TestJournalOfARunOnAServer(TestJournalOfARun):
+    @pytest.fixture(autouse=True)
+    def _server(self, on_a_server, world):
+        self.address = on_a_server
+
+    @contextmanager
+    def open(self, tmp_path):
+        with open_store(self.address) as store:
+            if not store.runs():
+                store.start(sample.run())
+            else:
+                store.resume(sample.run().id)
+            self.path = place_of(self.address)
+            yield store.journal(sample.run().id)

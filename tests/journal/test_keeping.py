@@ -16,10 +16,13 @@ from evalmark.journal.rows import decode_call, encode_call
 from evalmark.store import open_store
 from evalmark.values import Attempt, Call, Reply, Request, Token, Turn, Usage
 from tests.store import sample
+from tests.store.places import in_a_file
 from tests.store.test_rows import anything, calls, data, mapping, optional
 
 from .calls import as_meant, call, failed, key, reply, request
 from .conftest import RUN, break_off, find, keep, send
+
+EVERYWHERE = True
 
 
 def change(path, statement: str, *values) -> None:
@@ -147,6 +150,7 @@ def test_calls_outlive_store_and_run(path):
         assert find(store, key(1)) == call(1)
 
 
+@in_a_file
 def test_a_damaged_call_is_not_found_is_said_and_is_replaced_by_the_next(path):
     notes: list[str] = []
     with open_store(path, notes=notes.append) as store:
@@ -181,6 +185,7 @@ def test_many_threads_find_at_once(store):
 # Who may keep.
 
 
+@in_a_file
 def test_outside_of_runs_calls_are_kept_and_nothing_is_noted(store, path):
     keep(store, call(1), run=None)
     send(store, key(2), run=None)
@@ -280,6 +285,7 @@ def test_results_vectors_and_calls_are_written_side_by_side(store):
 # A full disk.
 
 
+@in_a_file
 def test_a_full_disk_is_told_to_all_who_wait_and_what_was_acknowledged_is_kept(path):
     large = [call(number, reply=reply(number, reasoning="words " * 2_000)) for number in range(40)]
     acknowledged: list[Call] = []
@@ -306,6 +312,7 @@ def test_a_full_disk_is_told_to_all_who_wait_and_what_was_acknowledged_is_kept(p
         assert store.check().calls == len(acknowledged) == sum(spent.calls for spent in store.spending(RUN))
 
 
+@in_a_file
 def test_the_same_journal_goes_on_once_there_is_room(path):
     with open_store(path, max_pages=60) as store:
         store.start(sample.run())

@@ -15,6 +15,8 @@ from evalmark.values import Case, DatasetInfo
 from . import sample
 from .conftest import go_on, record, save
 
+EVERYWHERE = True
+
 
 def trials(count=5, **fields):
     return sample.trials([sample.case(number) for number in range(count)], **fields)
@@ -138,8 +140,9 @@ MARKED = [
 ]
 
 
-@pytest.mark.parametrize("first", range(len(MARKED)))
-@pytest.mark.parametrize("repeats", [1, 2])
+@pytest.mark.parametrize(
+    ("first", "repeats"), [(first, 1 + first % 2) for first in range(len(MARKED))] + [(0, 2), (1, 1)]
+)
 def test_what_the_list_counts_is_what_reports_count(store, first, repeats):
     cases = [replace(case, input=case.id) for case in (*MARKED[first:], *MARKED[:first])]
     of_rules = [case for case in cases if case.id != "no test of a prompt"]

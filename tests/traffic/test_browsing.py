@@ -14,15 +14,15 @@ from evalmark.traffic.browsing import _beginning
 from evalmark.traffic.wanted import STANDINGS
 from evalmark.values import Label, Session, Span, Usage, in_force, settled
 
+EVERYWHERE = True
 BEGAN = "2026-11-22T09:00:00.000000+00:00"
 HEADER = Session(id="1" * 16, project="shop", started=BEGAN)
 SPAN = Span(id="a", session=HEADER.id, project="shop", started=BEGAN, input="Open?", output="Yes.")
 
 
 @pytest.fixture
-def traffic(tmp_path):
-    with open_store(tmp_path / "evalmark.db") as store:
-        yield store.traffic
+def traffic(store):
+    return store.traffic
 
 
 def step(identity, parent, **fields):

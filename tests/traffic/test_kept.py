@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalmark.errors import StoreError
-from evalmark.store import open_store
 from evalmark.values import Label, Session, Span, Usage, content_of
+from tests.store.places import in_a_file
 
+EVERYWHERE = True
 SESSION = Session(id="5" * 16, project="demo", started="2026-11-22T00:00:00.000000+00:00", metadata={"user": "u1"})
 ANSWER = Span(
     id="a" * 16,
@@ -33,12 +34,6 @@ STEP = replace(ANSWER, id="b" * 16, parent=ANSWER.id, kind="model", model="opena
 def label(**fields):
     known = {"about": f"span:{ANSWER.id}", "by": "ann", "created": "2026-11-22T02:00:00.000000+00:00", "content": "c"}
     return Label(**(known | fields))
-
-
-@pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "evalmark.db") as store:
-        yield store
 
 
 @pytest.fixture
@@ -151,6 +146,7 @@ def test_what_goes_by_the_name_of_a_secret_is_not_on_the_disk(store, traffic):
 
 
 @pytest.mark.parametrize("table", ["span", "label"])
+@in_a_file
 def test_damage_is_noticed(store, traffic, table):
     traffic.label([label(liked=True)])
     with closing(apsw.Connection(str(store.path))) as db:
@@ -170,6 +166,7 @@ def test_several_threads_may_record_and_label(traffic):
     assert len(traffic.labelled("demo").said) == 40
 
 
+@in_a_file
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     given=st.recursive(

@@ -82,7 +82,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     run = _begin(plan, conduct, await asyncio.to_thread(commit), checked)
     lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
     said = dict.fromkeys(_sent_again(lost))  # in order, each once
-    door = Door(models, ledger.journal(run.id), ledger.spending(run.id), lost)
+    door = Door(models, ledger.journal(run.id), ledger.spending(run.id), lost or 0)
     if conduct.begun is not None:
         conduct.begun(run, checked)
     bound = plan.bound(ledger, door)
@@ -146,8 +146,12 @@ def check_usable(plan: Plan, settings: Settings) -> Checked:
     return checked
 
 
-def _sent_again(lost: int) -> tuple[str, ...]:
+def _sent_again(lost: int | None) -> tuple[str, ...]:
     """What a resumed run has to repeat because nobody knows what came of it."""
+    if lost is None:
+        return (
+            "The run broke off elsewhere; how many model calls were under way there is unknown here, and they are sent again.",
+        )
     if not lost:
         return ()
     return (

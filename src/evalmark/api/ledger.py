@@ -35,7 +35,7 @@ class Ledger(EmbeddingCache, Protocol):
 
     def tool_journal(self, run_id: str | None = None) -> ToolJournal: ...
 
-    def interrupted_calls(self, run_id: str) -> int: ...
+    def interrupted_calls(self, run_id: str) -> int | None: ...
 
     def spending(self, run_id: str) -> tuple[Spending, ...]: ...
 
@@ -113,8 +113,8 @@ class Memory:
         """What tools gave is kept as long as the ledger."""
         return self._tools
 
-    def interrupted_calls(self, run_id: str) -> int:
-        """None: what memory kept is gone with its process."""
+    def interrupted_calls(self, run_id: str) -> int | None:
+        """No requests: what memory kept is gone with its process."""
         return 0
 
     def spending(self, run_id: str) -> tuple[Spending, ...]:

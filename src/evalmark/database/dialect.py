@@ -49,19 +49,33 @@ def for_server(sql: str) -> str:
 
 
 FUNCTIONS = r"""
-create function readable(told text) returns text language sql immutable strict parallel safe
-    return regexp_replace(regexp_replace(told, '\\u(0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F]))', '\ufffd', 'g'),
-        '(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}', '\ufffd', 'g');
-create function json_extract(told text, way text) returns text language sql immutable strict parallel safe
+create or replace function readable(told text) returns text language sql immutable strict parallel safe
+    return case when strpos(told, '\u0000') = 0 and strpos(told, '\ud') = 0 then told else
+        regexp_replace(regexp_replace(told, '\\u(0000|d[89ab][0-9a-f]{2}(?!\\ud[c-f]))', '\ufffd', 'g'),
+        '(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}', '\ufffd', 'g') end;
+create or replace function json_extract(told text, way text) returns text language sql immutable strict parallel safe
     return case when told = '' then null else readable(told)::json #>> string_to_array(substr(way, 3), '.') end;
-create function json_type(told text, way text) returns text language sql immutable strict parallel safe
-    return json_typeof(readable(told)::json #> string_to_array(substr(way, 3), '.'));
-create function json_each(told text) returns table (value text) language sql immutable strict parallel safe rows 5
-    begin atomic select found #>> '{}' from json_array_elements(readable(told)::json) found; end;
-create function instr(told text, part text) returns integer language sql immutable strict parallel safe
+create or replace function json_kind(found json) returns text language sql immutable strict parallel safe
+    return case json_typeof(found) when 'string' then 'text' when 'boolean' then found #>> '{}'
+        when 'number' then case when found #>> '{}' ~ '[.eE]' then 'real' else 'integer' end else json_typeof(found) end;
+create or replace function json_type(told text, way text) returns text language sql immutable strict parallel safe
+    return json_kind(readable(told)::json #> string_to_array(substr(way, 3), '.'));
+create or replace function json_valid(told text) returns boolean language sql immutable parallel safe
+    return told is not null;
+create or replace function json_each(told text, way text default '$.') returns table (value text, type text)
+    language sql immutable strict parallel safe rows 5
+    begin atomic select found #>> '{}', json_kind(found) from json_array_elements(
+        case when json_typeof(readable(told)::json #> string_to_array(substr(way, 3), '.')) = 'array'
+        then readable(told)::json #> string_to_array(substr(way, 3), '.') end) found; end;
+create or replace function json_tree(told text) returns table (atom text)
+    language sql immutable strict parallel safe rows 20
+    begin atomic select found #>> '{}' from jsonb_path_query(readable(told)::jsonb,
+        'strict $.** ? (@.type() != "object" && @.type() != "array")') found; end;
+create or replace function instr(told text, part text) returns integer language sql immutable strict parallel safe
     return strpos(told, part);
-create function max(a bigint, b bigint, c bigint) returns bigint language sql immutable parallel safe
+create or replace function max(a bigint, b bigint, c bigint) returns bigint language sql immutable parallel safe
     return greatest(a, b, c);
 """
-"""What SQLite offers, the store asks for, and PostgreSQL calls otherwise. The texts of the store are pure ASCII JSON; PostgreSQL
-takes no NUL and no half of a pair out of them, so both are read as the sign for what cannot be shown."""
+"""What SQLite offers, the store asks for, and PostgreSQL calls otherwise. The texts of the store are pure ASCII JSON with
+small letters in its escapes; PostgreSQL takes no NUL and no half of a pair out of them, so both are read as the sign for what
+cannot be shown. A server keeps texts as they were, so that JSON of ours stays JSON."""

@@ -6,24 +6,24 @@ from typing import Any
 
 from evalmark.errors import need
 
+from .addresses import is_address, server_at
 from .opening import Notes, reading, writing
-from .server import is_address, server_at
 from .ways import Connection, Place
 
 BESIDE = ".evalmark"
 """The folder for what stands beside a store on a server."""
 
 
-def place_of(where: str | os.PathLike[str]) -> Place:
-    """The place that somebody names: an address of a server, else a file.
+def place_of(where: str | os.PathLike[str], folder: Path | None = None) -> Place:
+    """The place that somebody names: an address of a server, else a file, within `folder` or the working directory.
 
     Raises:
         ConfigError: the address makes no sense.
     """
-    named = os.fspath(where)
+    named, here = os.fspath(where), folder or Path()
     if is_address(named):
-        return server_at(named, Path(os.path.abspath(BESIDE)))  # noqa: PTH100  a target may change the working directory
-    return Path(os.path.abspath(named))  # noqa: PTH100  as above
+        return server_at(named, Path(os.path.abspath(here / BESIDE)))  # noqa: PTH100  a target may change the working directory
+    return Path(os.path.abspath(here / named))  # noqa: PTH100  as above
 
 
 def look_into(place: Place, notes: Notes = lambda _: None) -> Connection:

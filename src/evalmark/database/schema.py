@@ -189,11 +189,12 @@ def s5_sorted_results(db: Connection) -> None:
 
 _SCORED = """
     insert into scored (run, metric, value, result)
-    select r.run, json_extract(r.scores, j.fullkey || '.name') as metric, json_extract(r.scores, j.fullkey || '.value'),
-    r.number
-    from result r, json_each(case when json_valid(r.scores) then r.scores else '[]' end) j
-    where r.run = ? and json_type(r.scores, j.fullkey || '.name') = 'text'
-    and json_type(r.scores, j.fullkey || '.value') in ('real', 'integer')
+    select f.run, json_extract(f.score, '$.name') as metric, cast(json_extract(f.score, '$.value') as double precision), f.number
+    from (
+        select r.run, r.number, case when j.type = 'object' then j.value end as score
+        from result r, json_each(case when json_valid(r.scores) then r.scores else '[]' end) j where r.run = ?
+    ) f
+    where json_type(f.score, '$.name') = 'text' and json_type(f.score, '$.value') in ('real', 'integer')
     order by 1, 2, 3, 4
     on conflict do nothing
 """

@@ -1,89 +1,37 @@
-"""A store on a PostgreSQL server: the connection, as those who read and write a store know it."""
+"""A connection to a store on a PostgreSQL server, as those who read and write a store know it."""
 
-import re
+import hashlib
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from evalmark.errors import ConfigError, StoreBusyError, StoreError, StoreFullError, need
+from evalmark.errors import StoreError, need
 
+from .addresses import Server
 from .dialect import for_server
-from .fields import OddText
+from .server_faults import told
+from .wire import adapters
 
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMES = ("postgresql", "postgres")
-SCHEMA = "evalmark"
-"""Where the tables are unless the address says otherwise."""
-_ONE_WRITER = 0x65766D6B
-"""The lock of whoever writes: as in a file, one transaction writes at a time, so none has to give up for another."""
 _LONGEST_WAIT = 60_000
+_QUIET_WAIT = 2_000
 """Milliseconds."""
-_ODD = "\ufdd0"
-"""Stands before a text that the server could not keep; no text has it, since it is no character."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A place for a store on a server."""
-
-    url: str = field(repr=False)
-    """As the user wrote it; it may hold a password."""
-    schema: str
-    folder: Path
-    """Where this machine keeps what stands beside a store: notes of requests under way."""
-
-    def __str__(self) -> str:
-        """The address without user, password and options."""
-        parts = urlsplit(self.url)
-        named = f"?schema={self.schema}" if self.schema != SCHEMA else ""
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{named}"
-
-    @property
-    def name(self) -> str:
-        """A name for files that belong to this store, and for titles."""
-        return re.sub(r"[^A-Za-z0-9.-]+", "-", str(self))
-
-    @property
-    def parent(self) -> Path:
-        """The folder of these files."""
-        return self.folder
-
-    def with_name(self, name: str) -> Path:
-        """A file beside the store, on this machine."""
-        return self.folder / name
-
-
-def is_address(place: str) -> bool:
-    """Whether a place for a store is on a server.
-
-    >>> is_address("postgresql://db/evals"), is_address(".evalmark/evalmark.db")
-    (True, False)
-    """
-    return place.partition("://")[0] in SCHEMES and "://" in place
-
-
-def server_at(address: str, folder: Path) -> Server:
-    """The place that an address names.
-
-    Raises:
-        ConfigError: the schema in it is no name.
-    """
-    parts = urlsplit(address)
-    options = parse_qsl(parts.query, keep_blank_values=True)
-    schema = next((value for name, value in options if name == "schema"), SCHEMA)
-    if not _NAME.fullmatch(schema):
-        raise ConfigError(f"--store: the schema {schema!r} has to be a name of letters, digits and _.")
-    rest = urlencode([(name, value) for name, value in options if name != "schema"])
-    return Server(url=urlunsplit(parts._replace(query=rest)), schema=schema, folder=folder)
+_HABITS = {
+    "lock_timeout": _LONGEST_WAIT,
+    "client_min_messages": "warning",
+    "idle_in_transaction_session_timeout": _LONGEST_WAIT,  # a process that hangs must not keep all others from writing
+    "tcp_keepalives_idle": 30,  # nor a machine that is gone
+    "tcp_keepalives_interval": 10,
+    "tcp_keepalives_count": 3,
+}
+_AGAIN = ("begin", "select", "with")
+"""Statements that have changed nothing when a connection is found broken."""
 
 
 class Rows:
@@ -93,6 +41,13 @@ class Rows:
         self._cursor = cursor
         self.changed = cursor.rowcount
         self._has_rows = cursor.description is not None
+
+    @property
+    def last(self) -> "Rows":
+        """What the last of several statements has found."""
+        while self._cursor.nextset():
+            pass
+        return Rows(self._cursor)
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self._cursor if self._has_rows else ())
@@ -113,21 +68,28 @@ class Rows:
 
 
 class ServerConnection:
-    """A connection to a store on a server, with what the store needs of one to a file."""
+    """A connection to a store on a server, with what the store needs of one to a file.
+
+    One that was cut while nothing was under way is made anew: a server may be started again between two statements, and
+    what stands between it and us ends what is idle. One that is cut within a transaction fails.
+    """
 
     def __init__(self, place: Server, *, read_only: bool, notes: Callable[[str], None]) -> None:
-        self.place, self._notes = place, notes
+        self.place, self._read_only, self._notes = place, read_only, notes
+        self._process = os.getpid()
         self._lock = threading.RLock()
+        self._held: dict[int, bool] = {}
+        """Locks that this connection is to have, and whether it has them."""
+        self._changed = 0
+        self.version: int | None = None
+        """What the store has to be at for this connection to write it; None: whatever it is."""
         with told(place):
             self._db = _connected(place, read_only=read_only)
-        self._changed = 0
 
     def execute(self, sql: str, given: Sequence[Any] = ()) -> Rows:
         """Run a statement, written for SQLite."""
         with self._lock, told(self.place):
-            rows = Rows(self._cursor().execute(for_server(sql), tuple(given) or None))
-            if sql == "begin immediate":
-                self._cursor().execute("select pg_advisory_xact_lock($1)", (_ONE_WRITER,))
+            rows = self._begun() if sql == "begin immediate" else self._run(for_server(sql), given)
             self._changed = max(0, rows.changed)
             return rows
 
@@ -136,7 +98,7 @@ class ServerConnection:
         rows = [tuple(each) for each in given]
         if rows:
             with self._lock, told(self.place):
-                self._cursor().executemany(for_server(sql), rows)
+                _cursor(self._db).executemany(for_server(sql), rows)
 
     def changes(self) -> int:
         """Rows that the last statement has changed."""
@@ -147,9 +109,35 @@ class ServerConnection:
         """Whether a transaction is under way, also one that has failed."""
         return self._db.info.transaction_status.name in ("INTRANS", "INERROR")
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits for something to do."""
+        return not self._db.closed and self._db.info.transaction_status.name == "IDLE"
+
+    def hold(self, *whose: int) -> None:
+        """Hold something of this store until it is let go, or the connection ends: the server itself tells others."""
+        with self._lock, told(self.place):
+            self._held[self._key(*whose)] = False
+            self._take()
+
+    def let_go(self, *whose: int) -> None:
+        """Hold it no longer."""
+        with self._lock, told(self.place):
+            if self._held.pop(key := self._key(*whose), False):
+                self._run("select pg_advisory_unlock($1)", (key,))
+
+    def is_held(self, *whose: int) -> bool:
+        """Whether any connection holds it."""
+        key = self._key(*whose) % 2**64
+        return bool(self.execute(_IS_HELD, (key >> 32, key % 2**32)).get)
+
     def close(self) -> None:
         """Let go of the connection."""
         self._db.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_db") and os.getpid() == self._process:  # else it is the one of a parent
+            self._db.close()
 
     def __enter__(self) -> "ServerConnection":
         self.execute("begin")
@@ -160,110 +148,91 @@ class ServerConnection:
     ) -> None:
         self.execute("commit" if error is None else "rollback")
 
-    def _cursor(self) -> "psycopg.RawCursor[Any]":
-        found: psycopg.RawCursor[Any] = need("psycopg", "postgres").RawCursor(self._db)
-        return found
+    def _run(self, sql: str, given: Sequence[Any] = ()) -> Rows:
+        psycopg = need("psycopg", "postgres")
+        was_idle = self.is_idle
+        try:
+            return Rows(_cursor(self._db).execute(sql, tuple(given) or None))
+        except psycopg.OperationalError:
+            if not (was_idle and self._db.closed and sql.lstrip().startswith(_AGAIN)):
+                raise
+        self._db = _connected(self.place, read_only=self._read_only)
+        self._held = dict.fromkeys(self._held, False)
+        return Rows(_cursor(self._db).execute(sql, tuple(given) or None))
+
+    def _begun(self) -> Rows:
+        """Begin a transaction that writes; as in a file, one does so at a time, so none has to give up for another."""
+        busy = need("psycopg", "postgres").errors.LockNotAvailable
+        try:
+            rows = self._locked(_QUIET_WAIT)
+        except busy:
+            self._notes(f"Waiting for others who write {self.place}.")
+            rows = self._locked(_LONGEST_WAIT)
+        self._take()
+        return rows
+
+    def _locked(self, patience: int) -> Rows:
+        wait = f"set local lock_timeout = {patience}; select pg_advisory_xact_lock({self._key()})"
+        version = "" if self.version is None else "; select version from store_version"
+        try:
+            rows = self._run(f"begin; {wait}; set local lock_timeout = {_LONGEST_WAIT}{version}")  # one round trip
+            if version:
+                self._refuse_other(rows.last.get)
+        except BaseException:
+            if self.in_transaction:
+                self._run("rollback")
+            raise
+        return rows
+
+    def _refuse_other(self, found: int) -> None:
+        if found != self.version:
+            raise StoreError(
+                f"{self.place}: another evalmark has brought this store to version {found} meanwhile, and this one writes "
+                f"version {self.version}; update evalmark here, then resume the run."
+            )
+
+    def _take(self) -> None:
+        """Take what is to be held; a lock that a broken connection still has is free as soon as the server notices."""
+        for key in [key for key, has in self._held.items() if not has]:
+            self._held[key] = bool(self._run("select pg_try_advisory_lock($1)", (key,)).get)
+
+    def _key(self, *whose: int) -> int:
+        """The number of a lock: of the store, or of something in it."""
+        name = "/".join(map(str, ("evalmark", self.place.schema, *whose)))
+        return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+
+
+_IS_HELD = """
+    select exists (
+        select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 1
+        and database = (select oid from pg_database where datname = current_database())
+        and classid = cast(cast(? as bigint) as oid) and objid = cast(cast(? as bigint) as oid)
+    )
+"""
+
+
+def _cursor(db: "psycopg.Connection[Any]") -> "psycopg.RawCursor[Any]":
+    found: psycopg.RawCursor[Any] = need("psycopg", "postgres").RawCursor(db)
+    return found
 
 
 def _connected(place: Server, *, read_only: bool) -> "psycopg.Connection[Any]":
     psycopg = need("psycopg", "postgres")
-    options = f"-c search_path={place.schema} -c lock_timeout={_LONGEST_WAIT} -c client_min_messages=warning"
-    options += " -c default_transaction_read_only=on" if read_only else ""
-    return psycopg.connect(  # type: ignore[no-any-return]
-        place.url,
-        autocommit=True,
-        options=options,
-        connect_timeout=10,
-        application_name=f"evalmark on {socket.gethostname()}"[:63],
-        keepalives_idle=30,
-        context=_adapters(),
-    )
-
-
-def _adapters() -> Any:
-    """How texts and numbers go over: all as SQLite has them."""
-    psycopg = need("psycopg", "postgres")
-    strings = need("psycopg.types.string", "postgres")
-    made = psycopg.adapt.AdaptersMap(psycopg.adapters)
-
-    class Text(strings.StrDumperUnknown):  # type: ignore[misc, name-defined]  # loaded where it is used
-        def dump(self, text: str) -> bytes:
-            return _sent(text)
-
-    class Odd(strings.StrDumperUnknown):  # type: ignore[misc, name-defined]
-        def dump(self, text: OddText) -> bytes:
-            return f"{_ODD}{text.hex()}".encode()
-
-    class Received(psycopg.adapt.Loader):  # type: ignore[misc, name-defined]
-        def load(self, data: Any) -> str | bytes:
-            return _received(bytes(data))
-
-    class Number(psycopg.adapt.Loader):  # type: ignore[misc, name-defined]
-        def load(self, data: Any) -> int | float:
-            return int(bytes(data)) if bytes(data).lstrip(b"-").isdigit() else float(bytes(data))
-
-    made.register_dumper(str, Text)
-    made.register_dumper(OddText, Odd)
-    for kind in ("text", "varchar", "bpchar", "name"):
-        made.register_loader(kind, Received)
-    made.register_loader("numeric", Number)
-    return made
-
-
-def _sent(text: str) -> bytes:
-    """A text as the server can keep it: as it is, but for NUL and what begins as a text that was changed for it."""
-    if "\x00" in text or text.startswith(_ODD):
-        return f"{_ODD}{text.encode().hex()}!".encode()
-    return text.encode()
-
-
-def _received(data: bytes) -> str | bytes:
-    text = data.decode()
-    if not text.startswith(_ODD):
-        return text
-    if text.endswith("!"):
-        return bytes.fromhex(text[1:-1]).decode()
-    return OddText(bytes.fromhex(text[1:]))
-
-
-@contextmanager
-def told(place: Server) -> Iterator[None]:
-    """What the server reports, as one sentence for the person at the keyboard.
-
-    Raises:
-        StoreError: in the place of any error of the server or of the way to it.
-    """
-    psycopg = need("psycopg", "postgres")
-    errors = psycopg.errors
-    try:
-        yield
-    except (errors.LockNotAvailable, errors.QueryCanceled) as error:
-        raise StoreBusyError(
-            f"{place}: others have been writing for too long; try again when they are done."
-        ) from error
-    except (errors.DiskFull, errors.OutOfMemory) as error:
-        raise StoreFullError(
-            f"{place}: the server has no room ({_first(error)}). Everything acknowledged before is kept: make room there, "
-            "then resume the run."
-        ) from error
-    except errors.InsufficientPrivilege as error:
+    asked: dict[str, Any] | None = None
+    with suppress(psycopg.ProgrammingError):  # its words may repeat a password
+        asked = psycopg.conninfo.conninfo_to_dict(place.url)
+    if asked is None:
         raise StoreError(
-            f"{place}: this user may not do that ({_first(error)}); the rights that are needed are in docs/store.md."
-        ) from error
-    except errors.ReadOnlySqlTransaction as error:
-        raise StoreError(f"{place}: this store was opened for reading only; open it without `read_only`.") from error
-    except psycopg.OperationalError as error:
-        raise StoreError(
-            f"{place}: the server cannot be reached, or has ended the connection ({_first(error)}). Everything "
-            "acknowledged before is kept."
-        ) from error
-    except (psycopg.ProgrammingError, UnicodeDecodeError) as error:
-        raise StoreError(f"{place}: this is no store, or a damaged one ({_first(error)}).") from error
-    except psycopg.Error as error:
-        raise StoreError(f"{place}: the store failed ({_first(error)}); nothing saved is lost.") from error
-
-
-def _first(error: BaseException) -> str:
-    """The first line of a message, without a password that the library might repeat."""
-    text = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return re.sub(r"(://[^:/@\s]*):[^@\s]*@", r"\1:***@", text)
+            f"{place}: the server's library cannot read the options of this address; correct what stands behind the ?."
+        )
+    habits = {"search_path": place.schema, **_HABITS}
+    if read_only:
+        habits["default_transaction_read_only"] = "on"
+    options = " ".join([*(f"-c {name}={value}" for name, value in habits.items()), str(asked.pop("options", ""))])
+    ways = {
+        "connect_timeout": 10,
+        "application_name": f"evalmark on {socket.gethostname()}"[:63],
+        "keepalives_idle": 30,
+        **asked,
+    }
+    return psycopg.connect(autocommit=True, options=options, context=adapters(), **ways)  # type: ignore[no-any-return]

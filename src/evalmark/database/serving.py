@@ -5,10 +5,11 @@ from contextlib import closing
 
 from evalmark.errors import StoreError
 
+from .addresses import Server
 from .dialect import FUNCTIONS
 from .opening import Notes, make_folder
 from .schema import STEPS, Step, transaction
-from .server import Server, ServerConnection
+from .server import ServerConnection
 
 _VERSION = "select version from store_version"
 
@@ -24,6 +25,7 @@ def serving(place: Server, notes: Notes, steps: Sequence[Step] = STEPS) -> Serve
     try:
         if version_at(db) != len(steps):
             _migrate(db, place, steps)
+        db.version = len(steps)
     except BaseException:
         db.close()
         raise
@@ -43,6 +45,11 @@ def looking(place: Server, notes: Notes = lambda _: None, steps: Sequence[Step] 
         db.close()
         raise
     return db
+
+
+def still_looking(db: ServerConnection, steps: Sequence[Step] = STEPS) -> None:
+    """Raises StoreError where the store has got another version since a connection was made."""
+    _refuse_other(db.place, int(db.execute(_VERSION).get or 0), steps)
 
 
 def is_there(place: Server) -> bool:
@@ -71,6 +78,7 @@ def _migrate(db: ServerConnection, place: Server, steps: Sequence[Step]) -> None
         if done == 0:
             db.execute("create table if not exists store_version (version integer not null)")
             db.execute("insert into store_version (version) values (0)")
+        if done < len(steps):
             db.execute(FUNCTIONS)
         for step in steps[done:]:
             step(db)

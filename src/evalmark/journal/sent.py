@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ from evalmark.errors import StoreError
 
 Lost = dict[str, list[int]]
 """By key: the passes that sent a request and never heard of it."""
+UNHEARD = ""
+"""In the place of a key: the passes whose notes are on another machine, so that nobody here knows what they sent."""
 
 
 class Pass(NamedTuple):
@@ -60,6 +62,9 @@ class Sent:
         self._size = 0
         self._under_way: dict[str, int] = {}
         """By key: where its last note ends."""
+        if not isinstance(store, Path):  # where there is no file, the notes are on another machine
+            with explained(store, what="the notes of requests"):
+                self._file = _new(notes_of(store, of))
 
     def note(self, key: str) -> None:
         """Note that a request is about to go out; when this returns, the note outlives this process.
@@ -125,20 +130,35 @@ class Sent:
         remove_notes(self._store, self.of)
 
 
-def interrupted(db: Connection, store: Place, of: Pass) -> int:
-    """Requests that were under way when a pass of a run broke off."""
+def interrupted(db: Connection, store: Place, of: Pass) -> int | None:
+    """Requests that were under way when a pass of a run broke off; None where its notes are on another machine."""
     state = _state(db, of.run)
     if of.number < state.number:
-        return sum(of.number in passes for passes in state.lost.values())
-    return len(_under_way(state, store, of))
+        return lost_by(state.lost, of.number)
+    return len(_under_way(state, store, of)) if _is_told(db, store, of) else None
+
+
+def lost_by(lost: Mapping[str, Sequence[int]], number: int) -> int | None:
+    """How many requests a pass has lost; None where nobody here knows."""
+    return None if number in lost.get(UNHEARD, ()) else sum(number in passes for passes in lost.values())
+
+
+def _is_told(db: Connection, store: Place, of: Pass) -> bool:
+    """Whether all that a pass has sent is known here: it has ended itself, or its notes are here."""
+    if isinstance(store, Path) or notes_of(store, of).exists():
+        return True
+    row = db.execute("select 1 from run where number = ? and pass = ? and status = 'running'", of).fetchone()
+    return row is None
 
 
 def take_over(db: Connection, store: Place, of: Pass) -> Lost:
-    """What a new pass of a run knows to be lost; part of the transaction that starts the pass."""
+    """What a new pass of a run knows to be lost; part of the transaction that starts the pass, before the run says so."""
     state, before = _state(db, of.run), Pass(of.run, of.number - 1)
     lost = {key: [*passes] for key, passes in state.lost.items()}
     for key in _under_way(state, store, before):
         lost.setdefault(key, []).append(before.number)
+    if not _is_told(db, store, before):
+        lost.setdefault(UNHEARD, []).append(before.number)
     if lost:
         _save(db, of.run, State(of.number, lost=lost))
     return lost

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import apsw
 
+from evalmark.database.doors import place_of, write_to
 from evalmark.database.faults import explained
-from evalmark.database.opening import writing as open_for_writing
-from evalmark.database.ways import Connection
+from evalmark.database.ways import Connection, Place
 from evalmark.errors import DataError, EvalmarkError, StoreError
 from evalmark.settings import load
 from evalmark.traffic import Traffic
@@ -43,7 +43,7 @@ class Writer:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._db: Connection | None = None
-        self._path: Path | None = None
+        self._path: Place | None = None
         self._ready: list[tuple[OpenSession, Span]] = []
         """Spans that are on their way to the store, in the order in which they ended."""
         self._lost: dict[OpenSession, int] = {}
@@ -143,11 +143,12 @@ class Writer:
     def _traffic(self) -> Traffic:
         if self._path is None:
             folder = Path(self._desk.folder)
-            self._path = folder / (self._desk.store or load(os.environ, folder).store)
-        if self._db is not None and not self._path.exists():  # somebody has moved it away: a new one is begun
+            self._path = place_of(self._desk.store or load(os.environ, folder).store, folder)
+        is_moved = isinstance(self._path, Path) and not self._path.exists()
+        if self._db is not None and is_moved:  # a new one is begun
             self._close()
         if self._db is None:
-            self._db = open_for_writing(self._path, lambda _: None)
+            self._db = write_to(self._path, lambda _: None)
             self._desk.held.append(self._db)
         return Traffic(self._path, self._act, self._act)
 

@@ -4,13 +4,12 @@ import asyncio
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from functools import partial
 from typing import TypeVar
 
-from evalmark.database.doors import look_into
 from evalmark.database.faults import explained
 from evalmark.database.opening import Notes
+from evalmark.database.readers import Readers
 from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
 
@@ -25,6 +24,7 @@ class Access:
         self.path, self.notes = path, notes
         self._db = db
         """What is written with; None: for reading only."""
+        self._readers = Readers(path, notes)
         self._process = os.getpid()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store")
         self._closed = False
@@ -41,12 +41,12 @@ class Access:
 
     def connect(self) -> Connection:
         """A further connection to read with."""
-        return look_into(self.path, self.notes)
+        return self._readers.connect()
 
     def read(self, act: Act[T]) -> T:
-        """Do something on a connection of its own."""
+        """Do something on a connection that nobody else uses meanwhile."""
         self.usable()
-        with explained(self.path), closing(self.connect()) as db:
+        with explained(self.path), self._readers.lent() as db:
             return act(db)
 
     def write(self, act: Act[T], what: str, needed: int = 0) -> T:
@@ -89,6 +89,7 @@ class Access:
         """Let go of the file when all that was submitted is done."""
         self.refuse()
         self._writer.shutdown()
+        self._readers.close()
         if self._db is not None:
             self._db.close()
 

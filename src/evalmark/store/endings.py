@@ -37,7 +37,8 @@ def endings(db: Connection, run_id: str, datasets: int) -> Endings:
     other = "source >= 0 and (repeat > 0 or target <> ? or mode <> ?)"
     several = f"select 1 from result r where {part} and {other} limit 1"  # noqa: S608  texts of ours
     by_case = f"""
-        select sum(verdict = 'pass'), sum(verdict in ('pass', 'fail')) from result r where {counted}
+        select count(*) filter (where verdict = 'pass'), count(*) filter (where verdict in ('pass', 'fail'))
+        from result r where {counted}
         group by source, dataset, position
     """  # noqa: S608  texts of ours
     has_several = db.execute(several, (number, *firsts[0][1:])).fetchone() is not None

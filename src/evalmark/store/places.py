@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from evalmark.database.addresses import is_address
 from evalmark.database.doors import place_of, server_store
-from evalmark.database.server import is_address
 
 
 def told_place(where: str | os.PathLike[str]) -> str:

@@ -1,14 +1,15 @@
 """Reading: headers of runs, and results one at a time, straight from the file."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalmark.database.doors import look_into
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
-from evalmark.database.holder import Holder, from_text, is_gone, started
+from evalmark.database.holder import Holder, from_text
+from evalmark.database.living import has_left
 from evalmark.database.stored import a_status
 from evalmark.database.ways import ALL, Connection, Place
 from evalmark.errors import StoreError
@@ -19,7 +20,7 @@ from .rows import Row, decode_result, decode_run
 
 _PAGE = 500
 _RESULT = f"select {', '.join(Row._fields)} from result where number = ?"  # noqa: S608  columns, not data
-_HEADER = "select number, status, holder, header from run"
+_HEADER = "select number, pass, status, holder, header from run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ def _keys(db: Connection, number: int) -> Iterator[int]:
 def all_runs(db: Connection, path: Place, here: Holder, limit: int | None = None, offset: int = 0) -> list[Run]:
     """The newest runs first, in the order in which they were started; without the first `offset`, at most `limit`."""
     given = ALL if limit is None else limit, offset
-    rows: Iterable[Any] = db.execute(f"{_HEADER} order by number desc limit ? offset ?", given)
-    return [_run(path, here, *row) for row in rows]
+    rows = db.execute(f"{_HEADER} order by number desc limit ? offset ?", given).fetchall()
+    return [_run(db, path, here, *row) for row in rows]
 
 
 def writing_of(db: Connection, path: Place, here: Holder, run_id: str) -> tuple[int, int, bool]:
@@ -101,7 +102,7 @@ def writing_of(db: Connection, path: Place, here: Holder, run_id: str) -> tuple[
         raise StoreError(_not_found(db, path, run_id, 0))
     number, passed, held = row
     holder = from_text(held)
-    return number, passed, holder is not None and not is_gone(holder, here, started)
+    return number, passed, holder is not None and not has_left(db, number, passed, holder, here)
 
 
 def find_run(db: Connection, path: Place, here: Holder, reference: str) -> Run:
@@ -110,7 +111,7 @@ def find_run(db: Connection, path: Place, here: Holder, reference: str) -> Run:
     Raises:
         StoreError: there is no such run, or there are several.
     """
-    return _run(path, here, *_find(db, path, reference))
+    return _run(db, path, here, *_find(db, path, reference))
 
 
 def find_number(db: Connection, path: Place, reference: str) -> int:
@@ -153,23 +154,34 @@ _OPEN = """
 def unfinished_run(db: Connection, path: Place, here: Holder, same: tuple[str, str], *, errors: bool) -> Run | None:
     """The newest run of the same plan and suite that is not complete, or, with `errors`, that has some."""
     row = db.execute(f"{_HEADER} {_OPEN}", (*map(sql_text, same), errors)).fetchone()
-    return None if row is None else _run(path, here, *row)
+    return None if row is None else _run(db, path, here, *row)
 
 
-def status_now(status: Any, holder: str | None, here: Holder) -> RunStatus:
+class Pass(NamedTuple):
+    """What a row says of the one who wrote a run last."""
+
+    run: int
+    number: int
+    status: Any
+    holder: str | None
+
+
+def status_now(db: Connection, of: Pass, here: Holder) -> RunStatus:
     """The status of a run as a reader should see it: one whose process is gone was interrupted.
 
     Raises:
         ValueError: it is no status, or the holder is damaged.
     """
-    said, writer = a_status(status), from_text(holder)
-    is_left = said == "running" and (writer is None or is_gone(writer, here, started))
+    said, writer = a_status(of.status), from_text(of.holder)
+    is_left = said == "running" and (writer is None or has_left(db, of.run, of.number, writer, here))
     return "interrupted" if is_left else said
 
 
-def _run(path: Place, here: Holder, number: int, status: Any, holder: str | None, header: str) -> Run:
+def _run(db: Connection, path: Place, here: Holder, *row: Any) -> Run:
+    *of, header = row
+    last = Pass._make(of)
     try:
-        run, status = decode_run(header), status_now(status, holder, here)
+        run, status = decode_run(header), status_now(db, last, here)
     except (ValueError, TypeError) as error:
-        raise StoreError(f"{path}: the header of run number {number} is damaged ({error}).") from error
-    return replace(run, status=status, results=StoredResults(path, number))
+        raise StoreError(f"{path}: the header of run number {last.run} is damaged ({error}).") from error
+    return replace(run, status=status, results=StoredResults(path, last.run))

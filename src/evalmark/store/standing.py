@@ -10,7 +10,7 @@ from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
 from evalmark.values import RunStatus
 
-from .results import status_now
+from .results import Pass, status_now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def _standings(db: Connection, path: Place, here: Holder, condition: str, given:
     rows: list[Any] = db.execute(sql, (given,)).fetchall()
     for number, run, status, passes, holder in rows:
         try:
-            now = status_now(status, holder, here)
+            now = status_now(db, Pass(number, passes, status, holder), here)
         except ValueError as error:
             raise StoreError(f"{path}: the header of run number {number} is damaged ({error}).") from error
         sql = "select verdict, count(*), max(number) from result where run = ? and pass > 0 group by verdict"

@@ -267,15 +267,16 @@ class Store:
         number = None if run_id is None else self._holding(run_id).writing.number
         return ToolKeeper(self.path, self._lookups, self._access.write, number)
 
-    def interrupted_calls(self, run_id: str) -> int:
+    def interrupted_calls(self, run_id: str) -> int | None:
         """Requests that were under way when a run broke off, and that nobody knows the reply of.
 
-        Of a run that was resumed here: when its earlier pass broke off.
+        Of a run that was resumed here: when its earlier pass broke off. None where that was another machine, which alone
+        has the notes of it: a store on a server only.
         """
         if run_id in self._held:
             return self._held[run_id].writing.interrupted
 
-        def count(db: Connection) -> int:
+        def count(db: Connection) -> int | None:
             number, passed, is_written = writing_of(db, self.path, self._here, run_id)
             return sent.interrupted(db, self.path, Pass(number, passed - is_written))
 

@@ -86,9 +86,9 @@ def _conditions(wanted: Wanted) -> Iterator[tuple[str, tuple[Any, ...]]]:
         metric = (sql_text(wanted.metric),) if wanted.metric else ()
         yield f"exists (select 1 from {_SCORES}{about})", (*bounds_of(wanted), *metric)  # noqa: S608  texts of ours
     if wanted.numbers is not None:
-        yield "r.number in (select value from json_each(?))", (json.dumps(sorted(wanted.numbers)),)
+        yield "r.number in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(wanted.numbers)),)
     if wanted.without:
-        yield "r.number not in (select value from json_each(?))", (json.dumps(sorted(wanted.without)),)
+        yield "r.number not in (select cast(value as bigint) from json_each(?))", (json.dumps(sorted(wanted.without)),)
 
 
 def bounds_of(wanted: Wanted) -> tuple[float, float]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from evalmark.database.fields import sql_text
-from evalmark.database.holder import Holder, from_text, is_gone, started, to_text
+from evalmark.database.holder import Holder, from_text, to_text
+from evalmark.database.living import has_left, hold, let_go
 from evalmark.database.schema import transaction
 from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreBusyError, StoreError
@@ -42,9 +43,9 @@ class Writing:
     """Requests that earlier passes have sent, and whose calls are not kept."""
 
     @property
-    def interrupted(self) -> int:
-        """Requests that were under way when the pass before this one broke off."""
-        return sum(self.pass_ - 1 in passes for passes in self.lost.values())
+    def interrupted(self) -> int | None:
+        """Requests that were under way when the pass before this one broke off; None where nobody here knows."""
+        return sent.lost_by(self.lost, self.pass_ - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ def start(db: Connection, path: Place, run: Run, holder: Holder) -> Writing:
         ).get
         if number is None:
             raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
+        hold(db, number, 1)
     return Writing(run_id=run.id, number=int(number), pass_=1, sources=_names(run), holder=holder)
 
 
@@ -86,13 +88,15 @@ def resume(db: Connection, path: Place, run_id: str, holder: Holder, *, force: b
         if row is None:
             raise StoreError(f"{path}: there is no run {run_id!r} to resume.")
         number, passed, held, header = row
-        _refuse_held(run_id, from_text(held), holder, force=force)
+        if not force:
+            _refuse_held(db, (run_id, number, passed), from_text(held), holder)
         sent.tidy(db, path)
+        lost = sent.take_over(db, path, Pass(number, passed + 1))
         db.execute(
             "update run set status = 'running', pass = ?, holder = ? where number = ?",
             (passed + 1, to_text(holder), number),
         )
-        lost = sent.take_over(db, path, Pass(number, passed + 1))
+        hold(db, number, passed + 1)
     sent.tidy(db, path)
     sources = _names(decode_run(header))
     return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
@@ -106,8 +110,9 @@ def amend(db: Connection, path: Place, writing: Writing, run: Run) -> Writing:
     return replace(writing, sources=_names(run))
 
 
-def _refuse_held(run_id: str, held: Holder | None, here: Holder, *, force: bool) -> None:
-    if held is None or force or is_gone(held, here, started):
+def _refuse_held(db: Connection, run: tuple[str, int, int], held: Holder | None, here: Holder) -> None:
+    run_id, number, passed = run
+    if held is None or has_left(db, number, passed, held, here):
         return
     where = "" if held.host == here.host else f" on {held.host!r}"
     raise StoreBusyError(
@@ -192,12 +197,14 @@ def finish(db: Connection, path: Place, writing: Writing, run: Run, seen: Sequen
             "update run set status = ?, header = ?, holder = null where number = ?",
             (run.status, encode_run(run), writing.number),
         )
+    let_go(db, writing.number, writing.pass_)
 
 
 def release(db: Connection, writing: Writing) -> None:
     """Let a run go that was never finished; it can be resumed."""
     with transaction(db):
         db.execute("update run set holder = null where number = ? and pass = ?", (writing.number, writing.pass_))
+    let_go(db, writing.number, writing.pass_)
 
 
 def forget(db: Connection, path: Place, run_id: str, here: Holder) -> None:
@@ -208,10 +215,10 @@ def forget(db: Connection, path: Place, run_id: str, here: Holder) -> None:
         StoreError: there is no such run.
     """
     with transaction(db):
-        row = db.execute("select number, holder from run where id = ?", (run_id,)).fetchone()
+        row = db.execute("select number, holder, pass from run where id = ?", (run_id,)).fetchone()
         if row is None:
             raise StoreError(f"{path}: there is no run {run_id!r} to delete.")
-        _refuse_held(run_id, from_text(row[1]), here, force=False)
+        _refuse_held(db, (run_id, row[0], row[2]), from_text(row[1]), here)
         db.execute("delete from result where run = ?", (row[0],))
         db.execute("delete from scored where run = ?", (row[0],))
         spending.forget(db, row[0])

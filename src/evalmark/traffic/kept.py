@@ -203,7 +203,7 @@ class Traffic:
 
     def answered(self, project: str) -> list[str]:
         """The ids of the answers of a project that did not end in an error, in the order of recording."""
-        sql = "select id from span where project = ? and parent = '' and content ->> 'error' is null order by number"
+        sql = "select id from span where project = ? and parent = '' and json_extract(content, '$.error') is null order by number"
         return self._read(lambda db: [str(i) for (i,) in db.execute(sql, (sql_text(project),))])
 
     def filled(self, template: str) -> list[Span]:

@@ -89,7 +89,7 @@ def _some_answer(holds: str) -> str:
 def _filling(db: Connection, template: str) -> Condition:
     """Few spans are found by themselves; of many, the newest sessions have one soon."""
     name = sql_text(template)
-    few = "select count(*) from (select 1 from span where template = ? and template != '' limit ?) some"
+    few = "select count(*) from (select 1 from span where template = ? and template != '' limit ?) found"
     if int(db.execute(few, (name, _FEW)).get) < _FEW:
         return "s.id in (select p.session from span p where p.template = ? and p.template != '')", (name,)
     return "exists (select 1 from span p where p.session = s.id and p.template = ?)", (name,)
