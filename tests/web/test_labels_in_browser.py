@@ -105,6 +105,11 @@ def said_of(store, number, by="ann"):
     return next((one.liked for one in reversed(store.traffic.labels([about])) if one.by == by), None)
 
 
+def row(page, case):
+    """The row of a case in the table."""
+    return page.locator("tbody[data-rows] > tr", has_text=case)
+
+
 def focused(page):
     return page.evaluate("document.activeElement.textContent.trim()")
 
@@ -138,12 +143,12 @@ def test_the_cursor_stays_on_the_page_and_in_sight(person):
     person.types("j")
     expect(page.locator("#aloud")).to_have_text("This is the last row of the page.")
     person.types("u")  # on the row that the cursor stayed on, an error: it may be labelled too
-    expect(page.locator("#row-29 button[value=up]")).to_have_attribute("aria-pressed", "true")
+    expect(row(page, "case-029").locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
 
 
 def test_the_cursor_follows_the_focus(person):
     page = person.goes(run_path(RUN))
-    page.focus("#row-7 a.name")
+    row(page, "case-007").locator("a.name").focus()
     person.types("j")
     assert focused(page) == "case-008"
 
@@ -222,7 +227,7 @@ def test_keys_can_be_turned_off(person):
 
 def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to(person, store):
     page = person.goes(run_path(RUN))
-    page.click("#row-4 a.name")
+    row(page, "case-004").locator("a.name").click()
     expect(page.locator("h1")).to_have_text("case-004")
     page.wait_for_load_state("load")
     person.types("d")
@@ -247,10 +252,10 @@ def test_what_could_not_be_sent_is_said_as_an_alert(person, store):
     said = len(store.traffic.all_labels())
     page.route("**/labels", lambda route: route.abort())
     person.types("ju")
-    alert = page.locator("#row-0 [role=alert]")
+    alert = row(page, "case-000").locator("[role=alert]")
     expect(alert).to_have_text("It was not kept: the viewer has ended. Start it again.")
     page.unroute("**/labels")
-    page.evaluate("document.querySelector('#row-0 input[name=number]').value = '999999'")
+    row(page, "case-000").locator("input[name=number]").evaluate("one => one.value = '999999'")
     person.types("u")
     expect(alert).to_contain_text("has no such result")
     assert len(store.traffic.all_labels()) == said
@@ -297,8 +302,8 @@ def test_all_of_it_works_without_a_script(browser, address, store):
     person = Person(browser, address, java_script_enabled=False)
     page = person.goes(run_path(RUN))
     expect(page.locator("#keys-hint")).not_to_be_visible()
-    page.click("#row-10 button[value=up]")
-    expect(page.locator("#row-10 button[value=up]")).to_have_attribute("aria-pressed", "true")
+    row(page, "case-010").locator("button[value=up]").click()
+    expect(row(page, "case-010").locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
     assert said_of(store, 10) is True
     page = person.goes("/label?what=project:shop")
     page.fill("input[name=by]", "cas")
