@@ -1,22 +1,32 @@
-"""The pages of the viewer over a store with many results: how long the server takes, and how much memory.
+"""The viewer over a store with many results: how long it takes to start, to answer each page, and how much memory it uses.
 
-Run: python benchmarks/viewer.py [--results 100000]
+Run: python benchmarks/viewer.py [--results 1000000] [--store FILE]
+
+A server as users start it is asked over loopback, one page at a time: first each of them once, while the figures of the run
+are still being counted, then several times when they are there. The time of its processor counts what it spent on a page,
+whatever else the machine was doing. `--store` keeps the store, and takes it up again.
 """
 
 import argparse
 import asyncio
+import http.client
+import os
 import random
-import resource
+import re
+import signal
+import subprocess
+import sys
 import tempfile
 import time
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from evalmark.addresses.paths import run_path
-from evalmark.doorway import Door
-from evalmark.store import Store, open_store
+from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
-from evalmark.web import pages
 
 RUN = "20261121-101500-3f9a"
 WORDS = (
@@ -31,27 +41,11 @@ WORDS = (
     "Peru",
     "and back",
 )
-DOOR = Door(token="a-token-of-this-benchmark", hosts=frozenset({"127.0.0.1:7878"}), cookie="evalmark")  # noqa: S106
-HEADERS = [(b"host", b"127.0.0.1:7878"), (b"cookie", f"{DOOR.cookie}={DOOR.token}".encode())]
-ADDRESSES = {
-    "the list of runs": ("/", 150),
-    "a run, first look": (run_path(RUN), 300),
-    "a run, again": (run_path(RUN), 300),
-    "a run, last page": (run_path(RUN, "?page=1999"), 300),
-    "those that failed": (run_path(RUN, "?verdict=fail"), 300),
-    "by tag": (run_path(RUN, "?tag=even"), 300),
-    "by a text that many hold": (run_path(RUN, "?text=Peru+and"), 300),
-    "by a text that none holds": (run_path(RUN, "?text=nowhere"), 300),
-    "sorted by score, first time": (run_path(RUN, "?sort=score:similarity"), 1_000),
-    "sorted by score, again": (run_path(RUN, "?sort=-score:similarity"), 300),
-    "by a range of a score": (run_path(RUN, "?metric=similarity&low=0.1&high=0.11"), 300),
-    "a case, first look": (f"{run_path(RUN)}/results/500?at=499", 100),
-    "another case": (f"{run_path(RUN)}/results/90000?at=89999", 100),
-    "its pictures": (f"{run_path(RUN)}/pictures", 300),
-    "its pictures, by a metric": (f"{run_path(RUN)}/pictures?against=similarity", 300),
-    "over time": ("/course", 300),
-}
-"""What is asked for, and the goal in milliseconds."""
+LOOKS = 11
+"""Times that each page is asked for when all is known; the median counts."""
+STARTS = 5
+START_GOAL, MEMORY_GOAL = 600, 200
+LIST_GOAL, PAGE_GOAL, CASE_GOAL = 150, 300, 100
 
 
 def said(draw: random.Random, n: int) -> str:
@@ -70,7 +64,8 @@ def one(draw: random.Random, number: int) -> Result:
     return Result(trial=trial, output=Output(value=said(draw, 60), seconds=draw.random()), scores=scores)
 
 
-def fill(store: Store, results: int) -> None:
+def fill(path: Path, results: int) -> float:
+    """Write a run of so many results; how many microseconds each took, the making of it apart."""
     draw = random.Random(1)  # noqa: S311  the same rows every time
     metrics = (Metric(name="similarity", threshold=0.6), Metric(name="correct", unit="1..5"), Metric(name="polite"))
     run = Run(
@@ -81,54 +76,156 @@ def fill(store: Store, results: int) -> None:
         datasets=(DatasetInfo(name="questions"),),
         metrics=metrics,
     )
-    store.start(run)
-    sink = store.sink(RUN)
+    taken = 0.0
+    with open_store(path) as store:
+        store.start(run)
+        sink = store.sink(RUN)
 
-    async def write() -> None:
-        for first in range(0, results, 1_000):
-            await sink.write([one(draw, number) for number in range(first, min(first + 1_000, results))])
+        async def write() -> float:
+            taken = 0.0
+            for first in range(0, results, 1_000):
+                batch = [one(draw, number) for number in range(first, min(first + 1_000, results))]
+                started = time.perf_counter()
+                await sink.write(batch)
+                taken += time.perf_counter() - started
+            return taken
 
-    asyncio.run(write())
-    store.finish(replace(run, status="complete", finished="2026-11-21T10:25:00+00:00"))
+        taken = asyncio.run(write())
+        store.finish(replace(run, status="complete", finished="2026-11-21T10:25:00+00:00"))
+    return taken / results * 1e6
 
 
-async def asked(app: object, address: str) -> tuple[int, int]:
-    path, _, query = address.partition("?")
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": HEADERS}
-    sent = []
+def pages(results: int) -> dict[str, tuple[str, int]]:
+    """What is asked for, and the goal in milliseconds. Numbers of results count from 1, in the order of the run."""
+    middle = results // 2
+    asked = {
+        "the list of runs": ("/", LIST_GOAL),
+        "a run": ("", PAGE_GOAL),
+        "in the middle of it": (f"?page={middle // 50 + 1}&after={middle}", PAGE_GOAL),
+        "its last page": (f"?page={results // 50}&after={results - 50}", PAGE_GOAL),
+        "those that failed": ("?verdict=fail", PAGE_GOAL),
+        "in the middle of these": (f"?verdict=fail&page=2&after={middle}", PAGE_GOAL),
+        "by tag": ("?tag=even", PAGE_GOAL),
+        "by a text that many hold": ("?text=Peru+and", PAGE_GOAL),
+        "by a text that none holds": ("?text=nowhere", PAGE_GOAL),
+        "by a range of a score": ("?metric=similarity&low=0.1&high=0.11", PAGE_GOAL),
+        "by a narrow range of any score": ("?low=0.1&high=0.1001", PAGE_GOAL),
+        "sorted by score": ("?sort=score:similarity", PAGE_GOAL),
+        "in the middle of that": (f"?sort=score:similarity&page=2&after={middle}", PAGE_GOAL),
+        "failed, best score first": ("?verdict=fail&sort=-score:similarity", PAGE_GOAL),
+        "slowest first": ("?sort=-seconds", PAGE_GOAL),
+        "sorted by id, in the middle": (f"?sort=case&page=2&after={middle}", PAGE_GOAL),
+        "worst ended first": ("?sort=verdict", PAGE_GOAL),
+        "a case": ("/results/500", CASE_GOAL),
+        "a case near the end": (f"/results/{results - 50}", CASE_GOAL),
+        "a case, as sorted by score": (f"/results/{middle}?sort=-score:similarity", CASE_GOAL),
+    }
+    return {what: (path if path == "/" else run_path(RUN) + path, goal) for what, (path, goal) in asked.items()}
 
-    async def receive() -> dict:
-        return {"type": "http.request", "body": b""}
 
-    async def send(message: dict) -> None:
-        sent.append(message)
+@dataclass
+class Viewer:
+    """A server that is asked as by a browser."""
 
-    await app(scope, receive, send)
-    return sent[0]["status"], sum(len(message.get("body", b"")) for message in sent[1:])
+    process: subprocess.Popen
+    connection: http.client.HTTPConnection
+    cookie: str
+    seconds: float
+    """From its start until the first page was here."""
+
+    def page(self, address: str) -> tuple[float, int]:
+        """Milliseconds until a page was here, and its size."""
+        started = time.perf_counter()
+        self.connection.request("GET", address, headers={"cookie": self.cookie})
+        answer = self.connection.getresponse()
+        body = answer.read()
+        assert answer.status == 200, (address, answer.status)
+        return (time.perf_counter() - started) * 1_000, len(body)
+
+    def spent(self) -> float:
+        """Milliseconds of processor time so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") * 1_000
+
+    def wait(self) -> None:
+        """Until nothing is worked out beside the pages."""
+        self.connection.close()  # the server would; the next page opens it again
+        before, now = -1.0, self.spent()
+        while now - before > 50:
+            time.sleep(1)
+            before, now = now, self.spent()
+
+    def memory(self) -> float:
+        """The most that it used so far, in MB; None where the system does not tell."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1_024
+
+
+@contextmanager
+def viewer(path: Path, kept: Path) -> Iterator[Viewer]:
+    """The viewer of a store, its byte code kept from one start to the next, as Python does unless it is told otherwise."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPYCACHEPREFIX"] = str(kept)
+    words = [sys.executable, "-m", "evalmark", "view", "--no-open", "--port", "0", "--store", str(path)]
+    started = time.perf_counter()
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        address = next(line for line in process.stdout if line.startswith("http://"))
+        host, way = re.match(r"http://([^/]+)(/\S*)", address).groups()
+        connection = http.client.HTTPConnection(host)
+        connection.request("GET", way)
+        answer = connection.getresponse()
+        answer.read()
+        made = Viewer(process, connection, answer.getheader("set-cookie").partition(";")[0], 0.0)
+        made.page("/")
+        made.seconds = time.perf_counter() - started
+        yield made
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+def started(path: Path, kept: Path) -> list[float]:
+    """Milliseconds from the start of the command until the list of runs was here; the first start writes byte code."""
+    taken = []
+    for _ in range(STARTS + 1):
+        with viewer(path, kept) as server:
+            taken.append(server.seconds * 1_000)
+    return taken[1:]
+
+
+def measure(path: Path, results: int, kept: Path) -> None:
+    print(
+        f"\n| over {results:,} results | first, ms | later, ms | processor, ms | goal | kB |\n|---|---|---|---|---|---|"
+    )
+    times = started(path, kept)
+    print(f"| the start of the viewer, until the list is here | | {median(times):.0f} | | {START_GOAL} | |")
+    with viewer(path, kept) as server:
+        asked = pages(results)
+        first = {what: server.page(address) for what, (address, _) in asked.items()}
+        server.wait()
+        for what, (address, goal) in asked.items():
+            server.page(address)
+            before = server.spent()
+            again = median(server.page(address)[0] for _ in range(LOOKS))
+            spent = (server.spent() - before) / LOOKS
+            taken, size = first[what]
+            print(f"| {what} | {taken:.0f} | {again:.0f} | {spent:.0f} | {goal} | {size / 1_000:.0f} |", flush=True)
+        print(f"| the most memory it used, MB | | {server.memory():.0f} | | {MEMORY_GOAL} | |")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--results", type=int, default=100_000)
-    results = parser.parse_args().results
+    parser.add_argument("--store", type=Path)
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "evalmark.db"
-        with open_store(path) as store:
-            fill(store, results)
-        with open_store(path, read_only=True) as store:
-            measure(store, results)
-
-
-def measure(store: Store, results: int) -> None:
-    app = pages(store, DOOR, patience=0)
-    print(f"{results:,} results; figures are worked out beside the first pages")
-    for what, (address, goal) in ADDRESSES.items():
-        started = time.perf_counter()
-        status, size = asyncio.run(asked(app, address))
-        taken = (time.perf_counter() - started) * 1_000
-        assert status == 200, (what, status)
-        print(f"{what:30} {taken:6.0f} ms (goal {goal:,}), {size / 1_000:.0f} kB")
-    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024:.0f} MB (goal 200)")
+        path = asked.store or Path(name) / "evalmark.db"
+        if not path.exists():
+            print(
+                f"written in {fill(path, asked.results):.0f} microseconds a result, {path.stat().st_size / 1e6:.0f} MB"
+            )
+        measure(path, asked.results, Path(name))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Where the viewer listens, and what it refuses to do without a token."""
 
 import http.client
+import socket
 import threading
 
 import pytest
@@ -34,6 +35,16 @@ def test_it_listens_on_this_machine_only_and_makes_a_token_each_time():
     finally:
         closed(first)
         closed(second)
+
+
+def test_small_pages_are_sent_at_once():
+    made = bound(0)
+    try:
+        assert {each.proto for each in made.sockets} == {
+            socket.IPPROTO_TCP
+        }  # asyncio looks at this, and then does not wait
+    finally:
+        closed(made)
 
 
 @pytest.mark.parametrize(
