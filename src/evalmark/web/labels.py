@@ -138,6 +138,8 @@ def word_of(form: Mapping[str, str], author: str) -> Word:
         ConfigError: it says nothing, or something that is no thumb or no number.
     """
     by = form.get("by", "").strip() or author
+    if not by:
+        raise ConfigError("nobody is named who says so; open the page of the case and write your name under By.")
     if form.get("withdraw"):
         return Word(by=by)
     try:
