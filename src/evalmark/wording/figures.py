@@ -115,12 +115,20 @@ def spread(metric: MetricSummary) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds in a unit that fits."""
+    """Seconds in a unit that fits.
+
+    >>> duration(0.0123), duration(59.96), duration(5_400), duration(86_480), duration(3e6)
+    ('12.3 ms', '60 s', '90 min', '24 h', '34.7 days')
+    """
     if seconds is None:
         return GAP
     if seconds < 1:
         return f"{1000 * seconds:.3g} ms"
-    return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 60:.3g} min"
+    for most, size, unit in ((600, 1, "s"), (36_000, 60, "min"), (259_200, 3_600, "h")):
+        if seconds < most:
+            return f"{seconds / size:.3g} {unit}"
+    days = seconds / 86_400
+    return f"{days:.3g} days" if days < 1_000 else f"{days:,.0f} days"
 
 
 def bars(bins: Sequence[int], blocks: str = BLOCKS) -> str:
