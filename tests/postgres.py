@@ -4,11 +4,13 @@ import os
 import pwd
 import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,9 +25,48 @@ def program(name: str) -> str | None:
     return str(found[-1]) if found else shutil.which(name)
 
 
+@dataclass
+class Cluster:
+    """A server that can be stopped and started again; a database in it is its data folder's."""
+
+    postgres: str
+    folder: Path
+    port: int
+    whose: dict[str, int]
+    process: subprocess.Popen | None = None
+
+    @property
+    def address(self) -> str:
+        return f"postgresql://evalmark@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        # A socket in the folder is all it listens on but loopback; durability is not what these tests are about.
+        words = [self.postgres, "-D", str(self.folder / "data"), "-k", str(self.folder), "-p", str(self.port)]
+        with (self.folder / "log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [*words, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"], stdout=log, stderr=log, **self.whose
+            )
+        _wait_for(self.address, self.process, self.folder / "log")
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGINT)  # ends connections, and then itself
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(20)
+            self.process.kill()
+            self.process.wait()
+
+
 @contextmanager
 def server() -> Iterator[str]:
     """The address of a database on a server that is started here; skips, and says so, where that cannot be."""
+    with cluster() as started:
+        yield started.address
+
+
+@contextmanager
+def cluster() -> Iterator[Cluster]:
+    """A server that is started here; skips, and says so, where that cannot be."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'evalmark[postgres]'")
     initdb, postgres = program("initdb"), program("postgres")
     if initdb is None or postgres is None:
@@ -37,21 +78,12 @@ def server() -> Iterator[str]:
             os.chown(folder, whose["user"], whose["group"])
         data = folder / "data"
         _run([initdb, "-D", str(data), "-U", "evalmark", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"], whose)
-        # A socket in the folder is all it listens on but loopback; durability is not what these tests are about.
-        words = [postgres, "-D", str(data), "-k", str(folder), "-c", "listen_addresses=127.0.0.1", "-p", "0"]
-        port = _free_port()
-        words[-1] = str(port)
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen([*words, "-c", "fsync=off"], stdout=log, stderr=log, **whose)
+        started = Cluster(postgres, folder, _free_port(), whose)
         try:
-            address = f"postgresql://evalmark@127.0.0.1:{port}/postgres"
-            _wait_for(address, process, folder / "log")
-            yield address
+            started.start()
+            yield started
         finally:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(10)
-            process.kill()
+            started.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -4,14 +4,17 @@ import asyncio
 
 from evalmark.store import open_store
 from tests.store import sample
+from tests.store.places import in_a_file
 from tests.store.test_sharing import begin, end
 
 from .calls import call, key
 from .conftest import find
 
+EVERYWHERE = True
 RUNS = 3
 
 
+@in_a_file
 def test_processes_that_ask_at_once_lose_no_call_and_pay_for_their_own(path):
     starts = [number * sample.COUNT // 2 for number in range(RUNS)]  # neighbours share half of their calls
     said = end([begin("ask", str(path), f"run-{n}", str(start)) for n, start in enumerate(starts)])

@@ -23,9 +23,9 @@ def write(path: str, name: str) -> None:
 
 
 def ask(path: str, name: str, first: str) -> None:
-    """Send and keep calls, many at a time; what another process has recorded is not asked again."""
+    """Send and keep calls, many at a time; what another process has recorded is not asked again. Each has a result."""
 
-    async def everything(journal) -> int:
+    async def everything(journal, sink) -> int:
         left = iter(range(int(first), int(first) + sample.COUNT))
         asked = 0
 
@@ -37,13 +37,14 @@ def ask(path: str, name: str, first: str) -> None:
                     await journal.keep(calls.call(number))
                     asked += 1
                 assert await journal.find(calls.key(number)) == calls.call(number)
+                await sink.write([sample.answered(trial) for trial in sample.trials([sample.case(number)])])
 
         await asyncio.gather(*(hand() for _ in range(8)))
         return asked
 
     with open_store(path) as store:
         store.start(sample.run(name))
-        asked = asyncio.run(everything(store.journal(name)))
+        asked = asyncio.run(everything(store.journal(name), store.sink(name)))
         store.finish(sample.run(name, status="complete"))
     sys.stdout.write(f"asked {asked}\n")
 

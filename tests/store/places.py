@@ -1,5 +1,6 @@
 """Where stores may be: tests of a module that holds for both run in a file and on a server."""
 
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -14,6 +15,14 @@ def in_a_file(test: T) -> T:
     """A test that damages a file, fills a disk or copies one: no server can be treated so."""
     test.in_a_file = True  # type: ignore[attr-defined]
     return test
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until something holds: a server needs a moment to notice that a process is gone."""
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def everywhere(metafunc: pytest.Metafunc) -> None:

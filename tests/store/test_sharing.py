@@ -18,6 +18,9 @@ from evalmark.store import open_store
 
 from . import sample
 from .conftest import record, save
+from .places import in_a_file, until
+
+EVERYWHERE = True
 
 
 def begin(*arguments: str) -> subprocess.Popen:
@@ -31,6 +34,7 @@ def end(processes: list[subprocess.Popen]) -> list[str]:
     return [said.strip() for said, _ in told]
 
 
+@in_a_file
 def test_processes_that_open_a_new_store_at_once_share_one(path):
     said = end([begin("write", str(path), f"run-{n}") for n in range(3)])
     assert said == [f"written {sample.COUNT}"] * 3
@@ -40,6 +44,7 @@ def test_processes_that_open_a_new_store_at_once_share_one(path):
         assert {len(run.results) for run in store.runs()} == {sample.COUNT}
 
 
+@in_a_file
 def test_eight_readers_and_two_writers_never_see_a_lock_or_lose_sight_of_a_result(path):
     open_store(path).close()
     readers = [begin("read", str(path), "2") for _ in range(8)]
@@ -79,6 +84,7 @@ def test_many_threads_may_read_and_write(store):
     assert len(store.run("last").results) == 12
 
 
+@in_a_file
 def test_a_wait_is_announced_once_and_ends_when_the_other_does(path):
     notes: list[str] = []
     with open_store(path, notes=notes.append) as store:
@@ -93,6 +99,7 @@ def test_a_wait_is_announced_once_and_ends_when_the_other_does(path):
         assert store.run("last").id == sample.run().id
 
 
+@in_a_file
 def test_patience_ends(path):
     patience = Patience(path, lambda _: None, longest=0.05)
     tries = 0
@@ -102,6 +109,7 @@ def test_patience_ends(path):
     assert 0 < tries < 100
 
 
+@in_a_file
 def test_waiting_for_too_long_is_explained(path):
     open_store(path).close()
     holder, db = (open_for_writing(path, lambda _: None) for _ in range(2))
@@ -121,6 +129,7 @@ def test_waiting_for_too_long_is_explained(path):
     db.close()
 
 
+@in_a_file
 def test_a_write_that_starts_after_a_read_of_the_same_file_never_fails(path):
     """A deferred transaction would: its snapshot is old once another process has written."""
     with open_store(path) as one, open_store(path) as two:
@@ -140,7 +149,7 @@ def test_a_run_is_taken_over_from_a_process_that_was_killed(path):
     )
     subprocess.run([sys.executable, "-c", code, str(path), str(Path(__file__).parent)], check=False)
     with open_store(path) as store:
-        assert store.run("last").status == "interrupted"
+        until(lambda: store.run("last").status == "interrupted")
         assert store.resume(sample.run().id).status == "running"
 
 
@@ -205,6 +214,7 @@ def test_vectors_are_shared_while_a_run_is_written(path):
         asyncio.run(both(one, two))
 
 
+@in_a_file
 def test_a_store_replaced_by_another_version_while_open_is_not_written_by_old_code(path):
     with open_store(path) as store:
         record(store, sample.run(), [])

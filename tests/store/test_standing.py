@@ -14,6 +14,7 @@ from evalmark.values import Case, DatasetInfo
 
 from . import sample
 from .conftest import go_on, record, save
+from .places import until
 
 EVERYWHERE = True
 
@@ -95,7 +96,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     done = subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
     assert done.returncode == -9
     with open_store(path, read_only=True) as store:
-        assert store.moment().under_way == ()
+        until(lambda: store.moment().under_way == ())
         assert store.standing("last").status == "interrupted"
         assert store.standing("last").kept == {"pass": (1, 1)}
 

@@ -71,7 +71,7 @@ class ServerConnection:
     """A connection to a store on a server, with what the store needs of one to a file.
 
     One that was cut while nothing was under way is made anew: a server may be started again between two statements, and
-    what stands between it and us ends what is idle. One that is cut within a transaction fails.
+    what stands between it and us ends what is idle. Where it is cut within a transaction, that one fails.
     """
 
     def __init__(self, place: Server, *, read_only: bool, notes: Callable[[str], None]) -> None:
@@ -150,11 +150,11 @@ class ServerConnection:
 
     def _run(self, sql: str, given: Sequence[Any] = ()) -> Rows:
         psycopg = need("psycopg", "postgres")
-        was_idle = self.is_idle
+        may_try_again = (self._db.closed or self.is_idle) and sql.lstrip().startswith(_AGAIN)
         try:
             return Rows(_cursor(self._db).execute(sql, tuple(given) or None))
         except psycopg.OperationalError:
-            if not (was_idle and self._db.closed and sql.lstrip().startswith(_AGAIN)):
+            if not (may_try_again and self._db.closed):
                 raise
         self._db = _connected(self.place, read_only=self._read_only)
         self._held = dict.fromkeys(self._held, False)

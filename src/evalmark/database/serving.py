@@ -76,6 +76,7 @@ def _migrate(db: ServerConnection, place: Server, steps: Sequence[Step]) -> None
         db.execute(f"create schema if not exists {place.schema}")
         done = version_at(db)
         if done == 0:
+            _refuse_foreign(db, place)
             db.execute("create table if not exists store_version (version integer not null)")
             db.execute("insert into store_version (version) values (0)")
         if done < len(steps):
@@ -83,6 +84,14 @@ def _migrate(db: ServerConnection, place: Server, steps: Sequence[Step]) -> None
         for step in steps[done:]:
             step(db)
         db.execute("update store_version set version = ?", (max(done, len(steps)),))
+
+
+def _refuse_foreign(db: ServerConnection, place: Server) -> None:
+    if db.execute("select 1 from pg_class where relnamespace = to_regnamespace(?) limit 1", (place.schema,)).get:
+        raise StoreError(
+            f"{place}: the schema {place.schema} of this database has tables of something else; name one of evalmark's own "
+            "with ?schema=NAME."
+        )
 
 
 def _refuse_other(place: Server, found: int, steps: Sequence[Step]) -> None:
