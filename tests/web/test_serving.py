@@ -3,11 +3,14 @@
 import http.client
 import socket
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
 from evalmark import web
-from evalmark.doorway import bound
+from evalmark.doorway import Bound, bound
 from evalmark.errors import ConfigError
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
@@ -75,22 +78,86 @@ def test_a_port_that_is_taken_is_named_with_a_way_out():
         closed(first)
 
 
-def test_a_real_server_answers_who_holds_the_token_and_refuses_two_hosts(store):
+@contextmanager
+def served(store, **settings) -> Iterator[tuple[Bound, str]]:
+    """A real server as `serve` starts it; gives what it is bound to and its host."""
     made = bound(0)
-    config = uvicorn.Config(web.pages(store, made.door), http="h11", ws="none", lifespan="off", log_config=None)
+    config = uvicorn.Config(
+        web.pages(store, made.door),
+        **{"http": "evalmark.doorway.connections:Connection", "ws": "none", "lifespan": "off", "log_config": None}
+        | settings,
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(made.sockets)}, daemon=True)
     thread.start()
     try:
-        host = made.origin.removeprefix("http://")
+        yield made, made.origin.removeprefix("http://")
+    finally:
+        server.should_exit = True
+        thread.join(5)
+
+
+def test_a_real_server_answers_who_holds_the_token_and_refuses_two_hosts(store):
+    with served(store) as (made, host):
         assert status(host, "/", [("Host", host)]) == 403
         assert status(host, f"/?token={made.door.token}", [("Host", host)]) == 303
         assert status(host, "/", [("Host", host), ("Cookie", f"{made.door.cookie}={made.door.token}")]) == 200
         assert status(host, "/", [("Host", host), ("Host", host)]) == 400
         assert status(host, "/", []) == 400
-    finally:
-        server.should_exit = True
-        thread.join(5)
+
+
+def connected(host) -> socket.socket:
+    name, _, port = host.rpartition(":")
+    return socket.create_connection((name, int(port)), timeout=5)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param(b"", id="that say nothing"),
+        pytest.param(b"GET / HTTP/1.1\r\nHost: ", id="that do not end what they ask"),
+        pytest.param(b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n", id="that are answered, and never end their form"),
+    ],
+)
+def test_connections_do_not_keep_others_out(store, said):
+    with served(store, limit_concurrency=8) as (_, host), ExitStack() as several:
+        held = [several.enter_context(connected(host)) for _ in range(30)]
+        for one in held:
+            one.sendall(said)
+        for _ in range(5):
+            assert status(host, "/", [("Host", host)]) == 403, "refused, as without the token; not turned away"
+
+
+def hasty(seconds: float):
+    """A connection with less patience."""
+    from evalmark.doorway.connections import Connection  # it needs uvicorn
+
+    return type("Hasty", (Connection,), {"patience": seconds})
+
+
+def test_a_connection_is_not_waited_for_however_slowly_it_speaks(store):
+    with served(store, http=hasty(0.05)) as (_, host), connected(host) as slow:
+        assert not all(spoken(slow) for _ in range(500)), "it goes on speaking for ever"
+
+
+def spoken(slow: socket.socket) -> bool:
+    """Whether a little more could be said."""
+    time.sleep(0.01)
+    try:
+        slow.sendall(b"G")
+    except ConnectionError:
+        return False
+    return True
+
+
+def test_a_connection_that_asks_again_and_again_stays_open(store):
+    with served(store, http=hasty(0.3)) as (_, host), closing(http.client.HTTPConnection(host, timeout=5)) as kept:
+        kept.connect()
+        kept.auto_open = 0
+        for _ in range(50):
+            time.sleep(0.01)
+            kept.request("GET", "/")
+            assert b"the token" in kept.getresponse().read()
 
 
 def status(host, path, headers):

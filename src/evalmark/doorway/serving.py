@@ -12,6 +12,8 @@ from evalmark.errors import ConfigError, need
 
 from .guard import Application, Door
 
+MOST_AT_ONCE = 64
+"""Connections, and requests that are answered at a time."""
 _SHORTEST = 16
 _NAMES = ("127.0.0.1", "localhost", "[::1]")
 
@@ -61,14 +63,14 @@ def serve(app: Application, bound: Bound, ready: Callable[[], object] = lambda: 
     uvicorn = need("uvicorn", "view")
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=f"{__package__}.connections:Connection",
         ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=64,
+        limit_concurrency=MOST_AT_ONCE,
         timeout_graceful_shutdown=1,
     )
 
