@@ -243,6 +243,30 @@ def test_all_of_it_is_done_by_keys(opened):
     assert not page.is_visible("dialog")
 
 
+def test_nothing_is_done_to_a_case_that_is_filtered_away(opened):
+    page = opened("squares")
+    page.keyboard.press("j")
+    page.fill("[name=text]", "case-007")
+    page.wait_for_url("**#text=case-007")
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    assert not page.is_visible("#said")
+    page.keyboard.press("j")
+    page.keyboard.press("u")
+    assert page.inner_text("tbody.at bdi") == "case-007"
+    assert page.inner_text("#said b") == "1 label"
+
+
+def test_a_link_leads_to_its_case_whatever_is_filtered(opened):
+    page = opened("squares", "#text=case-007")
+    page.click("text=To look at first >> a >> nth=0")
+    assert len(opened.names) == 30
+    assert page.is_visible("dl:target")
+    assert page.input_value("[name=text]") == ""
+    page = opened("squares", page.url.partition("html")[2])
+    assert page.is_visible("dl:target")
+
+
 def test_labels_outlive_the_page_and_are_taken_back(opened):
     page = opened("squares")
     page.click("summary:has-text('What is 3 times 3?')")

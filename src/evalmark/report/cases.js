@@ -29,12 +29,31 @@
   const NAMES = ["text", "verdict", "went", "tag", "metric", "low", "high", "label", "sort"];
   let state = {};
 
+  const nothing = () => Object.fromEntries(NAMES.map((name) => [name, ""]));
+
+  const fillIn = () => {
+    for (const field of form.elements) if (field.name) field.value = state[field.name] ?? "";
+  };
+
+  // A link leads to a case, or to a text of one, whatever is filtered.
+  const lead = (target) => {
+    const body = target?.closest("tbody");
+    if (!body) return;
+    if (body.hidden) {
+      state = nothing();
+      fillIn();
+      show();
+    }
+    body.querySelector("details").open = true;
+    target.scrollIntoView({ block: "nearest" });
+  };
+
   const read = () => {
     const hash = location.hash.slice(1);
-    if (hash && !hash.includes("=")) return; // a case, or a text of one
+    if (hash && !hash.includes("=")) return lead(byId(hash));
     const said = new URLSearchParams(hash);
     state = Object.fromEntries(NAMES.map((name) => [name, said.get(name) ?? ""]));
-    for (const field of form.elements) if (field.name) field.value = state[field.name] ?? "";
+    fillIn();
     show();
   };
 
@@ -222,6 +241,9 @@
     row.body.scrollIntoView({ block: "nearest" });
   };
 
+  // Nothing is done to a case that is filtered away.
+  const done = (act) => () => at && !at.body.hidden && act(at);
+
   const step = (by) => {
     const there = shown();
     const place = at ? there.indexOf(at) : -1;
@@ -229,21 +251,19 @@
     go(there.find((row) => row.body.getBoundingClientRect().bottom > 0));
   };
 
-  const unfold = (row) => (row.body.querySelector("details").open = true);
   const ACTS = {
     j: () => step(1),
     k: () => step(-1),
-    o: () => at && (at.body.querySelector("details").open ^= 1),
+    o: done((row) => (row.body.querySelector("details").open ^= 1)),
     "/": () => form.elements.text.focus(),
     "?": () => byId("keys").showModal(),
     ...(run && {
-      u: () => at && thumb(at, "up"),
-      d: () => at && thumb(at, "down"),
-      c: () => {
-        if (!at) return;
-        unfold(at);
-        setTimeout(() => at.body.querySelector("form")?.elements.comment.focus());
-      },
+      u: done((row) => thumb(row, "up")),
+      d: done((row) => thumb(row, "down")),
+      c: done((row) => {
+        row.body.querySelector("details").open = true;
+        setTimeout(() => row.body.querySelector("form")?.elements.comment.focus());
+      }),
     }),
   };
 
@@ -314,7 +334,7 @@
     addEventListener("beforeunload", (event) => labels.size && !isKept && event.preventDefault());
   }
   addEventListener("hashchange", read);
-  state = Object.fromEntries(NAMES.map((name) => [name, ""]));
+  state = nothing();
   read();
   document.querySelectorAll(".all details[open]").forEach(open);
 })();

@@ -63,7 +63,7 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     }
     offered = {"cut": listing.cut, "fitted": listing.fitted, "rest": listing.rest, "WENT": _WENT}
     templates = environment(Path(__file__).parent / "templates", offered)
-    style += _widths(about, timed=timed)
+    style += _widths(about, summary, timed=timed)
     width = 3 + has_baseline + len(about.columns) + timed
     drawn = partial(getattr(templates.get_template("row.html").module, "one"), timed=timed, width=width)  # noqa: B009  a macro
     page = templates.get_template("report.html").generate(values, **alone(style, script), rows=listing.rows(drawn))
@@ -111,16 +111,17 @@ def _head(name: str, run: Run) -> str | None:
     return f"{'≤' if direction == 'lower' else '≥'} {threshold:g}"
 
 
-def _widths(about: About, *, timed: bool) -> str:
+def _widths(about: About, summary: Summary, *, timed: bool) -> str:
     """Where the columns stand: each row is laid out by itself, so all have to be told the same."""
-    scales = {metric.name for metric in about.run.metrics if metric.unit and scale_ends(metric.unit)}
-    heads = [min(11.0, max(9.5 if name in scales else 6.5, 0.45 * len(name) + 1.3)) for name in about.columns]
+    said = {metric.name: max(map(len, metric.choices), default=0) + 8 for metric in summary.metrics if metric.choices}
+    said |= {metric.name: 17 for metric in about.run.metrics if metric.unit and scale_ends(metric.unit)}
+    heads = [min(11.0, max(6.5, 0.45 * len(name) + 1.3, 0.5 * said.get(name, 0) + 2)) for name in about.columns]
     least = [10.0, 6.5, *([11.0] if about.earlier is not None else []), 13.0, *heads, *([6.0] if timed else [])]
     shares = {0: "2fr", len(least) - len(heads) - timed - 1: "3fr"}
     tracks = " ".join(
-        f"minmax({width:g}rem,{shares[n]})" if n in shares else f"{width:g}rem" for n, width in enumerate(least)
+        f"minmax({width:.4g}rem,{shares[n]})" if n in shares else f"{width:.4g}rem" for n, width in enumerate(least)
     )
-    return f".all{{--columns:{tracks};min-width:{sum(least):g}rem}}\n"
+    return f".all{{--columns:{tracks};min-width:{sum(least):.4g}rem}}\n"
 
 
 def _file(name: str) -> str:
