@@ -74,13 +74,20 @@ def test_scores_without_end_are_cut_and_counted(store):
         pytest.param("text=" + "x" * 5_000, id="a very long text"),
         pytest.param("sort=score:%00&metric=%ED%A0%80", id="an odd metric"),
         pytest.param("low=nan&high=1e999&page=99999999999999999999&size=-1", id="odd numbers"),
+        pytest.param("&".join(f"{n}={'9' * 5_000}" for n in ("page", "size", "n", "at")), id="numbers without end"),
         pytest.param("page=%D9%A1&at=%C2%B2", id="digits of other scripts"),
         pytest.param("&".join(f"verdict={n}" for n in range(500)), id="a field many times"),
     ],
 )
 def test_an_address_may_ask_for_anything(app, query):
-    for path in ("/", PAGE, CASE):
+    for path in ("/", PAGE, CASE, "/sessions", "/compare", "/label", "/label/queue", "/course", f"{PAGE}/pictures"):
         page(app, f"{path}?{query}")
+
+
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 5_000, "-1", "x", "%C2%B2", "0x1", "%00"])
+@pytest.mark.parametrize("path", ["{}", "{}/whole.json"])
+def test_a_number_that_no_result_has_leads_nowhere(app, number, path):
+    assert from_browser(app, f"{PAGE}/results/{path.format(number)}").status == 404
 
 
 def test_a_run_that_is_deleted_while_its_page_is_open_takes_no_label_and_says_why(store, own):

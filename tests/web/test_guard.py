@@ -28,6 +28,7 @@ HOSTILE = {
     "a host that names every address": [("host", "0.0.0.0:7878"), COOKIE],
     "a host with a dot at its end": [("host", "localhost.:7878"), COOKIE],
     "a host with another port": [("host", "127.0.0.1:7879"), COOKIE],
+    "a host with a space of another alphabet": [("host", "127.0.0.1:7878\xa0"), COOKIE],
     "a host without the port": [("host", "127.0.0.1"), COOKIE],
     "a host behind a user": [("host", "127.0.0.1:7878@evil.example"), COOKIE],
     "an origin of somebody else": [HOST, ("origin", "http://evil.example"), COOKIE],
@@ -52,7 +53,7 @@ def routes(app) -> list[str]:
     """An address for every route there is, taken from the router so that none is forgotten."""
     paths = [route.path for route in app.app.routes]
     assert len(paths) >= 6
-    return [path.replace("{run}", RUN).replace("{number:int}", "1").replace("{session}", SESSION) for path in paths]
+    return [path.replace("{run}", RUN).replace("{number}", "1").replace("{session}", SESSION) for path in paths]
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -233,6 +234,46 @@ def test_of_many_who_bring_the_same_ticket_at_once_one_comes_in():
 def test_the_token_does_not_lead_to_another_host(app, path):
     answer = asked(app, f"{path}?token={TOKEN}", headers=[HOST])
     assert re.match(r"/(?![/\\])", answer.headers["location"])
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        '{"theme": "dark"}',
+        "a b=c",
+        'x={"a":"b"}',
+        "theme=d\xe4rk",
+        "=",
+        "foo",
+        'x="unclosed',
+        "a@b=1",
+        "path=/",
+        "secure",
+        f"{DOOR.cookie}=set-by-another-server",
+        f"{DOOR.cookie}",
+        "",
+    ],
+)
+def test_cookies_that_servers_on_other_ports_have_set_keep_nobody_out(app, beside):
+    """Browsers keep cookies by host and not by port."""
+    ours = COOKIE[1]
+    for cookie in (f"{beside}; {ours}", f"{ours}; {beside}", f"{ours};{beside};{beside}"):
+        assert asked(app, "/", headers=[HOST, ("cookie", cookie)]).status == 200, cookie
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        pytest.param(f"x{DOOR.cookie}={TOKEN}", id="a name that ends like ours"),
+        pytest.param(f"{DOOR.cookie}x={TOKEN}", id="a name that begins like ours"),
+        pytest.param(f"x={DOOR.cookie}={TOKEN}", id="ours as the value of another"),
+        pytest.param(f'{DOOR.cookie}="{TOKEN}"', id="the token in quotes, as no browser sends it"),
+        pytest.param(f"{DOOR.cookie}={TOKEN}, x", id="the token and more"),
+        pytest.param(f"{DOOR.cookie.upper()}={TOKEN}", id="our name in capitals"),
+    ],
+)
+def test_what_only_looks_like_our_cookie_opens_nothing(app, cookie):
+    assert asked(app, "/", headers=[HOST, ("cookie", cookie)]).status == 403
 
 
 def test_a_page_of_the_viewer_itself_may_ask(app):

@@ -134,9 +134,9 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
         label=_one_of(LABELS, query.get("label", "")),
         flipped=_one_of(FLIPPED, query.get("flipped", "")),
         at=At(
-            after=_counted(query.get("after", "")),
-            before=_counted(query.get("before", "")),
-            stretch=_counted(query.get("stretch", "")),
+            after=counted(query.get("after", "")),
+            before=counted(query.get("before", "")),
+            stretch=counted(query.get("stretch", "")),
         ),
         page=whole(query.get("page", ""), 1),
         size=size if size in SIZES else SIZES[1],
@@ -221,7 +221,12 @@ def _text(query: Mapping[str, str], name: str) -> str:
     return query.get(name, "").strip()[:_LONGEST]
 
 
-def _counted(text: str) -> int | None:
+def counted(text: str) -> int | None:
+    """A whole number that a store could count to; None where the text is none.
+
+    >>> counted("7"), counted("-7"), counted("9" * 30)
+    (7, None, None)
+    """
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
@@ -234,5 +239,11 @@ def _number(text: str) -> float | None:
 
 
 def whole(text: str, otherwise: int) -> int:
-    """A whole number above 0; `otherwise` where the text is none."""
-    return min(int(text), _MOST_PAGES) if text.isascii() and text.isdigit() and int(text[:12]) > 0 else otherwise
+    """A whole number above 0, and at most a million; `otherwise` where the text is none.
+
+    >>> whole("7", 1), whole("0", 1), whole("9" * 5_000, 1)
+    (7, 1, 1000000)
+    """
+    digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
+    # Python turns no text of thousands of digits into a number.
+    return min(int(digits[:12]), _MOST_PAGES) if digits else otherwise

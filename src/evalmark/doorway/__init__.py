@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .guard import FORM, HEADERS, Door, Guarded, Tickets
+    from .guard import FORM, HEADERS, Door, Guarded, Tickets, cookies
     from .serving import Bound, bound, serve
 
-__all__ = ["FORM", "HEADERS", "Bound", "Door", "Guarded", "Tickets", "bound", "serve"]
+__all__ = ["FORM", "HEADERS", "Bound", "Door", "Guarded", "Tickets", "bound", "cookies", "serve"]
 
 __getattr__ = deferred(
     __name__,
@@ -20,6 +20,7 @@ __getattr__ = deferred(
         "HEADERS": "guard",
         "Tickets": "guard",
         "bound": "serving",
+        "cookies": "guard",
         "serve": "serving",
     },
 )

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -149,7 +148,7 @@ def refused(method: str, headers: Headers, door: Door) -> Refusal | None:
     """Why a request is refused whatever token it brings; None for one that may go on."""
     found: dict[bytes, list[str]] = {}
     for name, value in headers:
-        found.setdefault(name, []).append(value.decode("latin-1").strip())
+        found.setdefault(name, []).append(value.strip(b" \t").decode("latin-1"))
     hosts = found.get(b"host", [])
     if len(hosts) != 1 or hosts[0].lower() not in door.hosts:
         return Refusal(400, "This viewer does not answer under this name.")
@@ -208,14 +207,18 @@ def entered(scope: Scope, door: Door) -> str | None:
 
 def _has_cookie(headers: Headers, door: Door) -> bool:
     values = [value.decode("latin-1") for name, value in headers if name == b"cookie"]
-    if len(values) != 1:
-        return False
-    cookie: SimpleCookie = SimpleCookie()
-    try:
-        cookie.load(values[0])
-    except CookieError:
-        return False
-    return door.cookie in cookie and _same(cookie[door.cookie].value, door.token)
+    # Of the same name there may be several: any server of this machine can set one for a part of the addresses.
+    return len(values) == 1 and any(_same(value, door.token) for value in cookies(values[0], door.cookie))
+
+
+def cookies(header: str, name: str) -> list[str]:
+    """The values of each cookie of a name; whatever others a browser sends, since those of other ports come along.
+
+    >>> cookies('{"theme": "dark"}; name=a=b; =; other=c', "name")
+    ['a=b']
+    """
+    pairs = (part.strip().partition("=") for part in header.split(";"))
+    return [value for found, _, value in pairs if found == name]
 
 
 def _same(given: str, token: str) -> bool:

@@ -8,9 +8,22 @@ if TYPE_CHECKING:
     from .queue import MOST, Item, Part, Shown, Source, agreed
     from .raters import Agreement, Pair, Thumbs, agreement, thumbs_of
     from .rows import read_words
-    from .subjects import Subject, Which, Word, found, history, note, of_result, of_span, own_name, subject
+    from .subjects import (
+        LONGEST_NAME,
+        Subject,
+        Which,
+        Word,
+        found,
+        history,
+        note,
+        of_result,
+        of_span,
+        own_name,
+        subject,
+    )
 
 __all__ = [
+    "LONGEST_NAME",
     "MOST",
     "Agreement",
     "Item",
@@ -38,6 +51,7 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "LONGEST_NAME": "subjects",
         "MOST": "queue",
         "Agreement": "raters",
         "Item": "queue",

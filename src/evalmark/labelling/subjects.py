@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _NAMED = 5
 """Things that a message names where several could be meant."""
 _GIT_SECONDS = 5.0
+LONGEST_NAME = 200
+"""Characters of the name of who says something; a browser keeps no much longer one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +194,8 @@ def check_words(ledger: "Store", said: Sequence[tuple[Subject, Word]]) -> Iterab
     for about, word in said:
         if not word.by.strip():
             yield f"{about.title}: nobody is named who says so; name somebody with --by."
+        if len(word.by) > LONGEST_NAME:
+            yield f"{about.title}: the name of who says so has {len(word.by):,} characters; {LONGEST_NAME} are the most."
         if word.score is not None and not 0 <= word.score <= 1:
             yield f"{about.title}: the score is {word.score:g}; it goes from 0 to 1."
     taken = [(about, word) for about, word in said if word.withdraws]

@@ -61,14 +61,14 @@ class Judged:
 
 def routes(desk: Desk) -> list[Route]:
     """Where the page stands, and all of the result as JSON."""
-    path = "/runs/{run}/results/{number:int}"
+    path = "/runs/{run}/results/{number}"
     return [Route(path, partial(_answer, desk)), Route(f"{path}/whole.json", partial(_download, desk))]
 
 
 def _answer(desk: Desk, request: Request) -> Response:
     run = desk.run(request)
     with desk.shelf.figures.give_way():
-        found = values(desk.shelf, run, request.path_params["number"], asked_of(desk, request, run))
+        found = values(desk.shelf, run, desk.number(request), asked_of(desk, request, run))
     if found is None:
         raise HTTPException(404, f"{run.id} has no such result, or no longer.")
     said = _said(desk, request, run, found["result"])
@@ -76,7 +76,7 @@ def _answer(desk: Desk, request: Request) -> Response:
 
 
 def _download(desk: Desk, request: Request) -> Response:
-    run, number = desk.run(request), request.path_params["number"]
+    run, number = desk.run(request), desk.number(request)
     result = desk.shelf.browsing(run).result(number)
     if result is None:
         raise HTTPException(404, f"{run.id} has no such result, or no longer.")
@@ -87,7 +87,7 @@ def _download(desk: Desk, request: Request) -> Response:
 
 def _said(desk: Desk, request: Request, run: Run, result: Result) -> list[Said]:
     """What people say of the answer, then of each score."""
-    number = request.path_params["number"]
+    number = desk.number(request)
     metrics = ["", *(score.name for score in result.scores[:MOST_SCORES])]
     things = [(of_result(run.id, result, metric or None), fields_of(run.id, number, metric)) for metric in metrics]
     said = said_of(desk.shelf.store, things, desk.author(request))

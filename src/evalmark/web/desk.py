@@ -1,7 +1,6 @@
 """What every page needs to answer: the store, the templates, and who sits before the screen."""
 
 from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from evalmark.addresses.asking import written
+from evalmark.addresses.asking import counted, written
 from evalmark.addresses.paths import case_path, download_path, label_path, name_in, named, run_path
+from evalmark.doorway import cookies
 from evalmark.errors import EvalmarkError
 from evalmark.markup import environment, page
 from evalmark.values import Run
@@ -56,15 +56,21 @@ class Desk:
         except EvalmarkError as error:
             raise HTTPException(404, str(error)) from error
 
+    def number(self, request: Request) -> int:
+        """The number of a result that an address names.
+
+        Raises:
+            HTTPException: it is no number that a result could have.
+        """
+        number = counted(request.path_params["number"])
+        if number is None:
+            raise HTTPException(404, "There is no page with this address.")
+        return number
+
     def author(self, request: Request) -> str:
         """Who labels from this browser: the name that was given last, else the one that the viewer was started with."""
-        cookie: SimpleCookie = SimpleCookie()
-        try:
-            cookie.load(request.headers.get("cookie", ""))
-        except CookieError:
-            return self._author
-        said = cookie.get(_cookie(request))
-        return (name_in(said.value) if said is not None else "") or self._author
+        said = cookies(request.headers.get("cookie", ""), _cookie(request))
+        return (name_in(said[-1]) if said else "") or self._author
 
     def remember(self, request: Request, response: Response, author: str) -> None:
         """Have this browser keep the name of who labels."""

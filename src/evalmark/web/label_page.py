@@ -14,7 +14,7 @@ from evalmark.addresses.asking import VERDICTS, whole, written
 from evalmark.addresses.paths import name_in, named
 from evalmark.doorway import FORM
 from evalmark.errors import StoreError
-from evalmark.labelling import MOST, Item, Part, Source, agreed
+from evalmark.labelling import LONGEST_NAME, MOST, Item, Part, Source, agreed
 from evalmark.store import Wanted
 
 from .desk import Desk
@@ -94,7 +94,7 @@ def _choose(desk: Desk, request: Request) -> Response:
 def _start(desk: Desk, request: Request) -> Response:
     """Begin, under the name that the form gives: it stands in no address, since addresses are handed on to others."""
     form: Mapping[str, str] = request.scope[FORM]
-    asked, by = queue_asked(form), form.get("by", "").strip()
+    asked, by = queue_asked(form), form.get("by", "").strip()[:LONGEST_NAME]
     if not asked.what or not by:
         missing = "what you want to label" if not asked.what else "who you are"
         raise HTTPException(400, f"The form does not say {missing}; go back and fill it in.")
