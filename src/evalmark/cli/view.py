@@ -18,6 +18,8 @@ from . import flags
 
 TOKEN = "EVALMARK_TOKEN"  # noqa: S105  the name of a variable
 """A secret of the user's own, in the place of one that is made at every start; no flag, since everybody sees those."""
+_SOON = 0.5
+"""Seconds after the start, when the first page is there, and before somebody has read it."""
 
 Run = Annotated[
     str | None,
@@ -59,7 +61,7 @@ def view(
         path = "/" if run is None else run_path(ledger.run(run).id)
         bound = doorway.bound(port, host, os.environ.get(TOKEN, ""))
         doorway.serve(
-            web.pages(ledger, bound.door, author=_author()),
+            web.pages(ledger, bound.door, author=_author(), prepare_after=_SOON),
             bound,
             lambda: _tell(bound.address_of(path), bound.address_once(path) if opens else ""),
         )

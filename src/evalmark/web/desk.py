@@ -45,6 +45,11 @@ class Desk:
         beside = {"address": request.url.path + query, "author": self.author(request)}
         return HTMLResponse(page(self._templates, template, {**beside, **values}), status)
 
+    def prepare(self) -> None:
+        """Read the templates of all pages, which takes longer than a page itself."""
+        for name in self._templates.list_templates(["html"]):
+            self._templates.get_template(name)
+
     def run(self, request: Request) -> Run:
         """The run that an address names, without its results being read.
 

@@ -1,5 +1,6 @@
 """The pages and where they stand; each has a file of its own, which says its addresses."""
 
+import threading
 from functools import partial
 from pathlib import Path
 
@@ -49,12 +50,20 @@ PATIENCE = 0.3
 """Seconds that a page waits for the figures of a run, before it is shown without them."""
 
 
-def pages(store: Store, door: Door, patience: float = PATIENCE, author: str = "") -> Guarded:
+def pages(
+    store: Store, door: Door, patience: float = PATIENCE, author: str = "", prepare_after: float | None = None
+) -> Guarded:
     """The viewer of a store as an ASGI application, behind its door.
 
-    `patience` is how many seconds a page waits for figures, `author` who labels where nobody says otherwise.
+    `patience` is how many seconds a page waits for figures, `author` who labels where nobody says otherwise. After
+    `prepare_after` seconds the templates are read of pages that nobody has asked for yet; None: when somebody does.
     """
-    return Guarded(app=site(Desk(Shelf(store, Figures(patience)), door.key, author)), door=door)
+    desk = Desk(Shelf(store, Figures(patience)), door.key, author)
+    if prepare_after is not None:
+        soon = threading.Timer(prepare_after, desk.prepare)
+        soon.daemon = True
+        soon.start()
+    return Guarded(app=site(desk), door=door)
 
 
 def site(desk: Desk) -> Starlette:
