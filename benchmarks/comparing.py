@@ -14,7 +14,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from evalmark.store import new_run_id, open_store
+from evalmark.results import new_run_id
+from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
 
 GOAL = 3.0

@@ -7,7 +7,8 @@ import pytest
 
 from evalmark.api import Memory, begin, grown_by
 from evalmark.errors import StoreError
-from evalmark.store import open_store, packed, unpacked
+from evalmark.results import packed, unpacked
+from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Spending, Trial
 
 EQUALS = Metric(name="equals")

@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import pytest
 
+from evalmark.browsing import Wanted
 from evalmark.errors import StoreError
 from evalmark.labelling import Item, Part, Source, agreed, of_result
-from evalmark.store import Wanted, open_store
+from evalmark.store import open_store
 from evalmark.values import Case, Label, Output, Result, Run, Session, Span, Trial
 
 ITEMS = tuple(Item(about=f"output:r/{number:012x}", number=number) for number in range(50))

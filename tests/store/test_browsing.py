@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalmark.browsing import Around, At, CaseOf, Wanted, trial_name
+from evalmark.browsing.wanted import query_of
 from evalmark.errors import StoreError
-from evalmark.store import Around, At, CaseOf, Wanted, trial_name
-from evalmark.store.wanted import query_of
 from evalmark.values import Case, Output, Result, Score
 
 from . import sample

@@ -8,8 +8,8 @@ import pytest
 
 from evalmark.database.opening import writing
 from evalmark.database.schema import STEPS, version
+from evalmark.results.rows import Row, encode_result, encode_run
 from evalmark.store import open_store
-from evalmark.store.rows import Row, encode_result, encode_run
 
 from . import sample
 

@@ -16,12 +16,13 @@ from threading import Barrier
 import psycopg
 import pytest
 
+from evalmark.browsing import Wanted
 from evalmark.database.doors import place_of
 from evalmark.database.schema import STEPS, transaction
 from evalmark.database.serving import serving
 from evalmark.errors import StoreBusyError, StoreError
-from evalmark.store import Wanted, open_store
-from evalmark.store.rows import Row, encode_result, encode_run
+from evalmark.results.rows import Row, encode_result, encode_run
+from evalmark.store import open_store
 from tests.conftest import ROOT
 from tests.journal import calls
 from tests.journal.conftest import find, keep, send

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from evalmark.database.fields import from_sql, sql_text
 from evalmark.errors import StoreError
+from evalmark.results.rows import decode_result, decode_run, encode_result, encode_run
 from evalmark.store import open_store
-from evalmark.store.rows import decode_result, decode_run, encode_result, encode_run
 from evalmark.values import (
     Case,
     DatasetInfo,

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from evalmark.errors import StoreBusyError, StoreError
-from evalmark.store import new_run_id, open_store
+from evalmark.results import new_run_id
+from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Output, Result, Trial
 
 from . import sample

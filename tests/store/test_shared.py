@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.store import Shared
+from evalmark.browsing import Shared
 from evalmark.values import Case, Output, Result, Score, Trial
 
 from . import sample

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.store.rows import encode_result
+from evalmark.results.rows import encode_result
 from evalmark.values import Case, Output, Result, ToolCall, Turn, Usage
 
 from . import sample

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from evalmark.browsing import At, Browsing, Wanted
+from evalmark.browsing.narrowing import few, search
+from evalmark.browsing.orders import WORST_FIRST
+from evalmark.browsing.pace import PACE, Pace
 from evalmark.database.doors import look_into
-from evalmark.store import At, Browsing, Store, Wanted, open_store
-from evalmark.store.narrowing import few, search
-from evalmark.store.orders import WORST_FIRST
-from evalmark.store.pace import PACE, Pace
+from evalmark.store import Store, open_store
 from evalmark.values import Case, DatasetInfo, Output, Result, Score, Trial
 
 from . import sample

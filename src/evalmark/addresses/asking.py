@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 from urllib.parse import urlencode
 
+from evalmark.browsing import At, Order, Wanted
 from evalmark.comparison import WENT
-from evalmark.store import At, Order, Wanted
 from evalmark.values import Verdict
 
 SIZES = (25, 50, 100)

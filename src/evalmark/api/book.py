@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import product
 
+from evalmark.results import new_run_id
 from evalmark.roles import Sink
-from evalmark.store import new_run_id
 from evalmark.values import DatasetInfo, Gate, Metric, Result, Run, RunStatus, by_model, metrics_for
 
 from .conduct import timestamp, versions

@@ -14,9 +14,9 @@ from importlib.metadata import version
 from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
 from evalmark.errors import ConfigError
 from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse
+from evalmark.results import new_run_id
 from evalmark.roles import Recorded, ToolReplay
 from evalmark.settings import Settings
-from evalmark.store import new_run_id
 from evalmark.values import Case, DatasetInfo, Run, Spending, count
 
 from .early import DRAWN, SAVED, Early, early, order_of

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
-from evalmark.store import new_run_id
+from evalmark.results import new_run_id
 from evalmark.values import Result, Run
 
 from .conduct import timestamp, versions

@@ -7,16 +7,17 @@ from hashlib import sha256
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evalmark.browsing import trial_name
 from evalmark.calibration import cluster_of
 from evalmark.errors import StoreError
-from evalmark.store import trial_name
 from evalmark.values import Label, Turn
 
 from .raters import Agreement, Thumbs, agreement, thumbs_of
 from .subjects import Subject, of_result, of_span
 
 if TYPE_CHECKING:
-    from evalmark.store import Browsing, Store, Wanted
+    from evalmark.browsing import Browsing, Wanted
+    from evalmark.store import Store
 
 T = TypeVar("T")
 

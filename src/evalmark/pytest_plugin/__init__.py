@@ -33,7 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="Run evals; without it they are skipped, since they may cost money.",
     )
-    add("--evalmark-store", metavar="FILE", help="Where the run is kept; else EVALMARK_STORE, .evalmark/evalmark.db.")
+    add(
+        "--evalmark-store",
+        metavar="FILE",
+        help="A file or postgresql://… for the run; else EVALMARK_STORE, .evalmark/evalmark.db.",
+    )
     add("--evalmark-baseline", metavar="RUN", help="A kept run to compare with: an id, `last`, `last~1`, `last-green`.")
     add(
         "--evalmark-replay",

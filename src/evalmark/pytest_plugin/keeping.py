@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,9 @@ import pytest
 
 from evalmark.api import LAST_GREEN, Book, Ledger, Loop, baseline_of, begin
 from evalmark.errors import StoreError
+from evalmark.results import packed, unpacked
 from evalmark.roles import Journal
-from evalmark.store import Store, open_store, packed, unpacked
+from evalmark.store import Store, open_store
 from evalmark.values import Gate, Result, Run, RunStatus, Spending, Trial
 
 NAME = "pytest"
@@ -26,8 +27,8 @@ Key = tuple[str, str, int, str]
 class Place:
     """Where a run is kept, and what it has to do with earlier ones."""
 
-    store: str
-    """The file."""
+    store: str = field(repr=False)
+    """The file, or the address of a server."""
     gate: Gate | None = None
     resume: str | None = None
     """The run to go on with."""

@@ -8,11 +8,11 @@ from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
 from evalmark.database.ways import Connection, Place
 from evalmark.journal import Pass, Sent
+from evalmark.results.rows import encode_result
+from evalmark.results.stored import stored_result
 from evalmark.values import Output, Result, Trial
 
 from . import writing
-from .results import stored_result
-from .rows import encode_result
 from .writing import Seen, Writing
 
 Act = Callable[[Connection], None]

@@ -17,6 +17,20 @@ def told_place(where: str | os.PathLike[str]) -> str:
     return str(place_of(named)) if is_address(named) else named
 
 
+def run_at(reference: str) -> tuple[str, str] | None:
+    """The address and the run in `ADDRESS@RUN`, the newest run where none is named; None where it is no address.
+
+    >>> run_at("postgresql://ann@db/evals@last~1"), run_at("postgresql://ann@db/evals"), run_at("evals.db@last")
+    (('postgresql://ann@db/evals', 'last~1'), ('postgresql://ann@db/evals', 'last'), None)
+    """
+    if not is_address(reference):
+        return None
+    scheme, _, rest = reference.partition("://")
+    host, slash, path = rest.partition("/")
+    path, _, run = path.partition("@")
+    return f"{scheme}://{host}{slash}{path}", run or "last"
+
+
 def is_there(where: str | os.PathLike[str]) -> bool:
     """Whether there is a store already.
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from evalmark.database.ways import Connection
 from evalmark.journal import Imported, ModelCalls, Recording, ToolCalls, exchange, recordings, tool_recordings
+from evalmark.results.stored import StoredResults, find_number
 from evalmark.values import Call, ToolRecording
 
 from .access import Access
-from .results import StoredResults, find_number
 
 
 class Recordings:

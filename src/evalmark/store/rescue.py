@@ -20,9 +20,9 @@ from evalmark.errors import StoreError
 from evalmark.journal.rows import COLUMNS, CallRow, decode_call, encode_call
 from evalmark.journal.tool_keeping import put
 from evalmark.journal.tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
+from evalmark.results.rows import Row, decode_result, decode_run, encode_result, encode_run
 from evalmark.values import Run
 
-from .rows import Row, decode_result, decode_run, encode_result, encode_run
 from .scored import keep_values
 
 

@@ -5,9 +5,8 @@ from typing import Any
 
 from evalmark.database.fields import sql_real, sql_text
 from evalmark.database.ways import Connection
+from evalmark.results.rows import Row
 from evalmark.values import Result
-
-from .rows import Row
 
 IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")
 """Columns that no two results of a run share."""

@@ -10,6 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from evalmark.browsing.browsing import Browsing
+from evalmark.browsing.endings import Endings, endings
+from evalmark.browsing.narrowing import Known, search
+from evalmark.browsing.shared import Shared, shared
+from evalmark.browsing.standing import Moment, Standing, moment, standing
+from evalmark.browsing.wanted import Wanted
 from evalmark.database.doors import look_into, place_of, write_to
 from evalmark.database.faults import explained
 from evalmark.database.holder import this_process
@@ -19,22 +25,16 @@ from evalmark.database.ways import Connection
 from evalmark.errors import StoreError
 from evalmark.journal import CallJournal, Finder, Log, Lookups, Pass, ToolKeeper, sent, spending
 from evalmark.journal.keeping import Entry, save
+from evalmark.results.stored import all_runs, find_number, find_run, unfinished_run, writing_of
 from evalmark.roles import Journal, Recorded, Sink, ToolJournal
 from evalmark.traffic import Traffic
 from evalmark.values import Run, Spending, count
 
 from . import vectors, writing
 from .access import Access
-from .browsing import Browsing
-from .endings import Endings, endings
 from .health import Health, examine, examine_server
 from .held import Held, RecordedTrials, RunSink
-from .narrowing import Known, search
 from .recordings import Recordings
-from .results import all_runs, find_number, find_run, unfinished_run, writing_of
-from .shared import Shared, shared
-from .standing import Moment, Standing, moment, standing
-from .wanted import Wanted
 from .writing import Writing
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from evalmark.database.schema import transaction
 from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreBusyError, StoreError
 from evalmark.journal import Pass, Sent, sent, spending
+from evalmark.results.rows import Row, decode_run, encode_run
 from evalmark.values import Result, Run, Trial
 
-from .rows import Row, decode_run, encode_run
 from .scored import IDENTITY, identity, keep_values
 
 _NAMED = ("run", "pass", "source", *Row._fields)

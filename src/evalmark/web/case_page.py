@@ -14,10 +14,10 @@ from starlette.routing import Route
 
 from evalmark import wording
 from evalmark.addresses.asking import CasesAsked
+from evalmark.browsing import Kept
 from evalmark.errors import StoreError
 from evalmark.labelling import of_result
 from evalmark.markup import kind_of
-from evalmark.store import Kept
 from evalmark.values import Call, Metric, Result, Run, Score, ToolRecording, metrics_for, plain
 
 from .desk import Desk

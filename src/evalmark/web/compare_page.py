@@ -12,10 +12,10 @@ from starlette.routing import Route
 
 from evalmark.addresses.asking import ComparedAsked, compared_asked
 from evalmark.api import LAST_GREEN
+from evalmark.browsing import Kept
 from evalmark.comparison import WENT, Flip, Place, comparable_with, earlier_of
 from evalmark.errors import EvalmarkError, StoreError
 from evalmark.markup import text_of, visible
-from evalmark.store import Kept
 from evalmark.values import Run
 from evalmark.wording.compared import CaseScore, case_scores, told
 from evalmark.wording.word_changes import Sides, word_changes

@@ -6,6 +6,7 @@ from itertools import islice
 
 from evalmark import api
 from evalmark.addresses.asking import CasesAsked
+from evalmark.browsing import CaseOf
 from evalmark.comparison import (
     WENT,
     Cases,
@@ -18,7 +19,6 @@ from evalmark.comparison import (
     telling_cases,
 )
 from evalmark.errors import EvalmarkError
-from evalmark.store import CaseOf
 from evalmark.values import Run
 
 from .figures import About

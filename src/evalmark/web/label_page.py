@@ -12,10 +12,10 @@ from starlette.routing import Route
 
 from evalmark.addresses.asking import VERDICTS, whole, written
 from evalmark.addresses.paths import name_in, named
+from evalmark.browsing import Wanted
 from evalmark.doorway import FORM
 from evalmark.errors import StoreError
 from evalmark.labelling import LONGEST_NAME, MOST, Item, Part, Source, agreed
-from evalmark.store import Wanted
 
 from .desk import Desk
 from .labels import fields_of, said_of

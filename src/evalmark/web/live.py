@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evalmark import stats, wording
-from evalmark.store import Standing
+from evalmark.browsing import Standing
 from evalmark.values import Run
 
 

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark.addresses.asking import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
+from evalmark.browsing import Kept
 from evalmark.errors import StoreError
 from evalmark.labelling import of_result
-from evalmark.store import Kept
 from evalmark.values import Metric, Mode, Run, Score, Trial, metrics_for
 
 from .compared import against_of, held_to_flips

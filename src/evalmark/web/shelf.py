@@ -5,9 +5,10 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from evalmark.browsing import Browsing, Endings, Known, Wanted
 from evalmark.errors import StoreError
 from evalmark.inference import Share, no_interval, share, wilson
-from evalmark.store import Browsing, Endings, Known, Store, Wanted
+from evalmark.store import Store
 from evalmark.values import Run, Spending, Verdict
 
 from .figures import About, Figures

@@ -11,12 +11,12 @@ from evalmark.database.faults import explained
 from evalmark.database.fields import from_sql, sql_text
 from evalmark.database.stored import a_mode
 from evalmark.database.ways import Connection, Place
+from evalmark.results.stored import stored_result
 from evalmark.values import Case, Mode, Output, Result, Trial, Verdict
 
 from .narrowing import Few, Known, are_more, count_rows, few
 from .orders import Asked, asked_of
 from .pace import PACE, Pace
-from .results import stored_result
 from .trials import Trials, trials_of
 from .walking import Spot, has_place, leader, listed, walked
 from .wanted import Wanted, query_of

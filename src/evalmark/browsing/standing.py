@@ -8,9 +8,8 @@ from typing import Any
 from evalmark.database.holder import Holder
 from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreError
+from evalmark.results.stored import Pass, status_now
 from evalmark.values import RunStatus
-
-from .results import Pass, status_now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
