@@ -34,6 +34,8 @@ def test_words_of_one_side_alone_are_marked(before, now, left, right):
         pytest.param("word " * 20_000, "word " * 10_000 + "other " + "word " * 10_000, id="one word differs"),
         pytest.param("a " * 50_000, "b a " * 25_000, id="every other word differs"),
         pytest.param("x" * 100_000, "y" * 100_000, id="a single word"),
+        pytest.param(" " * 100_000, "a" + "\n" * 99_999, id="spaces that no word follows"),
+        pytest.param("a " + ".," * 50_000, "b" + " ." * 50_000, id="marks"),
     ],
 )
 def test_a_text_of_100_000_characters_is_cut_and_takes_no_time(before, now):

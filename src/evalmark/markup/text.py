@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from evalmark.values import plain
@@ -73,8 +73,22 @@ def segments(text: str, sentences: Sequence[str]) -> list[Segment]:
     [Segment(text='It is high. ', is_marked=False), Segment(text='It is red.', is_marked=True), \
 Segment(text='It sings.', is_marked=True)]
     """
-    wanted = sorted({s for s in sentences[:_MOST_MARKED] if s.strip() and len(s) < LONGEST}, key=len, reverse=True)
-    found = [sentence for sentence in wanted if sentence in text]
-    parts = re.split(f"({'|'.join(map(re.escape, found))})", text) if found else [text]
-    cut = [Segment(part, bool(index % 2)) for index, part in enumerate(parts) if part]
-    return [*cut, *(Segment(sentence, True) for sentence in wanted if sentence not in found)]
+    named = dict.fromkeys(s for s in sentences[:_MOST_MARKED] if s.strip() and len(s) < LONGEST)
+    wanted = sorted(named, key=len, reverse=True)
+    cut: list[Segment] = []
+    done = 0
+    # Each is looked for by itself: all of them in one expression would take minutes where they are long and much alike.
+    for start, end in sorted((place for one in wanted for place in _places(text, one)), key=lambda at: (at[0], -at[1])):
+        if start >= done:
+            cut += [Segment(text[done:start], False), Segment(text[start:end], True)]
+            done = end
+    cut.append(Segment(text[done:], False))
+    return [*(part for part in cut if part.text), *(Segment(one, True) for one in wanted if one not in text)]
+
+
+def _places(text: str, sentence: str) -> Iterator[tuple[int, int]]:
+    """Where a sentence begins and ends in a text, each time that it stands there."""
+    start = text.find(sentence)
+    while start >= 0:
+        yield start, start + len(sentence)
+        start = text.find(sentence, start + len(sentence))

@@ -88,7 +88,8 @@ def _around(text: str, marks: tuple[str, str]) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [cut(word, _LONGEST_WORD) for word in _WORD.findall(text)]
+    # Without the spaces at the end: those that no word follows would be looked through once from each of them.
+    return [cut(word, _LONGEST_WORD) for word in _WORD.findall(text.rstrip())]
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
