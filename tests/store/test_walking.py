@@ -262,7 +262,7 @@ _UNSHRUNK = [
 
 
 @given(first=results(), second=results(most=4), asked=conditions(), order=st.sampled_from(ORDERS))
-@settings(max_examples=60, deadline=None, phases=_UNSHRUNK)
+@settings(max_examples=80, deadline=None, phases=_UNSHRUNK)
 def test_walking_finds_what_sorting_everything_finds(first, second, asked, order):
     met = {identity(result) for result in second}
     kept = [result for number, result in enumerate(first) if number % 3 or identity(result) in met]

@@ -3,7 +3,7 @@
 Both give the same order. What has no score or no time comes last, whichever way the others stand.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalmark.database.fields import sql_text
@@ -35,6 +35,8 @@ class Stretch:
     besides: str = ""
     """A condition that is looked at one by one."""
     besides_given: tuple[Any, ...] = ()
+    is_wanted: bool = True
+    """Whether any of them may be wanted; one that is not still has its place here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +88,9 @@ def _by_case(run: int, wanted: Wanted) -> _Order:
 
 def _by_verdict(run: int, wanted: Wanted) -> _Order:
     names = WORST_FIRST[::-1] if wanted.descending else WORST_FIRST
-    asked_for = [name for name in names if name in (wanted.verdicts or WORST_FIRST)]
-    stretches = tuple(_of_verdict(run, name, "r.verdict = ?") for name in asked_for)
+    every = (_of_verdict(run, name, "r.verdict = ?") for name in names)
+    left_out = {name for name in names if wanted.verdicts and name not in wanted.verdicts}
+    stretches = tuple(replace(one, is_wanted=one.given[1] not in left_out) for one in every)
     return (_RANK, *_PLACE, "r.number"), stretches
 
 

@@ -106,7 +106,7 @@ def _candidates(
     order = ", ".join(f"{column} {'desc' if descends else 'asc'}" for column in stretch.key)
     hit = (*asked.query.given, *stretch.besides_given)
     size = pace.first
-    while True:
+    while stretch.is_wanted:
         sql = f"""
             select {columns}, r.number, ({asked.query.conditions}{besides}) from {stretch.tables}
             where {stretch.held}{"" if key is None else further} order by {order} limit ?
