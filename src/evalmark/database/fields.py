@@ -80,7 +80,8 @@ def sql_real(value: object) -> float | None:
         number = float(value) if isinstance(value, (int, float)) else math.nan
     except OverflowError:
         return None
-    return number if math.isfinite(number) else None
+    # Columns know no -0.0, and what is read has to be what was written.
+    return number + 0.0 if math.isfinite(number) else None
 
 
 class OddText(bytes):
