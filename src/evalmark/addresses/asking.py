@@ -8,7 +8,10 @@ from urllib.parse import urlencode
 
 from evalmark.browsing import At, Order, Wanted
 from evalmark.comparison import WENT
+from evalmark.traffic import STANDINGS, SessionsWanted, Standing
 from evalmark.values import Verdict
+
+from .paths import as_said, name_said
 
 SIZES = (25, 50, 100)
 """Rows a page; the second one where nobody says."""
@@ -23,6 +26,13 @@ LABELS = {
     "not-mine": "not by me",
 }
 """How outputs may be labelled that an address asks for, and what a form calls it."""
+SESSION_LABELS: Mapping[Standing, str] = {
+    "up": "good",
+    "down": "bad",
+    "disputed": "disputed",
+    "not": "not labelled",
+}
+"""The same of answers of a session."""
 FLIPPED = {"any": "worse or better", "worse": "worse", "better": "better"}
 """What may have become of a case since the run before, and what a form calls it."""
 _ORDERS: Mapping[str, Order] = {name: name for name in get_args(Order)}
@@ -205,6 +215,42 @@ def compared_asked(query: Mapping[str, str]) -> ComparedAsked:
         page=whole(query.get("page", ""), 1),
         **names,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsAsked:
+    """Which sessions, on which page: those older than a number, or newer than one."""
+
+    wanted: SessionsWanted
+    below: int | None = None
+    above: int | None = None
+
+    def query(self, **changes: Any) -> str:
+        """The part of an address behind the `?`, with the question mark; empty where nothing is asked."""
+        wanted = self.wanted
+        said = {
+            "project": as_said(wanted.project),
+            "text": wanted.text,
+            "labelled": wanted.labelled,
+            "failed": "1" if wanted.failed else "",
+            "template": as_said(wanted.template),
+            "below": self.below,
+            "above": self.above,
+        }
+        return written(said | changes)
+
+
+def sessions_asked(query: Mapping[str, str]) -> SessionsAsked:
+    """What the query of an address asks of the list of sessions; what makes no sense is left out."""
+    below, above = (counted(query.get(name, "")) for name in ("below", "above"))
+    wanted = SessionsWanted(
+        project=name_said(_text(query, "project")),
+        text=_text(query, "text"),
+        labelled=next((one for one in STANDINGS if one == query.get("labelled", "").strip()), None),
+        failed=query.get("failed", "") == "1",
+        template=name_said(_text(query, "template")),
+    )
+    return SessionsAsked(wanted=wanted, below=below, above=None if below is not None else above)
 
 
 def written(said: Mapping[str, Any]) -> str:

@@ -5,6 +5,8 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~-]*")
+_MARK = "~"
+"""Stands before a name that an address does not say as it is."""
 
 
 def named(text: str) -> str:
@@ -15,7 +17,7 @@ def named(text: str) -> str:
     """
     if _PLAIN.fullmatch(text):
         return text
-    return "~" + urlsafe_b64encode(text.encode(errors="surrogatepass")).decode().rstrip("=")
+    return _MARK + urlsafe_b64encode(text.encode(errors="surrogatepass")).decode().rstrip("=")
 
 
 def name_in(part: str) -> str:
@@ -24,12 +26,30 @@ def name_in(part: str) -> str:
     >>> name_in(named("../etc")), name_in("~?")
     ('../etc', '')
     """
-    if not part.startswith("~"):
+    if not part.startswith(_MARK):
         return part
     try:
         return urlsafe_b64decode(part[1:] + "=" * (-len(part[1:]) % 4)).decode(errors="surrogatepass")
     except (NotBase64, UnicodeDecodeError, ValueError):
         return ""
+
+
+def as_said(name: str) -> str:
+    """A name as part of a query, where it is shown to whoever types one: as it is, but for one that cannot be sent so.
+
+    >>> as_said("my app"), as_said(" app")
+    ('my app', '~IGFwcA')
+    """
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return named(name)
+    return named(name) if name.startswith(_MARK) or name != name.strip() else name
+
+
+def name_said(said: str) -> str:
+    """The name that `as_said` was given."""
+    return name_in(said) if said.startswith(_MARK) else said
 
 
 def run_path(run: str, query: str = "") -> str:

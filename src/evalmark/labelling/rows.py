@@ -93,7 +93,7 @@ def _is_sound(place: str, row: Any, faults: Faults) -> bool:
     elif len(said := _ids_of(row)) > 1:
         faults.add(f"{place}: `id` is {said[0]!r} and `about` is {said[1]!r}; leave one of them out.")
     elif not _id_of(row):
-        faults.add(f"{place}: the row says not what it is about; fill in its `id`.")
+        faults.add(f"{place}: the row does not say what it is about; fill in its `id`.")
     else:
         return True
     return False

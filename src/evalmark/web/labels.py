@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from evalmark.addresses.asking import counted
 from evalmark.addresses.paths import name_in, named
 from evalmark.doorway import FORM
 from evalmark.errors import ConfigError, StoreError
@@ -120,15 +121,15 @@ def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[st
     store = desk.shelf.store
     if form.get("span"):
         return of_span(store.traffic.span(form["span"])), {"span": form["span"]}
-    number = form.get("number", "")
-    if not (form.get("run") and number.isascii() and number.isdigit() and len(number) < 19):
-        raise ConfigError("the form says not what it is about; reload the page and send it again.")
+    number = counted(form.get("number", ""))
+    if number is None or not form.get("run"):
+        raise ConfigError("the form does not say what it is about; reload the page and send it again.")
     run = store.run(name_in(form["run"]))
-    result = desk.shelf.browsing(run).result(int(number))
+    result = desk.shelf.browsing(run).result(number)
     if result is None:
         raise StoreError(f"{run.id} has no such result, or no longer.")
     metric = name_in(form["metric"]) if form.get("metric") else None
-    return of_result(run.id, result, metric), fields_of(run.id, int(number), metric or "")
+    return of_result(run.id, result, metric), fields_of(run.id, number, metric or "")
 
 
 def word_of(form: Mapping[str, str], author: str) -> Word:

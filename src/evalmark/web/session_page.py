@@ -13,7 +13,8 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from evalmark.addresses.paths import name_in, session_path
+from evalmark.addresses.asking import counted, sessions_asked
+from evalmark.addresses.paths import as_said, name_in, session_path
 from evalmark.documents import MASK
 from evalmark.labelling import history, of_span
 from evalmark.markup import text_of
@@ -22,7 +23,6 @@ from evalmark.values import Label, Span, in_force, plain
 
 from .desk import Desk
 from .labels import Said, said_of
-from .sessions_page import as_said, sessions_asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +70,10 @@ def routes(desk: Desk) -> list[Route]:
 
 def _answer(desk: Desk, request: Request) -> Response:
     traffic = desk.shelf.store.traffic
-    reference, after = name_in(request.path_params["session"]), request.query_params.get("after", "")
+    reference, after = name_in(request.path_params["session"]), counted(request.query_params.get("after", ""))
     asked = sessions_asked({**request.query_params, "below": "", "above": ""})
     with desk.shelf.figures.give_way():
-        part = traffic.part(reference, int(after) if after.isascii() and after.isdigit() and len(after) < 19 else 0)
+        part = traffic.part(reference, after or 0)
         if part is None:
             return _led_on(desk, reference)
         newer, older = (None, None) if part.number is None else traffic.beside(asked.wanted, part.number)
