@@ -22,6 +22,11 @@ class Interval:
     def known(self) -> bool:
         return self.low is not None
 
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends; None where no honest range can be given."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:

@@ -4,6 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from evalmark import wording
+from evalmark.inference import Interval
+
 Unit = Literal["", "share", "dollars", "count"]
 _SAME = 1e-9
 """Numbers that differ by less than this part of themselves count as one; no picture could show them apart."""
@@ -83,6 +86,21 @@ def said(value: float, step: float, unit: Unit = "") -> str:
     # Without a minus before a 0 that was rounded.
     words = f"{value + 0.0:,.{digits}f}" if digits <= 9 and abs(value) < 1e9 else f"{value:.4g}"
     return {"share": f"{words} %", "dollars": f"${words}"}.get(unit, words)
+
+
+def figure(value: float, unit: Unit) -> str:
+    """A figure of a picture as the table beside it has it.
+
+    >>> figure(0.61275, ""), figure(0.61275, "share")
+    ('0.613', '61.3 %')
+    """
+    return wording.percent(value) if unit == "share" else wording.figure(value)
+
+
+def extent(value: float, interval: Interval | None) -> tuple[float, ...]:
+    """What an axis has to hold of a figure: the figure, then both ends of its interval where they are known."""
+    ends = None if interval is None else interval.ends
+    return (value, *(ends or ()))
 
 
 def _finite(number: float) -> float:

@@ -10,7 +10,7 @@ from evalmark import wording
 from evalmark.inference import Interval
 from evalmark.values import count
 
-from .axes import Axis, Unit, axis
+from .axes import Axis, Unit, axis, extent, figure
 from .canvas import path, sentence, shape, svg, upright, words
 from .placing import spread_out, thinned, width
 
@@ -67,7 +67,7 @@ def course_picture(lines: Sequence[Line], days: Sequence[str], of: str, *, unit:
         start=_LEFT,
         end=WIDE - _RIGHT - (_NAMES if names else 0),
     )
-    known = [n for stop in stops for n in _ends(stop)]
+    known = [n for stop in stops for n in extent(stop.value, stop.interval)]
     up = axis(min(known), max(known), (HIGH - _BOTTOM, _TOP), unit=unit)
     parts = [*upright(up, _LEFT, across.end, of), *_days(days, across)]
     for number, line in enumerate(lines):
@@ -82,20 +82,10 @@ def _told(lines: Sequence[Line], unit: Unit) -> str:
         first, last = line.stops[0], line.stops[-1]
         failed = sum(stop.outcome == "fail" for stop in line.stops)
         gates = f", {count(failed, 'failed gate')}" if failed else ""
-        ends = f"from {_said(first.value, unit)} to {_said(last.value, unit)}"
+        ends = f"from {figure(first.value, unit)} to {figure(last.value, unit)}"
         return f"{line.name}: {count(len(line.stops), 'run')}, {ends}{gates}"
 
     return sentence(*(of(line) for line in lines if line.stops))
-
-
-def _said(value: float, unit: Unit) -> str:
-    return wording.percent(value) if unit == "share" else wording.figure(value)
-
-
-def _ends(stop: Stop) -> list[float]:
-    found = stop.interval
-    ends = () if found is None else (found.low, found.high)
-    return [stop.value, *(end for end in ends if end is not None)]
 
 
 def _days(days: Sequence[str], across: Axis) -> list[Markup]:
@@ -117,7 +107,7 @@ def _drawn(line: Line, number: int, across: Axis, up: Axis) -> list[Markup]:
     at = [(across.at(stop.place), up.at(stop.value)) for stop in line.stops]
     parts = [path(f"course {kind}", *at)] if len(at) > 1 else []
     for stop, (x, _) in zip(line.stops, at, strict=True):
-        ends = [up.at(end) for end in _ends(stop)[1:]]
+        ends = [up.at(end) for end in extent(stop.value, stop.interval)[1:]]
         parts += [path(f"whisker {kind}", (x, ends[0]), (x, ends[1]))] if len(ends) == 2 else []
     for stop, (x, y) in zip(line.stops, at, strict=True):
         parts.append(_mark(stop, kind, x, y))

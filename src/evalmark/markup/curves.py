@@ -111,14 +111,9 @@ def _thinned(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[Ro
 def _area(found: Roc) -> str:
     if found.area is None:
         return ""
-    interval = found.interval
-    around = (
-        ""
-        if interval is None or interval.low is None or interval.high is None
-        else f" ({interval.low:.3f} {wording.DASH} {interval.high:.3f}, {interval.method})"
-    )
+    beside = "" if found.interval is None else wording.around(found.interval)
     last = found.points[-1]
-    return f"AUC {found.area:.3f}{around}, of {last.good:,} {found.words[0]} and {last.bad:,} {found.words[1]} outputs"
+    return f"AUC {found.area:.3f}{beside}, of {last.good:,} {found.words[0]} and {last.bad:,} {found.words[1]} outputs"
 
 
 def _rates(found: Roc) -> str:

@@ -129,9 +129,8 @@ def _number(value: float | None) -> str:
 
 
 def _ends(found: Interval | None) -> str:
-    if found is None or found.low is None or found.high is None:
-        return wording.GAP
-    return f"{found.low:.2f} {wording.DASH} {found.high:.2f}"
+    ends = None if found is None else found.ends
+    return wording.GAP if ends is None else f"{ends[0]:.2f} {wording.DASH} {ends[1]:.2f}"
 
 
 def _around(found: Interval | None) -> str:

@@ -9,7 +9,7 @@ from evalmark import wording
 from evalmark.inference import Interval
 from evalmark.values import count
 
-from .axes import Axis, Unit, axis
+from .axes import Axis, Unit, axis, extent, figure
 from .canvas import BOTTOM, LEFT, RIGHT, TOP, Drawn, along, name_in, path, sentence, shape, svg, upright
 from .placing import Box, Name, around, placed
 
@@ -40,7 +40,7 @@ def scatter_drawn(points: Sequence[Point], quality: str, *, unit: Unit = "", low
     if not points:
         return None
     across = axis(0, max(p.cost for p in points), (LEFT, WIDE - RIGHT - 20), unit="dollars", most=5)
-    known = [n for p in points for n in _ends(p)]
+    known = [n for p in points for n in extent(p.quality, p.interval)]
     up = axis(min(known), max(known), (HIGH - BOTTOM, TOP), unit=unit)
     parts = upright(up, LEFT, WIDE - RIGHT, quality + (" (lower is better)" if lower else ""))
     parts += along(across, HIGH - BOTTOM, "US dollars for an answer")
@@ -55,7 +55,7 @@ def scatter_drawn(points: Sequence[Point], quality: str, *, unit: Unit = "", low
     hidden = len(points) - len(named)
     title = f"Cost against {quality}"
     told = sentence(
-        *(f"{p.name}: {wording.money(p.cost)} for an answer, {_said(p.quality, unit)}" for p in points[:12]),
+        *(f"{p.name}: {wording.money(p.cost)} for an answer, {figure(p.quality, unit)}" for p in points[:12]),
         f"not beaten on both: {', '.join(p.name for p in best)}",
     )
     return Drawn(
@@ -65,12 +65,6 @@ def scatter_drawn(points: Sequence[Point], quality: str, *, unit: Unit = "", low
         notes=(f"{count(hidden, 'target')} without a name, for want of room.",) if hidden else (),
         about=title,
     )
-
-
-def _ends(point: Point) -> list[float]:
-    found = point.interval
-    ends = () if found is None else (found.low, found.high)
-    return [point.quality, *(end for end in ends if end is not None)]
 
 
 def _named(points: Sequence[Point], across: Axis, up: Axis, taken: Sequence[Box]) -> list[Markup]:
@@ -89,13 +83,13 @@ def _named(points: Sequence[Point], across: Axis, up: Axis, taken: Sequence[Box]
 
 def _taken(point: Point, across: Axis, up: Axis) -> list[Box]:
     """The places of its mark and of its interval."""
-    x, heights = across.at(point.cost), [up.at(end) for end in _ends(point)]
+    x, heights = across.at(point.cost), [up.at(end) for end in extent(point.quality, point.interval)]
     return [around(x, heights[0], _MARK), Box(x - 1.5, min(heights), x + 1.5, max(heights))]
 
 
 def _marked(point: Point, across: Axis, up: Axis) -> list[Markup]:
     x, y = across.at(point.cost), up.at(point.quality)
-    ends = _ends(point)[1:]
+    ends = extent(point.quality, point.interval)[1:]
     parts = [path("whisker", (x, up.at(ends[0])), (x, up.at(ends[1])))] if len(ends) == 2 else []
     if point.is_best:
         return [*parts, shape("circle", "dot", point.name, cx=x, cy=y, r=_MARK)]
@@ -104,15 +98,11 @@ def _marked(point: Point, across: Axis, up: Axis) -> list[Markup]:
 
 def _row(point: Point, unit: Unit) -> tuple[str, ...]:
     mark = "\u25cf" if point.is_best else "\u25a1"
-    ends = [_said(end, unit) for end in _ends(point)[1:]]
+    ends = [figure(end, unit) for end in extent(point.quality, point.interval)[1:]]
     return (
         f"{mark} {point.name}",
         wording.money(point.cost),
-        _said(point.quality, unit),
+        figure(point.quality, unit),
         f" {wording.DASH} ".join(ends) if len(ends) == 2 else wording.GAP,
         "by none" if point.is_best else "yes",
     )
-
-
-def _said(value: float, unit: Unit) -> str:
-    return wording.percent(value) if unit == "share" else wording.figure(value)

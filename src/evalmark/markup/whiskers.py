@@ -8,7 +8,7 @@ from markupsafe import Markup
 from evalmark import wording
 from evalmark.inference import Interval
 
-from .axes import Unit, axis
+from .axes import Unit, axis, extent
 from .canvas import RIGHT, WIDE, along, path, shape, svg, words
 
 _ROW, _TOP, _SIDE = 34, 8, 14
@@ -49,13 +49,8 @@ def whisker_picture(rows: Sequence[Whisker], title: str, told: str, *, unit: Uni
     return svg((WIDE, bottom + (40 if of else 24)), title, told, parts)
 
 
-def _numbers(row: Whisker) -> list[float]:
-    """The figure, then both ends of its interval, so far as they are known."""
-    interval = row.interval
-    if row.value is None:
-        return []
-    ends = (None, None) if interval is None else (interval.low, interval.high)
-    return [row.value, *(end for end in ends if end is not None)]
+def _numbers(row: Whisker) -> tuple[float, ...]:
+    return () if row.value is None else extent(row.value, row.interval)
 
 
 def _marked(row: Whisker, places: Sequence[float], y: float) -> list[Markup]:

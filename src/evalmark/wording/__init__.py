@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .audited import audit_lines, audit_title, beyond_luck, canary_remarks, canary_rows, confusion_rows
     from .calibrated import (
         STEP,
+        around,
         bars_around,
         calibration_title,
         edge_of,
@@ -63,6 +64,7 @@ __all__ = [
     "agreement_lines",
     "all_remarks",
     "apart",
+    "around",
     "audit_lines",
     "audit_title",
     "bare",
@@ -139,6 +141,7 @@ __getattr__ = deferred(
         "canary_rows": "audited",
         "confusion_rows": "audited",
         "STEP": "calibrated",
+        "around": "calibrated",
         "bars_around": "calibrated",
         "calibration_title": "calibrated",
         "edge_of": "calibrated",
