@@ -16,7 +16,12 @@ MOST_REPEATS = 10_000
 """As in suites."""
 
 Store = Annotated[
-    str | None, typer.Option("--store", metavar="FILE", help="Where runs are kept [.evalmark/evalmark.db].")
+    str | None,
+    typer.Option(
+        "--store",
+        metavar="FILE|ADDRESS",
+        help="Where runs are kept: a file, or postgresql://… for a team [.evalmark/evalmark.db].",
+    ),
 ]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Trials answered at the same time [10].")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of one trial.")]

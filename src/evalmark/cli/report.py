@@ -170,11 +170,13 @@ def kept_runs(references: list[str], store: str, stores: ExitStack) -> Iterator[
 
 
 def kept_place(reference: str, store: str) -> tuple[str, str]:
-    """The file of runs that is meant, and the run in it.
+    """The file of runs that is meant, or the address of a server, and the run in it.
 
     Raises:
         ConfigError: what looks like a file is not there.
     """
+    if (found := kept.run_at(reference)) is not None:
+        return found
     path, at, name = reference.rpartition("@")
     if Path(reference).is_file():
         return reference, "last"

@@ -65,6 +65,16 @@ def is_address(place: str) -> bool:
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place) is not None
 
 
+def without_password(text: str) -> str:
+    """A text in which addresses have no password.
+
+    >>> without_password("--store=postgresql://ann:secret@db/evals?schema=a&password=secret")
+    '--store=postgresql://ann@db/evals?schema=a'
+    """
+    text = re.sub(r"(postgres(?:ql)?://[^:/@\s]*):\S*@", r"\1@", text)
+    return re.sub(r"(?<=[?&])password=[^&\s]*&|[?&]password=[^&\s]*", "", text) if "://" in text else text
+
+
 def server_at(address: str, folder: Path) -> Server:
     """The place that an address names.
 

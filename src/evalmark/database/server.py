@@ -25,6 +25,8 @@ _QUIET_WAIT = 2_000
 _HABITS = {
     "lock_timeout": _LONGEST_WAIT,
     "client_min_messages": "warning",
+    "standard_conforming_strings": "on",
+    "extra_float_digits": 1,  # numbers come back as they were
     "idle_in_transaction_session_timeout": _LONGEST_WAIT,  # a process that hangs must not keep all others from writing
     "tcp_keepalives_idle": 30,  # nor a machine that is gone
     "tcp_keepalives_interval": 10,
@@ -131,6 +133,11 @@ class ServerConnection:
         key = self._key(*whose) % 2**64
         return bool(self.execute(_IS_HELD, (key >> 32, key % 2**32)).get)
 
+    @property
+    def server(self) -> tuple[int, str]:
+        """The version of the server, as 150004, and the encoding of the database."""
+        return self._db.info.server_version, self._db.info.parameter_status("server_encoding") or ""
+
     def close(self) -> None:
         """Let go of the connection."""
         self._db.close()
@@ -234,5 +241,6 @@ def _connected(place: Server, *, read_only: bool) -> "psycopg.Connection[Any]":
         "application_name": f"evalmark on {socket.gethostname()}"[:63],
         "keepalives_idle": 30,
         **asked,
+        "client_encoding": "utf8",
     }
     return psycopg.connect(autocommit=True, options=options, context=adapters(), **ways)  # type: ignore[no-any-return]

@@ -12,6 +12,7 @@ from .schema import STEPS, Step, transaction
 from .server import ServerConnection
 
 _VERSION = "select version from store_version"
+_OLDEST = 140_000
 
 
 def serving(place: Server, notes: Notes, steps: Sequence[Step] = STEPS) -> ServerConnection:
@@ -72,8 +73,10 @@ def version_at(db: ServerConnection) -> int:
 
 def _migrate(db: ServerConnection, place: Server, steps: Sequence[Step]) -> None:
     _refuse_newer(place, version_at(db), steps)
+    _refuse_unfit(db, place)
     with transaction(db):  # its lock has others wait who would do the same
-        db.execute(f"create schema if not exists {place.schema}")
+        if db.execute("select to_regnamespace(?)", (place.schema,)).get is None:
+            db.execute(f"create schema {place.schema}")
         done = version_at(db)
         if done == 0:
             _refuse_foreign(db, place)
@@ -84,6 +87,14 @@ def _migrate(db: ServerConnection, place: Server, steps: Sequence[Step]) -> None
         for step in steps[done:]:
             step(db)
         db.execute("update store_version set version = ?", (max(done, len(steps)),))
+
+
+def _refuse_unfit(db: ServerConnection, place: Server) -> None:
+    version, encoding = db.server
+    if version < _OLDEST:
+        raise StoreError(f"{place}: the server is PostgreSQL {version // 10_000}; a store needs 14 or a newer one.")
+    if encoding != "UTF8":
+        raise StoreError(f"{place}: the encoding of the database is {encoding}; make one with UTF8.")
 
 
 def _refuse_foreign(db: ServerConnection, place: Server) -> None:

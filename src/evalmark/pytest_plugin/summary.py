@@ -8,6 +8,7 @@ import pytest
 
 from evalmark import console, stats
 from evalmark.errors import EvalmarkError
+from evalmark.store import told_place
 from evalmark.values import Gate, Output, Result, Run, RunStatus
 from evalmark.wording import clean, one_line
 
@@ -161,9 +162,8 @@ class Ending:
         verdict = None if desk.gate is None else self._verdict(desk.gate)
         reporter.write(harmless(console.evals(run, costs, look, verdict=verdict, baseline=baseline)))
         if run.id:
-            store = (
-                f" --store {desk.config.getoption('evalmark_store')}" if desk.config.getoption("evalmark_store") else ""
-            )
+            named = desk.config.getoption("evalmark_store")
+            store = f" --store {told_place(named)}" if named else ""
             reporter.write_line(f"Look again with: evalmark show {run.id}{store}")
         if run.status == "interrupted":
             reporter.write_line(f"To go on, call pytest as before and add: --evalmark-resume {run.id}")

@@ -18,8 +18,9 @@ MOST_JOBS = 10_000
 class Settings:
     """What a user may set once for every run; flag > EVALMARK_* > [tool.evalmark] > default."""
 
-    store: str = ".evalmark/evalmark.db"
-    """The SQLite file with all runs, relative to the working directory; in `[tool.evalmark]` relative to that file."""
+    store: str = field(default=".evalmark/evalmark.db", repr=False)
+    """The SQLite file with all runs, relative to the working directory; in `[tool.evalmark]` relative to that file.
+    Or the address of a PostgreSQL server, which may hold a password."""
     embeddings: str = "all-MiniLM-L6-v2"
     """The embedding model: a name, a local folder, or `module:attribute`."""
     embedding_mode: str = "exact"

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from evalmark.errors import need
+
 NEWEST = "newest"
 """What a bare `--resume` or `--retry-errors` stands for."""
 OF_A_RUN = ("--resume", "--retry-errors")
@@ -33,10 +35,13 @@ def once_more(words: Sequence[str], others: Sequence[str] = ()) -> str:
 
     >>> once_more(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
     "evalmark run 'my suite.yaml' --store a.db"
+    >>> once_more(["run", "suite.yaml", "--store", "postgresql://ann:secret@db/evals"])
+    'evalmark run suite.yaml --store postgresql://ann@db/evals'
     """
     left_out = {number for number, word in enumerate(words) if word.startswith(OF_A_RUN) or word in others}
     left_out |= {number + 1 for number, word in enumerate(words) if word in OF_A_RUN}
-    return shlex.join(["evalmark", *(word for number, word in enumerate(words) if number not in left_out)])
+    shown = need("evalmark.database.addresses").without_password
+    return shlex.join(["evalmark", *(shown(word) for number, word in enumerate(words) if number not in left_out)])
 
 
 def _is_run(following: Sequence[str]) -> bool:
