@@ -14,7 +14,7 @@ import pytest
 from evalmark.addresses.paths import run_path
 from evalmark.store import open_store
 from evalmark.values import Case, Metric, Output, Result, Score, Spending, ToolCall, Trial
-from evalmark.web.figures import Figures, state_of
+from evalmark.web.figures import FEW, About, Figures, state_of
 from evalmark.wording import DASH
 
 from .conftest import METRICS, a_run, from_browser, keep, result, shown
@@ -353,6 +353,27 @@ def test_figures_that_take_long_do_not_hold_up_the_page():
     assert figures.of(run, 30).summary.trials == 30
     assert figures.of(run, 30) is figures.of(run, 30)
     assert figures.of(run, 30).verdict.outcome == "fail"
+
+
+def test_of_each_kind_two_large_works_are_under_way_at_a_time_and_no_small_one_waits():
+    figures, go, begun = Figures(patience=60), threading.Event(), threading.Semaphore(0)
+
+    def work(patiently) -> bool:
+        begun.release()
+        return go.wait(30)
+
+    def about(kind: str, name: int = 0, trials: int = FEW + 1) -> About:
+        return About(kind=kind, names=(str(name),), state=0, trials=trials)
+
+    for name in range(6):
+        assert figures.found(about("search", name), work) is None
+    assert [begun.acquire(timeout=5) for _ in range(2)] == [True, True]
+    assert not begun.acquire(timeout=0.05)
+    assert figures.found(about("search", 7, trials=1), lambda patiently: "small") == "small"
+    assert figures.found(about("run"), work) is None
+    assert begun.acquire(timeout=5)
+    go.set()
+    assert all(begun.acquire(timeout=5) for _ in range(4))
 
 
 def test_while_a_run_goes_on_its_earlier_figures_stand_until_there_are_new_ones():

@@ -2,11 +2,11 @@
 
 import math
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TakesLongerError
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +16,9 @@ from evalmark.values import Result, Run
 
 FEW = 4_000
 """Trials that are counted while a page waits; with more it does not wait, since it would in vain."""
+
+_AT_ONCE = 2
+"""Large works of each kind; more of them would take as long, more memory, and the time that pages need."""
 
 T = TypeVar("T")
 Patiently = Callable[[Run], Run]
@@ -57,6 +60,7 @@ class Figures:
         self._at_work = 0
         self._free = threading.Event()
         self._free.set()
+        self._turns: defaultdict[str, threading.Semaphore] = defaultdict(lambda: threading.Semaphore(_AT_ONCE))
         self._known: dict[str, OrderedDict[tuple[str, ...], _Known]] = {}
 
     def of(self, run: Run, trials: int) -> RunFigures | None:
@@ -110,13 +114,15 @@ class Figures:
             held[about.names] = made = _Known(about.state, future, None if known is None else known.future)
             while len(held) > about.kept:
                 held.popitem(last=False)
+            turn = self._turns[about.kind] if about.trials > FEW else nullcontext()
         # A thread that ends with the process, whatever is left to count.
-        threading.Thread(target=self._work, args=(work, future), daemon=True, name="evalmark-figures").start()
+        threading.Thread(target=self._work, args=(work, future, turn), daemon=True, name="evalmark-figures").start()
         return made
 
-    def _work(self, work: Callable[[Patiently], T], future: "Future[T]") -> None:
+    def _work(self, work: Callable[[Patiently], T], future: "Future[T]", turn: AbstractContextManager[object]) -> None:
         try:
-            future.set_result(work(lambda run: replace(run, results=_Patient(run.results, self._free))))
+            with turn:
+                future.set_result(work(lambda run: replace(run, results=_Patient(run.results, self._free))))
         except EvalmarkError as error:
             future.set_exception(error)
         finally:
