@@ -7,7 +7,7 @@ from evalmark.calibration import Evidence, Kind, labels_changed, of_results, of_
 from evalmark.errors import StoreError
 from evalmark.plans import Plan
 from evalmark.store import Store
-from evalmark.values import Label, Run, content_of
+from evalmark.values import Label, Run, about_output, content_of
 
 from .ledger import Ledger
 
@@ -43,6 +43,6 @@ def evidence_now(kind: Kind, name: str, ledger: Store) -> Evidence | None:
 def labels_on(ledger: Store, run: Run) -> list[Label]:
     """Everything ever said of the outputs of a run, and of the same outputs elsewhere, in the order in which it was said."""
     contents = {content_of(r.trial.case.input, r.output.value) for r in run.results}
-    gone = (label for label in ledger.traffic.all_labels() if label.about.startswith(f"output:{run.id}/"))
+    gone = (label for label in ledger.traffic.all_labels() if label.about.startswith(about_output(run.id)))
     found = chain(ledger.traffic.labels_of(contents), gone)
     return sorted(dict.fromkeys(found), key=lambda label: label.created)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalmark.traffic import Labelled
-from evalmark.values import Case, Label, Output, Result, content_of, fingerprint, in_force
+from evalmark.values import Case, Label, Output, Result, about_output, content_of, fingerprint, in_force
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +86,8 @@ def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], sou
     named: set[str] = set()
     for label in labels:
         by_content[label.content].append(label)
-        if label.about.startswith(f"output:{run}/"):
-            named.add(label.about.removeprefix(f"output:{run}/"))
+        if label.about.startswith(about_output(run)):
+            named.add(label.about.removeprefix(about_output(run)))
     told: list[Told] = []
     contested = unlabelled = failed = 0
     for result in results:

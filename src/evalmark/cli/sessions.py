@@ -31,7 +31,7 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recor
 def shown(ledger: "Store", thing: "Session | Span") -> str:
     """A session or a span in full, with the history of its labels."""
     spans = thing.spans if isinstance(thing, values.Session) else (thing,)
-    labels = labelling.history(ledger, [f"span:{span.id}" for span in spans])
+    labels = labelling.history(ledger, [values.about_span(span.id) for span in spans])
     if isinstance(thing, values.Session):
         return console.one_session(thing, labels, look())
     return console.one_span(thing, labels, look())
@@ -39,5 +39,6 @@ def shown(ledger: "Store", thing: "Session | Span") -> str:
 
 def labels_of(ledger: "Store", run: "Run", result: "Result") -> "list[Label]":
     """What was ever said of an output of a run and of its scores."""
-    of = f"{run.id}/{result.trial.id}"
-    return labelling.history(ledger, [f"output:{of}", *(f"score:{of}/{score.name}" for score in result.scores)])
+    of = run.id, result.trial.id
+    scores = (values.about_score(*of, score.name) for score in result.scores)
+    return labelling.history(ledger, [values.about_output(*of), *scores])

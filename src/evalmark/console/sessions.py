@@ -10,7 +10,7 @@ from rich.text import Text
 
 from evalmark import wording
 from evalmark.traffic import Recorded, in_order
-from evalmark.values import Label, Session, Span, count, in_force
+from evalmark.values import Label, Session, Span, about_span, count, in_force
 from evalmark.wording import bare, clean, cut, money, one_line, shown
 
 from .cases import fields
@@ -137,7 +137,7 @@ def _span(span: Span, labels: Iterable[Label], look: Look, depth: int) -> Iterat
     for name, value in rows:
         if value is not None:
             table.add_row(name, Text(cut(shown(value), most), style=COLORS["error"] if name == "error" else ""))
-    _add_labels(table, [label for label in labels if label.about == f"span:{span.id}"], look)
+    _add_labels(table, [label for label in labels if label.about == about_span(span.id)], look)
     deep = 2 * min(depth, _DEEPEST)
     yield Padding(heading, (0, 0, 0, deep))
     yield Padding(table, (0, 0, 0, deep + 2))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evalmark.browsing import trial_name
 from evalmark.calibration import cluster_of
 from evalmark.errors import StoreError
-from evalmark.values import Label, Turn
+from evalmark.values import Label, Turn, about_output, about_span
 
 from .raters import Agreement, Thumbs, agreement, thumbs_of
 from .subjects import Subject, of_result, of_span
@@ -71,7 +71,7 @@ class Source:
             return tuple(_span_item(one) for one in _drawn(self._spans(), most, seed))
         among = self.browsing.trials().among(self.browsing.answered(wanted))
         chosen = _drawn(((trial, (number, trial)) for number, trial in among), most, seed)
-        return tuple(Item(about=f"output:{self.run}/{trial_name(trial)}", number=number) for number, trial in chosen)
+        return tuple(Item(about=about_output(self.run, trial_name(trial)), number=number) for number, trial in chosen)
 
     def _spans(self) -> Iterator[tuple[int, str]]:
         return ((_number_of(one), one) for one in self.ledger.traffic.answered(self.project))
@@ -116,7 +116,7 @@ def _number_of(text: str) -> int:
 
 
 def _span_item(span: str) -> Item:
-    return Item(about=f"span:{span}", span=span)
+    return Item(about=about_span(span), span=span)
 
 
 @dataclass(frozen=True, kw_only=True)

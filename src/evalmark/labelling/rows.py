@@ -12,7 +12,7 @@ from evalmark.cases.options import ReadOptions
 from evalmark.cases.rows import Reading, Row, RowReader
 from evalmark.documents import PlacedError, regular_file
 from evalmark.errors import ConfigError, DataError, EvalmarkError
-from evalmark.values import Result, Run, Session, Span, thumb
+from evalmark.values import Result, Run, Session, Span, about_span, thumb
 
 from .subjects import WHOLE, Subject, Which, Word, check_words, found, of_result, part_of
 
@@ -160,7 +160,7 @@ class _Naming:
     _results: dict[str, _Results] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        whole = [name for name in (i.removeprefix("span:") for i in self.ids) if len(name) == _ID]
+        whole = [name for name in (i.removeprefix(about_span()) for i in self.ids) if len(name) == _ID]
         for span in self.ledger.traffic.spans(whole):
             self._known[span.id] = span
 
@@ -169,7 +169,7 @@ class _Naming:
         kind, _, rest = reference.partition(":")
         if kind in ("output", "score") and rest:
             return self._of_trial(kind, rest, which)
-        thing = self._named(reference.removeprefix("span:"))
+        thing = self._named(reference.removeprefix(about_span()))
         if isinstance(thing, Run) and which.case is not None:
             results = self._of_run(thing)
             thing = replace(thing, results=results.by_case.get(which.case, results.every))

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING
 
 from evalmark.documents import masked
 from evalmark.errors import ConfigError, StoreError
-from evalmark.values import Label, Result, Run, Session, Span, content_of, count, in_force, keyed_session
+from evalmark.values import (
+    Label,
+    Result,
+    Run,
+    Session,
+    Span,
+    about_output,
+    about_score,
+    about_span,
+    content_of,
+    count,
+    in_force,
+    keyed_session,
+)
 
 if TYPE_CHECKING:
     from evalmark.store import Store
@@ -141,7 +154,7 @@ def of_span(span: Span) -> Subject:
     """A recorded span."""
     named = f" ({span.name})" if span.name else ""
     content = content_of(span.input, span.output)
-    return Subject(about=f"span:{span.id}", content=content, title=f"span {span.id}{named} of {span.project}")
+    return Subject(about=about_span(span.id), content=content, title=f"span {span.id}{named} of {span.project}")
 
 
 def of_result(run: str, result: Result, metric: str | None = None) -> Subject:
@@ -154,11 +167,12 @@ def of_result(run: str, result: Result, metric: str | None = None) -> Subject:
     trial = result.trial
     if metric is not None and metric not in names:
         raise ConfigError(f"{run}: {trial.case.id!r} has no score {metric!r}; {_near(metric, names)}")
-    of = f"{run}/{trial.id}"
     content = content_of(trial.case.input, result.output.value)
     if metric is None:
-        return Subject(about=f"output:{of}", content=content, title=f"the output for {trial.case.id!r} in {run}")
-    return Subject(about=f"score:{of}/{metric}", content=content, title=f"{metric} of {trial.case.id!r} in {run}")
+        about, title = about_output(run, trial.id), f"the output for {trial.case.id!r} in {run}"
+    else:
+        about, title = about_score(run, trial.id, metric), f"{metric} of {trial.case.id!r} in {run}"
+    return Subject(about=about, content=content, title=title)
 
 
 def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | None = None) -> list[Label]:

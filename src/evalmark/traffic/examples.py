@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalmark.values import Case, Example, Label, Span, canonical, fingerprint, in_force, settled
+from evalmark.values import Case, Example, Label, Span, about_span, canonical, fingerprint, in_force, settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,8 @@ def labelled(answers: Iterable[Span], labels: Iterable[Label]) -> Labelled:
     """
     by_span: defaultdict[str, list[Label]] = defaultdict(list)
     for label in labels:
-        if label.about.startswith("span:"):
-            by_span[label.about.removeprefix("span:")].append(label)
+        if label.about.startswith(about_span()):
+            by_span[label.about.removeprefix(about_span())].append(label)
     said: list[Said] = []
     contested = unlabelled = failed = 0
     for span in answers:

@@ -8,7 +8,7 @@ from evalmark.database.fields import from_sql, sql_text
 from evalmark.database.schema import transaction
 from evalmark.database.ways import ALL, Connection, Place, Read, Write
 from evalmark.errors import StoreError
-from evalmark.values import Label, Session, Span
+from evalmark.values import Label, Session, Span, about_output, about_span
 
 from .browsing import SessionPage, SessionPart, first_asked, names, neighbours, place_of, session_page, session_part
 from .examples import Labelled, labelled
@@ -246,7 +246,8 @@ class Traffic:
 
     def labels_of_run(self, run: str) -> list[Label]:
         """Everything ever said of the outputs of a run, in the order in which it was said; not of their scores."""
-        ends = sql_text(f"output:{run}/"), sql_text(f"output:{run}0")  # `0` comes right after the slash
+        begin = about_output(run)
+        ends = sql_text(begin), sql_text(f"{begin[:-1]}0")  # `0` comes right after the slash
         where = f"{_LABELS} where about >= ? and about < ? order by number"
         return self._read(lambda db: [self._label(row) for row in db.execute(where, ends)])
 
@@ -274,7 +275,7 @@ class Traffic:
         )
 
     def _labelled(self, spans: Sequence[Span]) -> Labelled:
-        return labelled(spans, self.labels(f"span:{span.id}" for span in spans))
+        return labelled(spans, self.labels(about_span(span.id) for span in spans))
 
     def _found(self, column: str, wanted: Sequence[str | bytes]) -> list[Label]:
         rows = self._read(lambda db: _numbered(db, "select number, content, checksum from label", column, wanted))

@@ -4,10 +4,9 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
 from typing import Protocol, TypeVar
 
-from evalmark.values import Session, Span, SpanKind, Usage, plain
+from evalmark.values import Session, Span, SpanKind, Usage, plain, seconds_between
 
 
 class Counted(Protocol):
@@ -86,11 +85,8 @@ def by_answer(spans: Sequence[Span]) -> list[tuple[Span | None, list[tuple[Span,
 
 def share_of_time(step: Span, answer: Span) -> tuple[float, float] | None:
     """Where in the time of its answer a step began and ended, from 0 to 1; None where a clock or a text says something impossible."""
-    try:
-        begin = (datetime.fromisoformat(step.started) - datetime.fromisoformat(answer.started)).total_seconds()
-    except (TypeError, ValueError):
-        return None
-    if not answer.seconds or step.seconds is None or begin < 0:
+    begin = seconds_between(answer.started, step.started)
+    if begin is None or not answer.seconds or step.seconds is None:
         return None
     return min(1.0, begin / answer.seconds), min(1.0, (begin + step.seconds) / answer.seconds)
 

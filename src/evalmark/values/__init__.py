@@ -7,7 +7,8 @@ TYPE_CHECKING = False  # importing it from `typing` would take longer than all t
 if TYPE_CHECKING:
     from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Token
     from .case import Case, Example, Output, ToolCall, Turn
-    from .label import Label, content_of, in_force, settled, thumb
+    from .label import Label, about_output, about_score, about_span, content_of, in_force, settled, thumb
+    from .moments import seconds_between
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
     from .run import DatasetInfo, Gate, Metric, Run, RunStatus, UntilDecided, metrics_for
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict, trial_ids
@@ -52,6 +53,9 @@ __all__ = [
     "UntilDecided",
     "Usage",
     "Verdict",
+    "about_output",
+    "about_score",
+    "about_span",
     "by_model",
     "canonical",
     "content_of",
@@ -63,6 +67,7 @@ __all__ = [
     "metrics_for",
     "minus",
     "plain",
+    "seconds_between",
     "settled",
     "spent_on",
     "thumb",
@@ -107,6 +112,9 @@ __getattr__ = deferred(
         "UntilDecided": "run",
         "Usage": "usage",
         "Verdict": "score",
+        "about_output": "label",
+        "about_score": "label",
+        "about_span": "label",
         "by_model": "spending",
         "canonical": "plain_data",
         "content_of": "label",
@@ -118,6 +126,7 @@ __getattr__ = deferred(
         "metrics_for": "run",
         "minus": "spending",
         "plain": "plain_data",
+        "seconds_between": "moments",
         "settled": "label",
         "spent_on": "spending",
         "thumb": "label",

@@ -12,7 +12,7 @@ class Label:
     """One person's word on one output, or on one score of it; never edited, only followed by a later one."""
 
     about: str
-    """`span:ID`, `output:RUN/TRIAL` or `score:RUN/TRIAL/METRIC`."""
+    """`span:ID`, `output:RUN/TRIAL` or `score:RUN/TRIAL/METRIC`, as `about_span`, `about_output` and `about_score` write it."""
     liked: bool | None = None
     """Thumb up or down; None when only a score or a comment was given."""
     score: float | None = None
@@ -29,6 +29,33 @@ class Label:
     def withdrawn(self) -> bool:
         """Whether it takes back what the same person said before."""
         return self.liked is None and self.score is None and not self.comment
+
+
+def about_span(span: str = "") -> str:
+    """What a label on a recorded span is about; without an id, how all of these begin.
+
+    >>> about_span("3f9a")
+    'span:3f9a'
+    """
+    return f"span:{span}"
+
+
+def about_output(run: str, trial: str = "") -> str:
+    """What a label on an output of a run is about; without a trial, how those of the whole run begin.
+
+    >>> about_output("20261121-101500-3f9a", "c4")
+    'output:20261121-101500-3f9a/c4'
+    """
+    return f"output:{run}/{trial}"
+
+
+def about_score(run: str, trial: str, metric: str) -> str:
+    """What a label on a score of an output is about.
+
+    >>> about_score("20261121-101500-3f9a", "c4", "similarity")
+    'score:20261121-101500-3f9a/c4/similarity'
+    """
+    return f"score:{run}/{trial}/{metric}"
 
 
 UP = frozenset({"up", "like", "liked", "good", "yes", "true", "1", "+1", "👍"})

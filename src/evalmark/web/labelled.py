@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from evalmark.addresses.asking import CasesAsked
 from evalmark.labelling import Thumbs, thumbs_of
-from evalmark.values import Run
+from evalmark.values import Run, about_output
 
 from .shelf import Shelf
 
@@ -14,7 +14,7 @@ def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> Ca
     """What is asked, held to the results that are labelled as it says; `author` is who asks."""
     if not asked.label:
         return asked
-    before = f"output:{run.id}/"
+    before = about_output(run.id)
     said = {
         about.removeprefix(before): thumbs
         for about, thumbs in thumbs_of(shelf.store.traffic.labels_of_run(run.id)).items()

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from evalmark import stats, wording
 from evalmark.browsing import Standing
-from evalmark.values import Run
+from evalmark.values import Run, seconds_between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +43,5 @@ def following(run: Run, standing: Standing, done: int, now: datetime) -> Live:
     if of is not None and done > of:  # what is read now is another dataset than the one that was looked at before
         of = None
     # The time between two passes of a run says nothing of its pace.
-    said = wording.progress(done, of, since(run, now) if standing.passes == 1 else None)
+    said = wording.progress(done, of, seconds_between(run.created, now.isoformat()) if standing.passes == 1 else None)
     return Live(mark=standing.mark, said=said, ended="The run has ended.", done=done, of=of)
-
-
-def since(run: Run, now: datetime) -> float | None:
-    """Seconds since a run has started; None where its clock and ours do not agree."""
-    try:
-        seconds = (now - datetime.fromisoformat(run.created)).total_seconds()
-    except (TypeError, ValueError):  # it is no date, or says nothing of its zone
-        return None
-    return seconds if seconds >= 0 else None

@@ -1,7 +1,6 @@
 """The page of all runs: newest first, searched and filtered by its address."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from functools import partial
 from typing import Any, get_args
 
@@ -11,7 +10,7 @@ from starlette.routing import Route
 
 from evalmark import wording
 from evalmark.addresses.asking import RunsAsked, runs_asked
-from evalmark.values import Run, RunStatus, count, in_all
+from evalmark.values import Run, RunStatus, count, in_all, seconds_between
 
 from .desk import Desk
 from .live import Live, unchanged
@@ -82,11 +81,7 @@ def cost_of(line: RunLine) -> str:
 
 def seconds_of(run: Run) -> float | None:
     """How long the run took from its start to its end; None where it has no end, or a clock leapt."""
-    try:
-        seconds = (datetime.fromisoformat(run.finished or "") - datetime.fromisoformat(run.created)).total_seconds()
-    except (TypeError, ValueError):  # one of them is no date, or says nothing of its zone
-        return None
-    return seconds if seconds >= 0 else None
+    return seconds_between(run.created, run.finished or "")
 
 
 def _is_wanted(run: Run, asked: RunsAsked) -> bool:

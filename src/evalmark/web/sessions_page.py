@@ -16,6 +16,7 @@ from evalmark.addresses.paths import as_said, session_path
 from evalmark.labelling import Subject
 from evalmark.suites import RECORDED
 from evalmark.traffic import SessionLine
+from evalmark.values import about_span
 
 from .desk import Desk
 from .labels import Said, said_of
@@ -74,10 +75,10 @@ def _rows(desk: Desk, lines: Sequence[SessionLine], author: str) -> list[Session
         title = f"the answer of session {line.session.id}"
         for span in line.answers[:_MOST_LABELLED]:
             # What a label is given for is read when it is given; here it is not even looked up.
-            subjects[span] = Subject(about=f"span:{span}", content="", title=title), {"span": span}
+            subjects[span] = Subject(about=about_span(span), content="", title=title), {"span": span}
     said = said_of(desk.shelf.store, subjects.values(), author)
     return [
-        SessionRow(line=line, said=[said[f"span:{span}"] for span in line.answers[:_MOST_LABELLED]]) for line in lines
+        SessionRow(line=line, said=[said[about_span(span)] for span in line.answers[:_MOST_LABELLED]]) for line in lines
     ]
 
 
