@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 from urllib.parse import urlencode
 
-from evalmark.browsing import At, Order, Wanted
+from evalmark.browsing import BEGINNING, At, Order, Wanted
 from evalmark.comparison import WENT
 from evalmark.traffic import STANDINGS, SessionsWanted, Standing
 from evalmark.values import Verdict
@@ -40,7 +40,6 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 EVERYTHING = Wanted()
-BEGINNING = At()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

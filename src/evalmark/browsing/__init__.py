@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .browsing import Around, At, Browsing, CaseOf, CaseRow, Found, Kept
+    from .browsing import BEGINNING, Around, At, Browsing, CaseOf, CaseRow, Found, Kept
     from .endings import Endings
     from .narrowing import Known
     from .shared import Shared
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .wanted import Order, Wanted
 
 __all__ = [
+    "BEGINNING",
     "Around",
     "At",
     "Browsing",
@@ -34,6 +35,7 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
+        "BEGINNING": "browsing",
         "Around": "browsing",
         "At": "browsing",
         "Browsing": "browsing",

@@ -1,7 +1,7 @@
 """The results of a run a page at a time, in any order, whatever their number: a page costs no more than it shows."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -202,7 +202,7 @@ class Browsing:
             return [tuple(self._kept(number) for number in self._numbers_of(case)) for case in cases]
 
     @contextmanager
-    def _reading(self) -> Any:
+    def _reading(self) -> Iterator[None]:
         with self._lock, explained(self._path), self._db:  # all that a page shows is of one moment
             yield
 

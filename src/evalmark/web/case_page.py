@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -135,17 +135,18 @@ def _calls(shelf: Shelf, result: Result) -> Iterator[Recorded]:
     of_scores = {key: score.name for score in result.scores for key in _keys(score)}
     for number, key in enumerate(islice(result.calls, MOST_CALLS), start=1):
         names = tuple(dict.fromkeys(s.name for s in result.scores if key in _keys(s))) if key in of_scores else ()
-        found = _found(shelf, key)
-        yield Recorded(number=number, key=key, scores=names, **found)
+        yield _found(shelf, Recorded(number=number, key=key, scores=names))
 
 
-def _found(shelf: Shelf, key: str) -> dict[str, Any]:
+def _found(shelf: Shelf, recorded: Recorded) -> Recorded:
+    """The same with the call, where it is still there and whole."""
     recordings = shelf.store.recordings
     try:
-        call = recordings.call(key)
-        return {"call": call} if call is not None else {"tool": recordings.tool_call(key)}
+        call = recordings.call(recorded.key)
+        tool = recordings.tool_call(recorded.key) if call is None else None
     except StoreError as error:
-        return {"trouble": str(error)}
+        return replace(recorded, trouble=str(error))
+    return replace(recorded, call=call, tool=tool)
 
 
 def _keys(score: Score) -> list[str]:
