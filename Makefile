@@ -36,7 +36,7 @@ integration: | $(PYTHON)
 
 # Every figure in README and docs/ comes from here; nothing else may run meanwhile.
 bench: | $(PYTHON)
-	for script in $(filter-out benchmarks/floor.py benchmarks/mock_server.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(PYTHON) $$script || exit 1; done
+	$(PYTHON) benchmarks/run
 
 # The examples and the links of README and docs/.
 docs: | $(PYTHON)

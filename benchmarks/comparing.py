@@ -14,6 +14,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from rows import Tell, add_json, telling
+
 from evalmark.results import new_run_id
 from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
@@ -66,22 +68,28 @@ def keep(path: Path, cases: int) -> None:
             store.finish(replace(run, status="complete"))
 
 
+def measure(path: Path, cases: int, words: list[str], tell: Tell) -> None:
+    command = [sys.executable, "-m", "evalmark", "compare", "last", "last~1", "--store", str(path), *words]
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(command, capture_output=True, check=False)
+    taken, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode in (0, 1, 3), done.stderr.decode()
+    used = after.ru_utime - before.ru_utime
+    named = " ".join(["evalmark compare", *words])
+    beside = f"{used:.2f} s of processor time, exit code {done.returncode}"
+    tell(what=f"`{named}`, two runs of {cases:,} cases", found=taken, unit="s", at_most=GOAL, beside=beside)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=10_000)
-    cases = parser.parse_args().cases
-    with tempfile.TemporaryDirectory() as name:
+    add_json(parser)
+    said = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
         path = Path(name) / "runs.db"
-        keep(path, cases)
-        print(f"two runs of {cases:,} cases with 5 metrics, seconds (goal: {GOAL:g})")
+        keep(path, said.cases)
         for words in ([], ["--pairs"]):
-            command = [sys.executable, "-m", "evalmark", "compare", "last", "last~1", "--store", str(path), *words]
-            before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-            done = subprocess.run(command, capture_output=True, check=False)
-            taken, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
-            assert done.returncode in (0, 1, 3), done.stderr.decode()
-            used = after.ru_utime - before.ru_utime
-            print(f"  compare {' '.join(words):<8} {taken:.2f}   processor {used:.2f}   exit code {done.returncode}")
+            measure(path, said.cases, words, tell)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 Run by orchestration.py: python benchmarks/floor.py CASES URL CALLS JOBS
 """
 
+import argparse
 import asyncio
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
@@ -38,12 +38,18 @@ async def ask(cases: Iterator[dict], out: TextIO, url: str, calls: int, jobs: in
         await asyncio.gather(*(worker() for _ in range(jobs)))
 
 
-def main(name: str, url: str, calls: str, jobs: str) -> None:
-    path = Path(name)
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", type=Path)
+    parser.add_argument("url")
+    parser.add_argument("calls", type=int)
+    parser.add_argument("jobs", type=int)
+    given = parser.parse_args()
+    path = given.cases
     cases = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     with path.with_suffix(".out").open("w", encoding="utf-8") as out:
-        asyncio.run(ask(iter(cases), out, url, int(calls), int(jobs)))
+        asyncio.run(ask(iter(cases), out, given.url, given.calls, given.jobs))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

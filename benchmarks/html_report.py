@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+from rows import Tell, add_json, telling
 
 from evalmark.comparison import compare
 from evalmark.report import Options, as_html
@@ -97,20 +98,21 @@ def a_run(cases: int, words: int, seed: int) -> Run:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=5_000)
     parser.add_argument("--answer", type=int, default=55, help="words of an answer, of 9 characters")
     parser.add_argument("--baseline", action="store_true", help="beside an earlier run")
     parser.add_argument("--keep", type=Path, help="write it there")
+    add_json(parser)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, telling(asked.json) as tell:
         path = asked.keep or Path(name) / "report.html"
-        measure(asked, path)
+        measure(asked, path, tell)
         if shutil.which("chromium"):
-            look(path)
+            look(path, tell)
 
 
-def measure(asked: argparse.Namespace, path: Path) -> None:
+def measure(asked: argparse.Namespace, path: Path, tell: Tell) -> None:
     run = a_run(asked.cases, asked.answer, 0)
     options = Options()
     if asked.baseline:
@@ -125,13 +127,13 @@ def measure(asked: argparse.Namespace, path: Path) -> None:
     more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     size, goal = path.stat().st_size, 2_000 * max(5_000, asked.cases)
     text = path.read_text(encoding="utf-8")
-    print(f"{asked.cases:,} cases: {size / 1e6:.2f} MB (goal {goal / 1e6:g}), {size / asked.cases:,.0f} bytes a case")
-    peak = (before + more) / 1_024
-    print(
-        f"written in {taken:.1f} s (goal {GOAL_SECONDS}), with {more / 1_024:.0f} MB more than before, {peak:.0f} MB in all"
-    )
     cut = re.search(r"[\d,]+ texts? of more than [^;]*", text)
-    print(cut[0] if cut else "no text is cut")
+    beside = f"{size / asked.cases:,.0f} bytes a case; {cut[0] if cut else 'no text is cut'}"
+    named = f"{asked.cases:,} cases{' beside a baseline' if asked.baseline else ''}"
+    tell(what=f"{named}: size", found=size / 1e6, unit="MB", at_most=goal / 1e6, beside=beside)
+    tell(what=f"{named}: written in", found=taken, unit="s", at_most=GOAL_SECONDS)
+    beside = f"{more / 1_024:.0f} MB more than before"
+    tell(what=f"{named}: memory", found=(before + more) / 1_024, unit="MB", beside=beside)
     assert size <= goal, size
     assert text.count("<tbody data-v=") == asked.cases
 
@@ -145,15 +147,17 @@ SORT = """() => { const started = performance.now();
     document.querySelectorAll('.sort')[2].click(); document.body.offsetHeight; return performance.now() - started; }"""
 
 
-def look(path: Path) -> None:
+def look(path: Path, tell: Tell) -> None:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(path.absolute().as_uri(), wait_until="load")
         first, loaded = page.evaluate(PAINT)
-        print(f"Chromium: first paint after {first:.0f} ms, all of it and its script after {loaded:.0f} ms")
-        print(f"filtered by a text in {page.evaluate(FILTER):.0f} ms, again in {page.evaluate(FILTER):.0f} ms")
-        print(f"sorted by a score in {page.evaluate(SORT):.0f} ms")
+        beside = f"all of it and its script after {loaded:.0f} ms"
+        tell(what="Chromium: first paint", found=first, unit="ms", beside=beside)
+        filtered, again = page.evaluate(FILTER), page.evaluate(FILTER)
+        tell(what="Chromium: filtered by a text", found=filtered, unit="ms", beside=f"again in {again:.0f} ms")
+        tell(what="Chromium: sorted by a score", found=page.evaluate(SORT), unit="ms")
         browser.close()
 
 

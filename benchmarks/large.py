@@ -11,12 +11,15 @@ import tempfile
 import time
 from pathlib import Path
 
+from rows import Tell, add_json, telling
+
 from evalmark.api import Conduct, execute
 from evalmark.plans import Overrides, plan_suite
 from evalmark.settings import Settings
 from evalmark.store import open_store
 
-GOAL = 300
+MEMORY, FIRST = 300, 3
+"""Megabytes, and seconds until the first result."""
 ROW = 1_000
 TARGET = "async def answer(text):\n    return text[:1]\n"
 
@@ -30,28 +33,34 @@ def write_rows(path: Path, megabytes: int) -> int:
     return rows
 
 
+def measure(folder: Path, megabytes: int, tell: Tell) -> None:
+    rows = write_rows(folder / "cases.jsonl", megabytes)
+    (folder / "bench_target.py").write_text(TARGET, encoding="utf-8")
+    suite = {"datasets": ["cases.jsonl"], "target": "bench_target:answer", "metrics": ["equals"]}
+    (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+    started = time.perf_counter()
+    first: list[float] = []
+    settings = Settings(store=str(folder / "evalmark.db"))
+    with open_store(settings.store) as store:
+        plan = plan_suite(folder / "suite.json", settings, Overrides())
+        watch = lambda results: first or first.append(time.perf_counter() - started)  # noqa: E731
+        run = asyncio.run(execute(plan, Conduct(ledger=store, settings=settings, watch=watch)))
+        seconds = time.perf_counter() - started
+        assert len(run.results) == rows
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024
+    named = f"{rows:,} cases from {megabytes:,} MB"
+    tell(what=f"{named}: a case", found=seconds * 1_000 / rows, unit="ms", beside=f"{seconds:.0f} s in all")
+    tell(what=f"{named}: the first result", found=first[0], unit="s", at_most=FIRST)
+    tell(what=f"{named}: the most memory", found=peak, unit="MB", at_most=MEMORY)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=1_000)
-    megabytes = parser.parse_args().megabytes
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        rows = write_rows(folder / "cases.jsonl", megabytes)
-        (folder / "bench_target.py").write_text(TARGET, encoding="utf-8")
-        suite = {"datasets": ["cases.jsonl"], "target": "bench_target:answer", "metrics": ["equals"]}
-        (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
-        started = time.perf_counter()
-        first: list[float] = []
-        settings = Settings(store=str(folder / "evalmark.db"))
-        with open_store(settings.store) as store:
-            plan = plan_suite(folder / "suite.json", settings, Overrides())
-            watch = lambda results: first or first.append(time.perf_counter() - started)  # noqa: E731
-            run = asyncio.run(execute(plan, Conduct(ledger=store, settings=settings, watch=watch)))
-            seconds = time.perf_counter() - started
-            assert len(run.results) == rows
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024
-        print(f"{megabytes:,} MB of JSONL, {rows:,} cases: {seconds:.0f} s, {seconds * 1_000 / rows:.3f} ms a case,")
-        print(f"first result after {first[0]:.2f} s, peak {peak:.0f} MB (goal {GOAL})")
+    add_json(parser)
+    said = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
+        measure(Path(name), said.megabytes, tell)
 
 
 if __name__ == "__main__":

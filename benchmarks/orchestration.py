@@ -4,7 +4,7 @@ Each row is one process from its start to its exit, store and journal on: how lo
 and requests in flight allow, its CPU time a case, its peak memory. The floor is a bare aiohttp loop over the same
 cases, measured just before. The last rows: everything from the journal, and a kill half-way with the run that goes on.
 
-Run: python benchmarks/orchestration.py [--only 2000] [--runs 3] [--server http://127.0.0.1:8099]
+Run: python benchmarks/orchestration.py [--only 2000] [--runs 3] [--short] [--server http://127.0.0.1:8099]
 """
 
 import argparse
@@ -22,11 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from rows import Tell, add_json, telling
+
 HERE = Path(__file__).parent
 JOBS = 64
 LATENCY = 0.05
 SIZES = ((2_000, 1), (2_000, 2), (10_000, 1), (10_000, 2))
 GOALS = {(2_000, 1): 1.15, (2_000, 2): 1.15, (10_000, 1): 1.06, (10_000, 2): 1.08}
+SHORT = ((200, 1), (200, 2))
+PROCESSOR = {(2_000, 1): 0.5, (10_000, 1): 0.35}
+"""Milliseconds a case."""
 REPLAYED, MEMORY = 1.5, 120
 FILLER = (
     "A customer writes to the shop and wants one thing, which is named at the end of the letter and nowhere else. "
@@ -138,11 +143,21 @@ def print_head(each: str) -> None:
     print(f"{LATENCY * 1_000:.0f} ms, {JOBS} in flight{'seconds':>15}{named}{'MB':>8}{'others':>9}")
 
 
-def row(name: str, cases: int, calls: int, runs: list[Taken], note: str = "") -> None:
-    limit = cases * calls * LATENCY / JOBS
+def middle(runs: list[Taken]) -> tuple[float, float, float, float]:
+    """Medians of seconds, processor time, memory and what others used."""
     wall, cpu, memory, others = (
         median(getattr(run, key) for run in runs) for key in ("wall", "cpu", "memory", "others")
     )
+    return wall, cpu, memory, others
+
+
+def limit_of(cases: int, calls: int) -> float:
+    return cases * calls * LATENCY / JOBS
+
+
+def row(name: str, cases: int, calls: int, runs: list[Taken], note: str = "") -> None:
+    limit = limit_of(cases, calls)
+    wall, cpu, memory, others = middle(runs)
     each = f"{cpu * 1_000 / cases:>9.3f}{cpu * 1_000 / (cases * calls):>9.3f}"
     print(f"{name:<26}{wall:>8.2f}{wall / limit:>9.3f}{each}{memory:>8.0f}{others:>9.2f}  {note}", flush=True)
 
@@ -154,7 +169,22 @@ def ended_well(taken: Taken, folder: Path, server: Server, calls: int) -> None:
     assert said["repeated"] == 0, said
 
 
-def against_the_floor(folder: Path, server: Server, cases: int, calls: int, runs: int) -> None:
+def tell_both(tell: Tell, work: tuple[int, int], bare: list[Taken], ours: list[Taken]) -> None:
+    """The figures of evalmark, and beside them those of the floor."""
+    cases, calls = work
+    limit, name = limit_of(cases, calls), f"{cases:,} x {calls} call{'s' * (calls > 1)}"
+    (least, cpu_least, memory_least, _), (wall, cpu, memory, others) = middle(bare), middle(ours)
+    floor, spent, used = least / limit, cpu_least * 1_000 / cases, cpu * 1_000 / cases
+    beside = f"floor {floor:.2f}; {wall:.1f} s; others kept {others:.1f} cores busy"
+    tell(what=f"{name}: time over the limit", found=wall / limit, unit="x", at_most=GOALS.get(work), beside=beside)
+    processor = {"unit": "ms", "at_most": PROCESSOR.get(work), "beside": f"floor {spent:.2f}"}
+    tell(what=f"{name}: processor time a case", found=used, **processor)
+    most = MEMORY if cases > 2_000 else None
+    tell(what=f"{name}: memory", found=memory, unit="MB", at_most=most, beside=f"floor {memory_least:.0f}")
+
+
+def against_the_floor(folder: Path, server: Server, work: tuple[int, int], runs: int, tell: Tell) -> None:
+    cases, calls = work
     write_suite(folder, cases, calls)
     bare: list[Taken] = []
     ours: list[Taken] = []
@@ -164,11 +194,12 @@ def against_the_floor(folder: Path, server: Server, cases: int, calls: int, runs
         ended_well(ours[-1], folder, server, cases * calls)
     name = f"{cases:,} x {calls}"
     row(f"{name}  floor", cases, calls, bare)
-    goal = f"goal {GOALS[cases, calls]}" + (f", {MEMORY} MB" if cases > 2_000 else "")
+    goal = f"goal {GOALS.get(work, '-')}" + (f", {MEMORY} MB" if cases > 2_000 else "")
     row(f"{name}  evalmark", cases, calls, ours, goal)
+    tell_both(tell, work, bare, ours)
 
 
-def from_the_journal(folder: Path, server: Server, cases: int) -> None:
+def from_the_journal(folder: Path, server: Server, cases: int, tell: Tell) -> None:
     """The same once more: nothing is asked."""
     write_suite(folder, cases, 1)
     store = f"{cases}-1-0.db"
@@ -177,9 +208,11 @@ def from_the_journal(folder: Path, server: Server, cases: int) -> None:
     taken = measured(command(store=store), folder, server)
     ended_well(taken, folder, server, 0)
     row(f"{cases:,} replayed", cases, 1, [taken], f"goal {REPLAYED} s")
+    beside = f"{taken.cpu:.1f} s of processor time"
+    tell(what=f"{cases:,} replayed", found=taken.wall, unit="s", at_most=REPLAYED, beside=beside)
 
 
-def killed_half_way(folder: Path, server: Server, cases: int) -> None:
+def killed_half_way(folder: Path, server: Server, cases: int, tell: Tell) -> None:
     """SIGKILL once half of the requests are out; then the same run goes on.
 
     At most those that were under way may be asked again: a reply that had come, but was not on the disk, is one of them.
@@ -199,25 +232,39 @@ def killed_half_way(folder: Path, server: Server, cases: int) -> None:
     print(
         f"{cases:,}, killed half-way and resumed: {lost} answers lost, {said['repeated']} calls repeated (at most {JOBS})"
     )
+    name = f"{cases:,} x 1 call, killed half-way and resumed"
+    tell(what=f"{name}: answers lost", found=lost, at_most=0)
+    tell(what=f"{name}: calls repeated", found=said["repeated"], at_most=JOBS, beside=f"{JOBS} were under way")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
     parser.add_argument("--runs", type=int, default=3, help="of those with 2,000 cases, of which the median counts")
     parser.add_argument("--only", help="the rows that start with this: 2000, 10000, replayed, killed")
-    said = parser.parse_args()
+    parser.add_argument("--short", action="store_true", help="200 cases, once")
+    add_json(parser)
+    return parser.parse_args()
+
+
+def main() -> None:
+    said = parsed()
+    sizes = SHORT if said.short else SIZES
     wanted = lambda name: said.only is None or name.startswith(said.only)  # noqa: E731
-    with tempfile.TemporaryDirectory() as name, server_at(said.server) as server:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        server_at(said.server) as server,
+        telling(said.json, table=True) as tell,
+    ):
         folder = Path(name)
         print_head("ms/case")
-        for cases, calls in SIZES:
-            if wanted(str(cases)):
-                against_the_floor(folder, server, cases, calls, said.runs if cases == SIZES[0][0] else 1)
+        for work in sizes:
+            if wanted(str(work[0])):
+                against_the_floor(folder, server, work, said.runs if work[0] == 2_000 else 1, tell)
         if wanted("replayed"):
-            from_the_journal(folder, server, SIZES[-1][0])
+            from_the_journal(folder, server, sizes[-1][0], tell)
         if wanted("killed"):
-            killed_half_way(folder, server, SIZES[0][0])
+            killed_half_way(folder, server, sizes[0][0], tell)
 
 
 if __name__ == "__main__":

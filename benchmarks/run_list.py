@@ -5,6 +5,7 @@ Run: python benchmarks/run_list.py [--runs 1000] [--results 100000]
 
 import argparse
 import asyncio
+import random
 import re
 import statistics
 import tempfile
@@ -12,7 +13,9 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from viewer import DOOR, HEADERS, RUN, fill, one, random, said
+from asking import DOOR, answer
+from rows import Tell, add_json, telling
+from viewer import RUN, fill, one, said
 
 from evalmark.addresses.paths import run_path
 from evalmark.store import Store, open_store
@@ -26,7 +29,7 @@ TIMES = 9
 
 
 def fill_many(store: Store, runs: int) -> None:
-    draw = random.Random(2)
+    draw = random.Random(2)  # noqa: S311  the same rows every time
 
     async def write(run: str) -> None:
         await store.sink(run).write([one(draw, number) for number in range(CASES)])
@@ -50,29 +53,13 @@ def fill_many(store: Store, runs: int) -> None:
 def begin(store: Store, results: int) -> None:
     run = replace(store.run(RUN), id=GOING, status="running", finished=None, datasets=(DatasetInfo(name="questions"),))
     store.start(run)
-    draw = random.Random(3)
+    draw = random.Random(3)  # noqa: S311  the same rows every time
 
     async def write() -> None:
         for first in range(0, results, 1_000):
             await store.sink(GOING).write([one(draw, number) for number in range(first, min(first + 1_000, results))])
 
     asyncio.run(write())
-
-
-async def answer(app: object, address: str, mark: str = "") -> tuple[int, str]:
-    path, _, query = address.partition("?")
-    headers = [*HEADERS, *([(b"if-none-match", f'"{mark}"'.encode())] if mark else [])]
-    scope = {"type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers}
-    sent = []
-
-    async def receive() -> dict:
-        return {"type": "http.request", "body": b""}
-
-    async def send(message: dict) -> None:
-        sent.append(message)
-
-    await app(scope, receive, send)
-    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:]).decode()
 
 
 def taken(app: object, address: str, status: int = 200, mark: str = "") -> float:
@@ -82,32 +69,37 @@ def taken(app: object, address: str, status: int = 200, mark: str = "") -> float
     return (time.perf_counter() - started) * 1_000
 
 
-def measure(store: Store, runs: int, results: int) -> None:
-    print(f"{runs:,} runs of {CASES} results, one of {results:,}, and one of {results:,} that is under way")
+def measure(store: Store, runs: int, results: int, tell: Tell) -> None:
+    named = f"{runs:,} runs of {CASES} results, one of {results:,} and one as long under way"
     app = pages(store, DOOR, patience=0)
-    print(f"first look, templates included   {taken(app, '/'):6.0f} ms")
+    tell(what="first look, templates included", found=taken(app, "/"), unit="ms", beside=named)
     started = time.perf_counter()
-    while "data-pending" in asyncio.run(answer(app, "/"))[1]:
+    while b"data-pending" in asyncio.run(answer(app, "/"))[1]:
         time.sleep(0.05)
-    print(f"until all trends are there       {(time.perf_counter() - started) * 1_000:6.0f} ms")
+    tell(what="until all trends are there", found=(time.perf_counter() - started) * 1_000, unit="ms")
     for what, address in {"again": "/", "the last page": f"/?page={runs // 25}", "a search": "/?text=suite+3"}.items():
-        print(f"{what:32} {statistics.median(taken(app, address) for _ in range(TIMES)):6.0f} ms")
+        tell(what=what, found=statistics.median(taken(app, address) for _ in range(TIMES)), unit="ms")
     for what, address in {"a look at the list": "/", "a look at the run under way": run_path(GOING)}.items():
-        mark = re.search(r'data-mark="(\w+)"', asyncio.run(answer(app, address))[1])[1]
+        mark = re.search(rb'data-mark="(\w+)"', asyncio.run(answer(app, address))[1])[1].decode()
         looks = statistics.median(taken(app, address, 304, mark) for _ in range(TIMES))
-        print(f"{what + ', nothing new':32} {looks:6.1f} ms")
+        tell(what=f"{what}, nothing new", found=looks, unit="ms")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1_000)
     parser.add_argument("--results", type=int, default=100_000)
+    add_json(parser)
     how = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        telling(how.json) as tell,
+        open_store(Path(name) / "evalmark.db") as store,
+    ):
         fill_many(store, how.runs)
-        fill(store, how.results)
+        fill(Path(name) / "evalmark.db", how.results)
         begin(store, how.results)
-        measure(store, how.runs, how.results)
+        measure(store, how.runs, how.results, tell)
 
 
 if __name__ == "__main__":

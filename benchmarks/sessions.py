@@ -6,15 +6,14 @@ Run: python benchmarks/sessions.py [--sessions 100000]
 import argparse
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # the address of a page is asked for as in viewer.py
-
-from viewer import DOOR, asked, said
+from asking import DOOR, answer
+from rows import Tell, add_json, telling
+from viewer import said
 
 from evalmark.store import Store, open_store
 from evalmark.values import Label, Session, Span, Usage
@@ -84,26 +83,28 @@ def fill(store: Store, sessions: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=100_000)
-    sessions = parser.parse_args().sessions
-    with tempfile.TemporaryDirectory() as name:
+    add_json(parser)
+    given = parser.parse_args()
+    sessions = given.sessions
+    with tempfile.TemporaryDirectory() as name, telling(given.json) as tell:
         path = Path(name) / "evalmark.db"
         with open_store(path) as store:
             fill(store, sessions)
         with open_store(path, read_only=True) as store:
-            measure(store, sessions)
+            measure(store, sessions, tell)
 
 
-def measure(store: Store, sessions: int) -> None:
+def measure(store: Store, sessions: int, tell: Tell) -> None:
     app = pages(store, DOOR)
-    print(f"{sessions:,} sessions, and one of {sessions:,} steps")
     for what, (address, goal) in ADDRESSES.items():
         started = time.perf_counter()
-        status, size = asyncio.run(asked(app, address))
+        status, body = asyncio.run(answer(app, address))
         taken = (time.perf_counter() - started) * 1_000
         assert status == 200, (what, status)
-        print(f"{what:30} {taken:6.0f} ms (goal {goal:,}), {size / 1_000:.0f} kB")
+        beside = f"{sessions:,} sessions, and one of {sessions:,} steps; {len(body) / 1_000:.0f} kB"
+        tell(what=what, found=taken, unit="ms", at_most=goal, beside=beside)
 
 
 if __name__ == "__main__":

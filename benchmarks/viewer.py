@@ -24,6 +24,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from rows import Tell, add_json, telling
+
 from evalmark.addresses.paths import run_path
 from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
@@ -194,12 +196,13 @@ def started(path: Path, kept: Path) -> list[float]:
     return taken[1:]
 
 
-def measure(path: Path, results: int, kept: Path) -> None:
+def measure(path: Path, results: int, kept: Path, tell: Tell) -> None:
     print(
         f"\n| over {results:,} results | first, ms | later, ms | processor, ms | goal | kB |\n|---|---|---|---|---|---|"
     )
     times = started(path, kept)
     print(f"| the start of the viewer, until the list is here | | {median(times):.0f} | | {START_GOAL} | |")
+    tell(what="the start, until the list is here", found=median(times), unit="ms", at_most=START_GOAL)
     with viewer(path, kept) as server:
         asked = pages(results)
         first = {what: server.page(address) for what, (address, _) in asked.items()}
@@ -211,21 +214,25 @@ def measure(path: Path, results: int, kept: Path) -> None:
             spent = (server.spent() - before) / LOOKS
             taken, size = first[what]
             print(f"| {what} | {taken:.0f} | {again:.0f} | {spent:.0f} | {goal} | {size / 1_000:.0f} |", flush=True)
+            beside = f"first look; later {again:.0f} ms, {spent:.0f} of processor time; {size / 1_000:.0f} kB"
+            tell(what=what, found=taken, unit="ms", at_most=goal, beside=beside)
         print(f"| the most memory it used, MB | | {server.memory():.0f} | | {MEMORY_GOAL} | |")
+        tell(what="the most memory it used", found=server.memory(), unit="MB", at_most=MEMORY_GOAL)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--results", type=int, default=100_000)
     parser.add_argument("--store", type=Path)
+    add_json(parser)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, telling(asked.json, table=True) as tell:
         path = asked.store or Path(name) / "evalmark.db"
         if not path.exists():
             print(
                 f"written in {fill(path, asked.results):.0f} microseconds a result, {path.stat().st_size / 1e6:.0f} MB"
             )
-        measure(path, asked.results, Path(name))
+        measure(path, asked.results, Path(name), tell)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,67 @@
+"""Which benchmarks there are: the group of each, and the options of its short form."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PARTS = ("asking.py", "catalogue.py", "floor.py", "machine.py", "mock_server.py", "rows.py", "running.py")
+"""What the benchmarks are made of; none is run by itself."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """One benchmark; `short` are the options that prove within seconds that it works, None where it has no such form."""
+
+    name: str
+    group: str
+    short: tuple[str, ...] | None = None
+
+    @property
+    def path(self) -> Path:
+        return HERE / self.name
+
+    @property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @property
+    def tells_rows(self) -> bool:
+        return "from rows import" in self.text
+
+
+def _short(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+KNOWN = (
+    Script("orchestration.py", "orchestration", _short("--short")),
+    Script("prompts.py", "orchestration"),
+    Script("startup.py", "startup", _short("--runs 3")),
+    Script("instant.py", "large", _short("--cases 500")),
+    Script("large.py", "large", _short("--megabytes 5")),
+    Script("reading.py", "large", _short("--size 5")),
+    Script("journal.py", "store", _short("--calls 1280")),
+    Script("embedding.py", "embedding", _short("--texts 200")),
+    Script("rag.py", "rag", _short("--items 5")),
+    Script("what_cosines_miss.py", "rag", ()),
+    Script("unit_tests.py", "embedding", _short("--cases 20 --rounds 1")),
+    Script("viewer.py", "viewer", _short("--results 2000")),
+    Script("run_list.py", "viewer", _short("--runs 20 --results 500")),
+    Script("sessions.py", "viewer", _short("--sessions 8000")),
+    Script("html_report.py", "report", _short("--cases 200")),
+    Script("recording.py", "recording"),
+    Script("tools.py", "recording", ()),
+    Script("wrappers.py", "calls", ()),
+    Script("comparing.py", "compare", _short("--cases 200")),
+    Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),
+    Script("pytest_plugin.py", "pytest", _short("--cases 50 --runs 1")),
+    Script("peer_runs.py", "peers", _short("--cases 100 --runs 1")),
+)
+
+
+def scripts() -> list[Script]:
+    """All of them, in the order in which they run; one that is not known here is a group of its own."""
+    there = {path.name for path in HERE.glob("*.py")} - set(PARTS)
+    known = [script for script in KNOWN if script.name in there]
+    new = sorted(there - {script.name for script in known})
+    return known + [Script(name, Path(name).stem) for name in new]
