@@ -1,0 +1,144 @@
+"""Other tools on the work of orchestration.py: N cases, one call each, exact match, beside evalmark and a bare loop.
+
+Run: python benchmarks/peer_runs.py --peer-env deepeval=PATH [--peer-env …] [--cases 2000] [--runs 3]
+
+A peer that is named is run out of the environment at PATH; one that is not is told as not installed. What to install, and
+what each does: benchmarks/peers/README.md.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from orchestration import (
+    HERE,
+    JOBS,
+    Server,
+    Taken,
+    command,
+    ended_well,
+    floor,
+    limit_of,
+    measured,
+    server_at,
+    write_suite,
+)
+from rows import Tell, add_json, telling
+
+
+@dataclass(frozen=True)
+class Peer:
+    """`package` is its name in the registry."""
+
+    name: str
+    script: str
+    package: str
+
+
+PEERS = (
+    Peer("pydantic-evals", "with_pydantic_evals.py", "pydantic-evals"),
+    Peer("inspect", "with_inspect.py", "inspect-ai"),
+    Peer("deepeval", "with_deepeval.py", "deepeval"),
+    Peer("ragas", "with_ragas.py", "ragas"),
+    Peer("braintrust", "with_braintrust.py", "braintrust"),
+    Peer("lm-eval", "with_lm_eval.py", "lm_eval"),
+    Peer("promptfoo", "with_promptfoo.py", "promptfoo"),
+)
+VERSION = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
+
+
+@dataclass(frozen=True)
+class Installed:
+    python: str
+    version: str
+    program: str = ""
+    """Of promptfoo, which is none of Python's."""
+
+
+def installed(peer: Peer, path: Path | None) -> Installed | None:
+    """How to run it; None where it is not there."""
+    if path is None:
+        return None
+    if peer.name == "promptfoo":
+        return of_node(path)
+    python = path if path.is_file() else path / "bin" / "python"
+    if not python.exists():
+        return None
+    done = subprocess.run([str(python), "-c", VERSION, peer.package], capture_output=True, text=True, check=False)
+    return Installed(str(python.absolute()), done.stdout.strip()) if done.returncode == 0 else None
+
+
+def of_node(path: Path) -> Installed | None:
+    program = path if path.is_file() else path / "node_modules" / ".bin" / "promptfoo"
+    if not program.exists():
+        return None
+    done = subprocess.run([str(program), "--version"], capture_output=True, text=True, check=False)
+    return Installed(sys.executable, done.stdout.strip(), str(program.absolute())) if done.returncode == 0 else None
+
+
+def once(peer: Peer, there: Installed, folder: Path, server: Server) -> Taken:
+    """One run, held to the number of requests and of cases that passed."""
+    (folder / "log.txt").write_text("", encoding="utf-8")
+    if there.program:
+        os.environ["PROMPTFOO_PROGRAM"] = there.program
+    script = HERE / "peers" / peer.script
+    taken = measured([there.python, str(script), str(folder / "cases.jsonl"), server.url, str(JOBS)], folder, server)
+    said, text = server.tell(), (folder / "log.txt").read_text(encoding="utf-8")
+    assert taken.code == 0, f"{peer.name} failed:\n{text[-2_000:]}"
+    cases = len((folder / "cases.jsonl").read_text(encoding="utf-8").splitlines())
+    assert said["unique_bodies"] == said["requests"] == cases, (peer.name, said)
+    told = [json.loads(line) for line in text.splitlines() if line.startswith('{"passed"')]
+    assert told == [{"passed": cases}], (peer.name, told)
+    return taken
+
+
+def tell_one(tell: Tell, name: str, cases: int, runs: list[Taken]) -> None:
+    wall, cpu, memory = (median(getattr(run, key) for run in runs) for key in ("wall", "cpu", "memory"))
+    beside = f"{wall:.1f} s; {cpu * 1_000 / cases:.2f} ms of processor time a case; {memory:.0f} MB"
+    tell(what=f"{name}: time over the limit", found=wall / limit_of(cases, 1), unit="x", beside=beside)
+
+
+def measure(folder: Path, server: Server, given: argparse.Namespace, tell: Tell) -> None:
+    write_suite(folder, given.cases, 1)
+    named = {name: Path(path) for name, _, path in (one.partition("=") for one in given.peer_env)}
+    if unknown := set(named) - {peer.name for peer in PEERS}:
+        raise SystemExit(f"{min(unknown)!r} is no peer. There are: {', '.join(peer.name for peer in PEERS)}.")
+    there = {peer: installed(peer, named.get(peer.name)) for peer in PEERS}
+    taken: dict[str, list[Taken]] = {}
+    for number in range(given.runs):  # in turn, so that a noisy moment hits all of them
+        taken.setdefault("a bare loop of aiohttp", []).append(measured(floor(folder, server, 1), folder, server))
+        taken.setdefault("evalmark", []).append(measured(command(store=f"{number}.db"), folder, server))
+        ended_well(taken["evalmark"][-1], folder, server, given.cases)
+        for peer, found in there.items():
+            if found is not None:
+                name = f"{peer.name} {found.version}"
+                taken.setdefault(name, []).append(once(peer, found, folder, server))
+    for name, runs in taken.items():
+        tell_one(tell, name, given.cases, runs)
+    for peer, found in there.items():
+        if found is None:
+            tell(what=peer.name, found=None, beside="not installed")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--peer-env", action="append", default=[], metavar="NAME=PATH", help="where a peer is installed"
+    )
+    parser.add_argument("--cases", type=int, default=2_000)
+    parser.add_argument("--runs", type=int, default=3, help="of which the median counts")
+    parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
+    add_json(parser)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, server_at(given.server) as server, telling(given.json) as tell:
+        measure(Path(name), server, given, tell)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""What every runner of a peer is given and tells: the cases, the address of the server, how many are asked at once."""
+
+import argparse
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+MODEL = "mock"
+KEY = "none"
+
+
+@dataclass(frozen=True)
+class Work:
+    path: Path
+    rows: list[dict]
+    url: str
+    """With the `/v1` at its end."""
+    jobs: int
+
+
+def given(description: str | None) -> Work:
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", type=Path, help="JSONL with id, input and expected")
+    parser.add_argument("url", help="of a server that speaks OpenAI's chat completions")
+    parser.add_argument("jobs", type=int, help="requests in flight")
+    said = parser.parse_args()
+    rows = [json.loads(line) for line in said.cases.read_text(encoding="utf-8").splitlines()]
+    return Work(said.cases.resolve(), rows, f"{said.url}/v1", said.jobs)
+
+
+def client_of(work: Work) -> Callable[[str], Awaitable[str]]:
+    """One request by the SDK of OpenAI, for tools that leave the asking to their users."""
+    from openai import AsyncOpenAI  # noqa: PLC0415  not every peer has it
+
+    client = AsyncOpenAI(base_url=work.url, api_key=KEY)
+
+    async def say(question: str) -> str:
+        answer = await client.chat.completions.create(
+            model=MODEL, messages=[{"role": "user", "content": question}], temperature=0
+        )
+        return answer.choices[0].message.content
+
+    return say
+
+
+def tell(passed: int) -> None:
+    print(json.dumps({"passed": passed}), flush=True)
