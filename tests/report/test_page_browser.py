@@ -243,6 +243,30 @@ def test_all_of_it_is_done_by_keys(opened):
     assert not page.is_visible("dialog")
 
 
+LINES = """[...new Set([...document.querySelectorAll(".all td:is(.pass, .fail):not(.num)")].map((cell) => {
+    const range = document.createRange();
+    range.selectNodeContents(cell.firstChild);
+    return range.getClientRects().length;
+}))]"""
+IN_SIGHT = """() => {
+    const of = (query) => document.querySelector(query).getBoundingClientRect();
+    return [of("tbody.at").top >= 0, of("tbody.at").bottom <= of("#said").top];
+}"""
+
+
+def test_the_case_that_keys_are_about_is_never_behind_the_bar_of_labels(opened):
+    page = opened("squares")
+    page.set_viewport_size({"width": 1200, "height": 900})
+    foot = page.evaluate("document.querySelector('.all tbody').getBoundingClientRect().bottom + scrollY")
+    page.evaluate("to => scrollTo(0, to - innerHeight)", foot)  # the first case ends where the window does
+    page.keyboard.press("j")
+    page.keyboard.press("u")
+    assert page.evaluate(IN_SIGHT) == [True, True]
+    page.keyboard.press("o")
+    page.wait_for_selector("tbody.at [name=comment]")
+    page.wait_for_function(f"() => ({IN_SIGHT})().every(Boolean)")
+
+
 def test_nothing_is_done_to_a_case_that_is_filtered_away(opened):
     page = opened("squares")
     page.keyboard.press("j")
@@ -356,3 +380,11 @@ def test_on_paper_stands_what_is_open_and_nothing_to_click(opened):
     assert page.is_visible("th[data-by=case] >> text=Case")
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(31, 36, 40)", "dark on white"
     assert page.evaluate("getComputedStyle(document.querySelector('.all tbody tr')).breakInside") == "avoid"
+
+
+def test_a_sheet_of_paper_holds_all_columns(opened):
+    page = opened("compared")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 718, "height": 1000})  # A4 between its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+    assert page.evaluate(LINES) == [1]

@@ -92,6 +92,9 @@ def test_the_page_says_what_the_command_line_says(app, kept):
     assert (worse, better) == (8, 1)
     assert re.search(rf"worse</span> <b>{worse}</b>", text)
     assert re.search(rf"better</span> <b>{better}</b>", text)
+    counted = re.search(r'by what became of them">(.*?)</nav>', text, re.S)
+    every, *kinds = [int(n) for n in re.findall(r"<b>(\d+)</b>", counted[1])]
+    assert every == sum(kinds)
 
 
 @pytest.mark.parametrize(

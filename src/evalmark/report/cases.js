@@ -191,6 +191,7 @@
     sign(row);
     fill(row);
     keep();
+    if (row === at) inSight(); // the bar of labels may have come up over it
   };
 
   // What the form of a row says, where it is there.
@@ -224,9 +225,10 @@
     const by = said.elements.by.value.trim();
     const lines = [...labels].map(([id, one]) => JSON.stringify({ id: `output:${run}/${id}`, ...one, ...(by && { by }) }));
     const address = URL.createObjectURL(new Blob([lines.join("\n"), "\n"], { type: "application/x-ndjson" }));
-    made("a", { href: address, download: `labels-${run.replace(/[^\w.-]/g, "_")}.jsonl` }).click();
+    const name = `labels-${run.replace(/[^\w.-]/g, "_")}.jsonl`;
+    made("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
-    said.querySelector("[role=status]").textContent = "Saved; read it back with evalmark note --file.";
+    said.querySelector("[role=status]").textContent = `Saved; read it back with evalmark note --file ${name}.`;
   };
 
   // Keys: the case that they are about is the one before the eyes.
@@ -238,7 +240,13 @@
     at?.body.classList.remove("at");
     (at = row).body.classList.add("at");
     row.body.querySelector("summary").focus({ preventScroll: true });
-    row.body.scrollIntoView({ block: "nearest" });
+    inSight();
+  };
+
+  // What is taller than the window begins at its top.
+  const inSight = () => {
+    const isTall = at.body.offsetHeight > innerHeight - (said?.offsetHeight ?? 0);
+    at.body.scrollIntoView({ block: isTall ? "start" : "nearest" });
   };
 
   // Nothing is done to a case that is filtered away.
@@ -254,7 +262,10 @@
   const ACTS = {
     j: () => step(1),
     k: () => step(-1),
-    o: done((row) => (row.body.querySelector("details").open ^= 1)),
+    o: done((row) => {
+      row.body.querySelector("details").open ^= 1;
+      setTimeout(inSight); // once what unfolds is there, with the form to label it
+    }),
     "/": () => form.elements.text.focus(),
     "?": () => byId("keys").showModal(),
     ...(run && {
