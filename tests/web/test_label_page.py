@@ -149,6 +149,7 @@ def test_agreement_is_shown_to_whoever_is_done(own):
     assert "kappa" not in page
     page = ann.looks()
     assert "3 outputs of 6" in page
+    assert f'<a href="/runs/{RUN}">' in page
     assert "no interval: fewer than 10 cases" in page
     page = bob.says_all("--+")
     assert f"<dt>the same word</dt><dd>4 of 6 outputs, 66.7 % (30.0 {DASH} 90.3 %)</dd>" in page
@@ -192,6 +193,7 @@ def test_recorded_answers_are_labelled_in_the_same_way(own, store, ann):
         assert heading(page) == f"Output {place} of 3"
         page = ann.says(page, "down" if place == 2 else "up")
     assert heading(page) == "All 3 labelled"
+    assert '<a href="/sessions?project=demo">' in page
     found = store.traffic.labelled("demo")
     assert (len(found.said), sum(one.liked for one in found.said)) == (3, 2)
 

@@ -239,7 +239,7 @@ def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to
     expect(page.locator("#aloud")).to_have_text("Kept")
     last = store.traffic.all_labels()[-1]
     assert (last.liked, last.comment) == (None, "due to judo")
-    page.evaluate("document.activeElement.blur()")
+    assert focused(page) == "Keep"
     person.types("j")
     expect(page.locator("h1")).to_have_text("case-005")
     page.wait_for_load_state("load")

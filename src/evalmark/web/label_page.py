@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from evalmark.addresses.asking import VERDICTS, whole, written
-from evalmark.addresses.paths import name_in, named
+from evalmark.addresses.paths import as_said, name_in, named
 from evalmark.browsing import Wanted
 from evalmark.doorway import FORM
 from evalmark.errors import StoreError
@@ -115,7 +115,7 @@ def _answer(desk: Desk, request: Request) -> Response:
         asked = replace(asked, run=source.run)
         values = {"asked": asked, "part": part, "at": at, "queue": QUEUE, "source": source}
         if at is None:
-            return desk.page(request, "agreement.html", {**values, **_agreed(source, part)})
+            return desk.page(request, "agreement.html", {**values, **_agreed(source, part), "as_said": as_said})
         undo = None if part.last is None else _fields(source, items[part.last])
         return desk.page(request, "queue.html", {**values, "undo": undo, **_seen(desk, source, part, at)})
     except StoreError as error:

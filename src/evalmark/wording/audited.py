@@ -48,7 +48,7 @@ def _agreement(found: Audit) -> Iterator[tuple[str, str]]:
     if found.ac1 is not None:
         yield (
             "AC1",
-            f"{beyond_luck(found.ac1, found.ac1_interval)}, Gwet: one word is so common that kappa is low however often both agree",
+            f"{beyond_luck(found.ac1, found.ac1_interval)}, Gwet: one word is so common that kappa may be low however often both agree",
         )
     ceiling = found.ceiling
     if ceiling is not None:

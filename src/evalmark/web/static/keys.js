@@ -32,6 +32,7 @@ window.addEventListener("pageshow", () => (isLeaving = false));
 document.addEventListener("focusin", (event) => mark(rowOf(event.target) ?? current));
 document.addEventListener("evalmark:said", (event) => say(event.detail));
 hint.hidden = false;
+for (const said of document.querySelectorAll(".by-key")) said.hidden = isOff();
 hint.addEventListener("click", open);
 
 function pressed(key, event) {

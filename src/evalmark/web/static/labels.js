@@ -16,7 +16,7 @@ document.addEventListener("submit", async (event) => {
     const made = answer.ok && parsed(text).querySelector("form[data-label]");
     if (!made) throw new Error(parsed(text).querySelector(".said")?.textContent ?? text.slice(0, 300));
     form.replaceWith(made);
-    if (held) focus(made, held);
+    if (held) focus(made, sender?.matches(".unseen") ? made.querySelector("button.plain") ?? held : held);
     announce(made, fields);
   } catch (fault) {
     form.removeAttribute("aria-busy");
@@ -28,7 +28,8 @@ function parsed(text) {
   return new DOMParser().parseFromString(text, "text/html");
 }
 
-// The button or field that was in use, in the form that took the place of its own.
+// The button or field that was in use, in the form that took the place of its own; after Enter in a field the button that
+// Enter stands for, since keys act again from there.
 function focus(made, held) {
   const same = [...made.elements].find((one) => one.name === held.name && (one.type !== "submit" || one.value === held.value));
   (same ?? made.querySelector("button:not(.unseen)"))?.focus();
