@@ -41,6 +41,7 @@ KNOWN = (
     Script("large.py", "large", _short("--megabytes 5")),
     Script("reading.py", "large", _short("--size 5")),
     Script("journal.py", "store", _short("--calls 1280")),
+    Script("server_store.py", "store", _short("--calls 100")),
     Script("embedding.py", "embedding", _short("--texts 200")),
     Script("rag.py", "rag", _short("--items 5")),
     Script("what_cosines_miss.py", "rag", ()),

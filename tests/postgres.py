@@ -33,6 +33,8 @@ class Cluster:
     folder: Path
     port: int
     whose: dict[str, int]
+    fsync: str = "off"
+    """Durability is not what tests are about; benchmarks are."""
     process: subprocess.Popen | None = None
 
     @property
@@ -40,11 +42,14 @@ class Cluster:
         return f"postgresql://evalmark@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        # A socket in the folder is all it listens on but loopback; durability is not what these tests are about.
+        # A socket in the folder is all it listens on but loopback.
         words = [self.postgres, "-D", str(self.folder / "data"), "-k", str(self.folder), "-p", str(self.port)]
         with (self.folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
-                [*words, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"], stdout=log, stderr=log, **self.whose
+                [*words, "-c", "listen_addresses=127.0.0.1", "-c", f"fsync={self.fsync}"],
+                stdout=log,
+                stderr=log,
+                **self.whose,
             )
         _wait_for(self.address, self.process, self.folder / "log")
 
@@ -65,7 +70,7 @@ def server() -> Iterator[str]:
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
+def cluster(fsync: str = "off") -> Iterator[Cluster]:
     """A server that is started here; skips, and says so, where that cannot be."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'evalmark[postgres]'")
     initdb, postgres = program("initdb"), program("postgres")
@@ -78,7 +83,7 @@ def cluster() -> Iterator[Cluster]:
             os.chown(folder, whose["user"], whose["group"])
         data = folder / "data"
         _run([initdb, "-D", str(data), "-U", "evalmark", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"], whose)
-        started = Cluster(postgres, folder, _free_port(), whose)
+        started = Cluster(postgres, folder, _free_port(), whose, fsync)
         try:
             started.start()
             yield started
