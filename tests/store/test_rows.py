@@ -197,7 +197,9 @@ def test_every_text_survives_sqlite_and_different_ones_stay_different(text):
 )
 def test_values_come_back_from_the_file(path, value):
     trial = Trial(case=Case(id="\ud800\x00", input=value), dataset="\udfff", position=0)
-    result = Result(trial=trial, output=Output(value=value, seconds=-0.0), scores=(Score(name="s", raw=value, detail={"v": value}),))
+    result = Result(
+        trial=trial, output=Output(value=value, seconds=-0.0), scores=(Score(name="s", raw=value, detail={"v": value}),)
+    )
     with open_store(path) as store:
         record(store, sample.run(), [])
         store.resume(sample.run().id)
