@@ -1,5 +1,6 @@
 """Labels given in the viewer: what is kept, what is shown, and what is refused."""
 
+import asyncio
 import re
 
 import pytest
@@ -34,6 +35,20 @@ def test_a_score_and_a_comment_stand_beside_the_thumb_that_was_given_before(own,
     text = from_browser(own, CASE).text
     assert BAD in text
     assert "0.25: Too &lt;b&gt;short&lt;/b&gt;." in text
+
+
+def test_that_a_label_is_of_an_answer_which_stood_there_before_is_said(own, store):
+    told = "1 label of an earlier answer"
+    for by in ("ann", "bob"):
+        sent(own, {**FIRST, "liked": "up", "by": by})
+    assert told not in from_browser(own, CASE).text
+    store.resume(RUN)
+    asyncio.run(store.sink(RUN).write([result(0, value="Another answer.")]))
+    sent(own, {**FIRST, "liked": "down", "by": "ann"})
+    for address in (CASE, f"/runs/{RUN}"):
+        assert told in from_browser(own, address).text
+    sent(own, {**FIRST, "liked": "down", "by": "bob"})
+    assert told not in from_browser(own, CASE).text
 
 
 def test_a_key_in_a_comment_is_not_kept_and_that_is_said(own, store):

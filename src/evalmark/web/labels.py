@@ -61,6 +61,12 @@ class Said:
         return settled(self.labels)
 
     @property
+    def outdated(self) -> int:
+        """How many of them were said of another answer, which stood here before the run was resumed."""
+        content = self.subject.content
+        return sum(label.content != content for label in self.labels) if content else 0
+
+    @property
     def people(self) -> tuple[str, ...]:
         """Who says something."""
         return tuple(dict.fromkeys(label.by for label in self.labels))
