@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import pytest
 from evalmark import web
 from evalmark.store import open_store
 from tests.postgres import cluster
+from tests.store.places import until
 from tests.web.conftest import DOOR, from_browser
 
 from .test_interrupt import CASES, asked, suite  # noqa: F401  a fixture
@@ -186,6 +188,23 @@ def test_a_server_that_is_stopped_ends_the_run_with_one_sentence_and_it_goes_on_
         assert len(asked(world)) == so_far + CASES - before, (
             "what was not acknowledged is asked again, and nothing else"
         )
+
+
+def test_a_run_that_broke_off_on_another_machine_says_that_nobody_knows_what_was_under_way(
+    process,
+    suite,  # noqa: F811  the fixture
+    address,
+    evalmark,
+):
+    running = process("run", suite, "-j", "1", "--store", address)
+    until(lambda: results_at(address))
+    running.kill()
+    running.communicate()
+    until(lambda: "interrupted" in evalmark("list", "--store", address).out)
+    shutil.rmtree(".evalmark")  # another machine has another folder
+    again = evalmark("run", suite, "--resume", "-j", "20", "--store", address)
+    assert again.code == 0, again.text
+    assert "how many model calls were under way there is unknown here" in " ".join(again.text.split())
 
 
 def results_at(address: str) -> int:

@@ -237,6 +237,25 @@ def test_a_store_that_was_moved_away_is_begun_anew(store, answers):
     assert [span.input for span in answers()] == ["new"]
 
 
+def test_an_app_records_on_a_server_and_goes_on_when_its_connection_was_cut(on_a_server, world):
+    import psycopg
+
+    @record("demo", store=on_a_server)
+    def answer(question):
+        return f"{question}!"
+
+    for number, question in enumerate(("Open?", "Now?"), 1):
+        answer(question)
+        assert flush(20)
+        with open_store(on_a_server, read_only=True) as opened:
+            assert len(opened.traffic.answers("demo")) == number
+        with psycopg.connect(on_a_server.partition("?")[0], autocommit=True) as db:
+            db.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'evalmark %'"
+            )
+    assert not (world / "postgresql:").exists()
+
+
 def test_the_settings_say_where_it_is_kept(world, monkeypatch):
     monkeypatch.setenv("EVALMARK_STORE", str(world / "mine.db"))
     record("demo")(lambda question: question)("Where?")

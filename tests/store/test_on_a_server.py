@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 
-import psycopg
 import pytest
 
 from evalmark.browsing import Wanted
@@ -32,6 +31,7 @@ from . import sample
 from .conftest import go_on, record, save
 from .places import until
 
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'evalmark[postgres]'")
 RUN = sample.run().id
 MANY = 8
 

@@ -3,7 +3,6 @@
 import re
 import subprocess
 
-import psycopg
 import pytest
 
 from evalmark.errors import StoreError
@@ -15,6 +14,7 @@ from tests.postgres import program
 from . import sample
 from .conftest import go_on, record
 
+psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'evalmark[postgres]'")
 ROLES = ("ann", "bob", "evalmark_owner", "evalmark_writers", "evalmark_readers")
 LABEL = Label(about="x", liked=True, by="ann", created="2026-11-22T02:00:00+00:00", content="c")
 

@@ -98,7 +98,7 @@ class record:  # noqa: N801  used as a function
 
     `session` is what the app knows the session by; `metadata` is kept with it. `sample` is the share of sessions that
     are recorded. `redact` is called with each text before it goes to the disk, and gives what is kept of it; keys and
-    passwords are taken out in any case. `store` names the file; without it that of the settings is used.
+    passwords are taken out in any case. `store` names the file, or a server; without it that of the settings is used.
 
     Raises:
         ConfigError: an argument cannot be used; nothing that happens later raises anything.
