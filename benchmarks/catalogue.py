@@ -52,7 +52,7 @@ KNOWN = (
     Script("html_report.py", "report", _short("--cases 200")),
     Script("recording.py", "recording"),
     Script("tools.py", "recording", ()),
-    Script("wrappers.py", "calls", ()),
+    Script("wrappers.py", "calls"),
     Script("comparing.py", "compare", _short("--cases 200")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),
     Script("pytest_plugin.py", "pytest", _short("--cases 50 --runs 1")),

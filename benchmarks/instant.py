@@ -9,6 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from rows import add_json, telling
+
 from evalmark import evaluate
 
 GOAL = 0.3
@@ -33,10 +35,12 @@ def milliseconds_a_case(folder: Path, path: Path, task, cases: int, *, kept: boo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=10_000)
-    cases = parser.parse_args().cases
-    with tempfile.TemporaryDirectory() as name:
+    add_json(parser)
+    said = parser.parse_args()
+    cases = said.cases
+    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
         folder = Path(name)
         path = folder / "cases.jsonl"
         with path.open("w", encoding="utf-8") as stream:
@@ -44,11 +48,11 @@ def main() -> None:
                 text = f"question number {number}"
                 stream.write(json.dumps({"id": str(number), "input": text, "expected": text}) + "\n")
         evaluate(path, instant, ["equals"], store=None, limit=10)  # imports are not what is measured
-        print(f"{cases:,} cases, ms a case (goal with a store: {GOAL})")
         for task in (instant, in_a_thread):
             kept = milliseconds_a_case(folder, path, task, cases, kept=True)
             memory = milliseconds_a_case(folder, path, task, cases, kept=False)
-            print(f"  {task.__name__:<12} store {kept:.3f}   memory {memory:.3f}")
+            beside = f"{memory:.3f} without a store; {cases:,} cases"
+            tell(what=f"a case of `{task.__name__}`", found=kept, unit="ms", at_most=GOAL, beside=beside)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
+from rows import add_json, telling
+
 from evalmark.roles import Journal
 from evalmark.store import open_store
 from evalmark.values import Call, Reply, Request, Run, Turn, Usage
@@ -105,9 +107,11 @@ def milliseconds(waits: list[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=12_800)
-    count = parser.parse_args().calls
+    add_json(parser)
+    said = parser.parse_args()
+    count = said.calls
     calls = [made(number) for number in range(count)]
     limit = count * LATENCY / IN_FLIGHT
     with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
@@ -119,12 +123,16 @@ def main() -> None:
         kept = asyncio.run(ask_all(calls, journal))
         found = asyncio.run(find_all(calls, journal))
         size = store.check().size
-    print(f"{count:,} calls, {IN_FLIGHT} in flight, {LATENCY * 1e3:.0f} ms each; over the limit of {limit:.2f} s:")
-    print(f"  without a journal {bare.wall / limit:.3f}   with it {kept.wall / limit:.3f}   (goal {GOALS['whole']})")
-    print(f"  CPU of a call: sending and keep {(kept.cpu - bare.cpu) / count * 1e6:.0f} µs   (goal {GOALS['keep']})")
-    print(f"                 find {found / count * 1e6:.0f} µs   (goal {GOALS['find']})")
-    print(f"  a task waits: sending {milliseconds(kept.waits['sending'])}; keep {milliseconds(kept.waits['keep'])}")
-    print(f"  a call takes {size / count / 1e3:.1f} kB in the store")
+    with telling(said.json) as tell:
+        beside = f"without a journal {bare.wall / limit:.3f}; {count:,} calls, {IN_FLIGHT} in flight"
+        tell(what="time over the limit", found=kept.wall / limit, unit="x", at_most=GOALS["whole"], beside=beside)
+        more = (kept.cpu - bare.cpu) / count * 1e6
+        tell(what="processor time of `sending` and `keep`", found=more, unit="µs", at_most=GOALS["keep"])
+        tell(what="processor time of `find`", found=found / count * 1e6, unit="µs", at_most=GOALS["find"])
+        for kind in ("sending", "keep"):
+            waits = kept.waits[kind]
+            tell(what=f"a task waits, {kind}", found=median(waits) * 1e3, unit="ms", beside=milliseconds(waits))
+        tell(what="a call in the store", found=size / count / 1e3, unit="kB")
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def bare(folder: Path, server: Server, requests: int) -> Taken:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
     parser.add_argument("--runs", type=int, default=3, help="of which the median counts")
     parser.add_argument("--repeat", type=int, default=1)

@@ -144,7 +144,7 @@ def import_times() -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=2_000)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", default="", help="rows whose name begins so")

@@ -6,6 +6,7 @@ Each figure is the median over rounds of the time a call takes, and the slowest 
 what it takes of the interpreter is part of the figure. The last line is what a burst loses when it is faster than the disk.
 """
 
+import argparse
 import asyncio
 import statistics
 import tempfile
@@ -50,6 +51,7 @@ def measured(name: str, call) -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "recorded.db"
         recorded = record("benchmark", store=store)

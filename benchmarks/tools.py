@@ -1,9 +1,12 @@
 """What @replayed costs: outside of runs, where a recording is used, and where one is made; in one process."""
 
+import argparse
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from rows import add_json, telling
 
 from evalmark.roles import ToolReplay, TrialTools, Uses, counting
 from evalmark.store import open_store
@@ -29,10 +32,12 @@ def seconds_each(act: Callable[[int], object], times: int) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_json(parser)
+    said = parser.parse_args()
     tool = replayed(version="1")(search)
     bare = seconds_each(lambda _: search("tea"), 200_000)
     outside = seconds_each(lambda _: tool("tea"), 200_000)
-    print(f"outside of runs     {(outside - bare) * 1e6:6.2f} µs more than the function itself")
     with (
         tempfile.TemporaryDirectory() as folder,
         open_store(Path(folder) / "store.db") as store,
@@ -40,8 +45,11 @@ def main() -> None:
     ):
         made = seconds_each(lambda number: tool(f"query {number}"), RECORDED)
         found = seconds_each(lambda number: tool(f"query {number % RECORDED}"), 3_000)
-    print(f"a recording is used {found * 1e6:6.0f} µs")
-    print(f"a recording is made {made * 1e3:6.2f} ms, on this disk")
+    with telling(said.json) as tell:
+        more = (outside - bare) * 1e6
+        tell(what="`@replayed` outside of runs", found=more, unit="µs", beside="more than the function itself")
+        tell(what="a recording is used", found=found * 1e6, unit="µs")
+        tell(what="a recording is made", found=made * 1e3, unit="ms", beside="on this disk")
 
 
 if __name__ == "__main__":

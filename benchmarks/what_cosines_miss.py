@@ -1,5 +1,7 @@
 """Pairs of sentences and their cosine: the table of docs/rag.md. Needs the local model; takes a second."""
 
+import argparse
+
 from evalmark.rag import answer_correctness
 
 PAIRS = (
@@ -15,6 +17,7 @@ PAIRS = (
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print("| what differs | one | the other | cosine |\n|---|---|---|---|")
     for what, one, other in PAIRS:
         print(f"| {what} | {one} | {other} | {answer_correctness(one, other):.2f} |")

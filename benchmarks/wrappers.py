@@ -1,9 +1,12 @@
 """What the wrappers around a chat model cost: processor time of a call that a model answers at once, in one process."""
 
+import argparse
 import asyncio
 import gc
 import time
 from collections.abc import Callable
+
+from rows import add_json, telling
 
 from evalmark.calls import (
     Budget,
@@ -114,14 +117,20 @@ async def spend(model: ChatModel) -> float:
 
 
 def main() -> None:
-    print(f"{CALLS:,} calls by {WORKERS} workers, µs of processor time a call, best of {TRIES}")
-    for name, make in LAYERS.items():
-        print(f"{name:40} {min(asyncio.run(spend(make())) for _ in range(TRIES)):6.1f}")
-    asked = requests(CALLS)
-    started = time.process_time()
-    for request in asked:
-        request.key(Instant.identity)
-    print(f"{'the key of a request alone':40} {(time.process_time() - started) / CALLS * 1e6:6.1f}")
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_json(parser)
+    said = parser.parse_args()
+    how = f"processor time a call; {CALLS:,} by {WORKERS} workers, best of {TRIES}"
+    with telling(said.json) as tell:
+        for name, make in LAYERS.items():
+            least = min(asyncio.run(spend(make())) for _ in range(TRIES))
+            tell(what=name, found=least, unit="µs", beside=how)
+        asked = requests(CALLS)
+        started = time.process_time()
+        for request in asked:
+            request.key(Instant.identity)
+        alone = (time.process_time() - started) / CALLS * 1e6
+        tell(what="the key of a request alone", found=alone, unit="µs", beside=how)
 
 
 if __name__ == "__main__":
