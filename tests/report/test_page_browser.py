@@ -11,7 +11,7 @@ from evalmark.values import DatasetInfo, Metric, Output
 from tests.web.chromium import chromium
 from tests.web.conftest import a_run
 from tests.web.conftest import result as squared
-from tests.web.looking import ALL, FOUND, MADE, axe
+from tests.web.looking import ALL, ALL_LAID_OUT, FOUND, MADE, axe
 from tests.web.test_browser import TEXTS, attacked
 from tests.wording import agents, compared, judged, sides
 from tests.wording.example import RUN
@@ -362,6 +362,7 @@ def test_axe_finds_nothing(browser, folder, scheme):
         faults = {}
         for name in ("squares", "compared", "judged", "empty"):
             page.goto((folder / f"{name}.html").as_uri())
+            page.add_style_tag(content=ALL_LAID_OUT)
             page.evaluate("[...document.querySelectorAll('.all details')].slice(0, 3).forEach(one => one.open = true)")
             page.keyboard.press("j")
             page.keyboard.press("u")

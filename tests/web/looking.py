@@ -58,6 +58,10 @@ CUT = """width => [...document.querySelectorAll('main *')].filter(one => one.che
 SHOWN = """[...document.querySelectorAll('header, button, input, select')].filter(one => one.checkVisibility())
     .map(one => one.outerHTML.slice(0, 90))"""
 TOO_WIDE = "width => document.documentElement.scrollWidth > width ? ['wider than its window'] : []"
+ALL_LAID_OUT = "*, *::details-content { content-visibility: visible !important }"
+"""What is out of sight is not laid out where a style says so, and then seems to lie behind what follows it."""
+DOWN = "scrollTo(0, document.body.scrollHeight)"
+"""To the end, where a bar at the lower edge covers nothing."""
 MOVING = "document.getAnimations().map(one => `moves: ${one.effect.target?.outerHTML.slice(0, 90)}`)"
 
 
@@ -71,6 +75,7 @@ def context_of(browser):
 def faults_of(page) -> Mapping[str, list[str]]:
     """What is wrong with the page that is loaded, by what was looked for."""
     found = {}
+    page.add_style_tag(content=ALL_LAID_OUT)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     _set(page, WIDE, "light")
     found["axe, light, 1280"] = page.evaluate(FOUND, ALL)
@@ -98,3 +103,4 @@ def faults_of(page) -> Mapping[str, list[str]]:
 def _set(page, width: int, scheme: str, media: str = "screen") -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(media=media, color_scheme=scheme)
+    page.evaluate(DOWN)
