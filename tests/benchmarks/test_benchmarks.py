@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ..conftest import ROOT
+ROOT = Path(__file__).parents[2]
 
 FOLDER = ROOT / "benchmarks"
 PAGE = ROOT / "docs" / "benchmarks.md"
