@@ -1,6 +1,7 @@
 """`evalmark view`: what it prints, and what it says where it cannot begin."""
 
 import asyncio
+import gc
 import http.client
 import os
 import re
@@ -14,6 +15,8 @@ from urllib.parse import urlsplit
 import apsw
 import pytest
 
+from evalmark.cli import view
+from evalmark.errors import ConfigError
 from evalmark.store import open_store
 from evalmark.values import Case, Output, Result, Run, Trial
 
@@ -125,3 +128,14 @@ def test_without_the_extra_it_says_how_to_install_it(kept):
     done = viewed(PYTHONPATH=os.pathsep.join(filter(None, (str(kept), os.environ.get("PYTHONPATH")))))
     assert done.returncode == 2
     assert "pip install 'evalmark[view]'" in done.stderr
+
+
+def test_garbage_is_collected_again_once_the_viewer_is_ready_and_when_it_could_not_start():
+    with view._collecting_nothing() as collect:
+        assert not gc.isenabled()
+        collect()
+        assert gc.isenabled()
+    assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
+    with pytest.raises(ConfigError, match="taken"), view._collecting_nothing():
+        raise ConfigError("the port is taken")
+    assert gc.isenabled()
