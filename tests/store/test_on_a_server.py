@@ -21,7 +21,7 @@ from evalmark.database.schema import STEPS, transaction
 from evalmark.database.serving import serving
 from evalmark.errors import StoreBusyError, StoreError
 from evalmark.results.rows import Row, encode_result, encode_run
-from evalmark.store import open_store
+from evalmark.store import open_store, salvage
 from tests.conftest import ROOT
 from tests.journal import calls
 from tests.journal.conftest import find, keep, send
@@ -127,6 +127,24 @@ def test_a_schema_with_other_tables_stays_as_it_is(path):
 def test_there_is_no_store_yet(path):
     with pytest.raises(StoreError, match="there is no store yet; the first run makes one"):
         open_store(path, read_only=True)
+
+
+def test_a_damaged_result_is_noticed_and_nothing_of_a_server_is_salvaged_or_copied(path):
+    with open_store(path) as store:
+        record(store, sample.run(), sample.trials([sample.case(1)]))
+        asked(path, "update result set verdict = 'fail'")
+        with pytest.raises(StoreError, match=r"is damaged \(its checksum is wrong\)\. Take it from a backup"):
+            [*store.run("last").results]
+        with pytest.raises(StoreError, match="pg_dump"):
+            store.copy("copy.db")
+    with pytest.raises(StoreError, match="is mended with the server's own tools"):
+        salvage(path, "saved.db")
+
+
+def test_a_folder_in_which_nothing_can_be_noted_is_said(path, world):
+    (world / ".evalmark").write_text("a file", encoding="utf-8")
+    with pytest.raises(StoreError, match=r"where nothing can be written; work in a folder that you may write to"):
+        open_store(path)
 
 
 # Who writes a run.

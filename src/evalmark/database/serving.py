@@ -1,7 +1,8 @@
 """Opening a store on a server: its tables are made, or brought up to date, under a lock, by whoever may."""
 
+import os
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 
 from evalmark.errors import StoreError
 
@@ -21,7 +22,7 @@ def serving(place: Server, notes: Notes, steps: Sequence[Step] = STEPS) -> Serve
     Raises:
         StoreError: the server cannot be reached, the user may not do that, or a newer evalmark wrote the store.
     """
-    make_folder(place.parent)
+    _make_room(place)
     db = ServerConnection(place, read_only=False, notes=notes)
     try:
         if version_at(db) != len(steps):
@@ -31,6 +32,16 @@ def serving(place: Server, notes: Notes, steps: Sequence[Step] = STEPS) -> Serve
         db.close()
         raise
     return db
+
+
+def _make_room(place: Server) -> None:
+    with suppress(OSError):
+        make_folder(place.parent)
+    if not (place.parent.is_dir() and os.access(place.parent, os.W_OK)):
+        raise StoreError(
+            f"{place}: which requests are under way is noted in {place.parent}, where nothing can be written; work in a folder "
+            "that you may write to."
+        )
 
 
 def looking(place: Server, notes: Notes = lambda _: None, steps: Sequence[Step] = STEPS) -> ServerConnection:

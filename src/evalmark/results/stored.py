@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from evalmark.database.doors import look_into
@@ -65,8 +66,14 @@ def stored_result(db: Connection, path: Place, run: int, key: int) -> Result | N
         name = db.execute("select id from run where number = ?", (run,)).get
         raise StoreError(
             f"{path}: run {name}: the stored result of case {row.case_id!r} of {row.dataset!r} is damaged "
-            f"({error}). Save all others with evalmark.store.salvage({str(path)!r}, 'NEW_FILE')."
+            f"({error}). {_advice(path)}"
         ) from error
+
+
+def _advice(path: Place) -> str:
+    if isinstance(path, Path):
+        return f"Save all others with evalmark.store.salvage({str(path)!r}, 'NEW_FILE')."
+    return "Take it from a backup of the server."
 
 
 def _keys(db: Connection, number: int) -> Iterator[int]:

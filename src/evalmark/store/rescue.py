@@ -12,6 +12,8 @@ from typing import Any
 import apsw
 from apsw import Connection
 
+from evalmark.database.addresses import is_address
+from evalmark.database.doors import place_of
 from evalmark.database.faults import explained
 from evalmark.database.fields import a_whole_number, sql_text
 from evalmark.database.opening import writing
@@ -45,8 +47,12 @@ def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvage
     be computed again. What was spent is known of finished runs only, whose header says it.
 
     Raises:
-        StoreError: `to` exists already, or nothing in `path` can be read.
+        StoreError: `to` exists already, or nothing in `path` can be read, or it is on a server.
     """
+    if is_address(os.fspath(path)):
+        raise StoreError(
+            f"{place_of(path)}: a store on a server is mended with the server's own tools, or from a backup."
+        )
     source, target = Path(os.path.abspath(path)), Path(os.path.abspath(to))  # noqa: PTH100
     if target.exists():
         raise StoreError(f"{target}: there is a file with this name already; name a new one.")
