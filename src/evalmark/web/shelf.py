@@ -43,7 +43,7 @@ class Shelf:
     def __init__(self, store: Store, figures: Figures) -> None:
         self.store = store
         self.figures = figures
-        self._lock = threading.Lock()
+        self._lock, self._searching = threading.Lock(), threading.Lock()
         self._browsing: OrderedDict[tuple[str, str], Browsing] = OrderedDict()
         self._endings: dict[tuple[str, str | None], Endings] = {}
 
@@ -65,7 +65,12 @@ class Shelf:
         found = replace(wanted, order="position", sorted_metric="", descending=False)
         names, state = (run.id, repr(found)), (run.status, run.finished)
         about = About(kind="search", names=names, state=state, trials=_MANY, kept=32)
-        return self.figures.found(about, lambda _: self.store.search(run.id, found))
+
+        def search(_: object) -> Known:
+            with self._searching:  # one after the other, so that pages have a processor too
+                return self.store.search(run.id, found)
+
+        return self.figures.found(about, search)
 
     def every_run(self) -> Iterator[Run]:
         """The runs, the newest first, read as they are asked for."""
