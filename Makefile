@@ -1,7 +1,7 @@
 # `make` runs all checks. Another Python: `make PYTHON=python3.13`.
 PYTHON ?= .venv/bin/python
 
-.PHONY: all check format lint types architecture test sweep integration bench docs clean
+.PHONY: all check format lint types architecture test sweep integration bench pictures docs clean
 
 all: check
 	$(PYTHON) -m pytest -n auto --ignore=tests/test_architecture.py
@@ -38,6 +38,11 @@ integration: | $(PYTHON)
 # Every figure in README and docs/ comes from here; nothing else may run meanwhile.
 bench: | $(PYTHON)
 	$(PYTHON) benchmarks/run
+
+# The pictures of README and docs/, from what the commands print and the viewer shows of the examples.
+pictures: | $(PYTHON)
+	$(PYTHON) docs/pictures/draw.py
+	$(PYTHON) docs/pictures/screenshots.py
 
 # The examples and the links of README and docs/.
 docs: | $(PYTHON)

@@ -80,3 +80,16 @@ def test_every_page_is_linked_from_the_readme_and_from_the_map():
     in_map = set(re.findall(r"\]\(([\w-]+\.md)", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")))
     assert pages - in_readme == set()
     assert pages - in_map - {"architecture.md"} == set()
+
+
+def test_every_picture_is_shown_somewhere_and_small():
+    folder = ROOT / "docs" / "pictures"
+    shown = {
+        (page.parent / place).resolve()
+        for page in PAGES
+        for place in re.findall(r"(?:\]\(|src=\"|srcset=\")([^)\"\s]+\.(?:png|svg))", page.read_text(encoding="utf-8"))
+    }
+    there = {picture.resolve() for kind in ("*.png", "*.svg") for picture in folder.glob(kind)}
+    assert {place for place in shown if not place.exists()} == set()
+    assert there - shown == set()
+    assert {picture.name for picture in there if picture.stat().st_size > 200_000} == set()

@@ -110,6 +110,11 @@ def evals(folder: Path) -> str:
 
 def compared(folder: Path) -> str:
     """What two runs of the shop's bot look like side by side, before and after its prompt was changed."""
+    return printed(COMPARED, folder / "shop.db", worse(folder))
+
+
+def worse(folder: Path) -> Path:
+    """A folder with the shop's bot after its prompt was changed; both runs are in `shop.db` beside it."""
     shop = folder / "shop"
     shutil.copytree(ROOT / "examples" / "regression", shop, ignore=shutil.ignore_patterns("__pycache__", ".evalmark"))
     store = folder / "shop.db"
@@ -123,7 +128,7 @@ def compared(folder: Path) -> str:
     with (shop / "prompt.txt").open("a", encoding="utf-8") as prompt:
         prompt.write("Answer as short as you can.\n")
     go(BEFORE[-1])
-    return printed(COMPARED, store, shop)
+    return shop
 
 
 def main() -> None:
