@@ -72,7 +72,8 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
         verdict = stats.judge(summary, run.gate)
         if not show.quiet:
             seen = replace(
-                look(store.told_place(settings.store), show.worst), remarks=tuple(show.remarks(summary)) if show.remarks else ()
+                look(store.told_place(settings.store), show.worst),
+                remarks=tuple(show.remarks(summary)) if show.remarks else (),
             )
             text = console.terminal(run, seen, summary=summary, verdict=verdict)
             text += console.comparison(compared, seen) if compared is not None else ""
