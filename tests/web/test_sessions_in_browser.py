@@ -32,8 +32,8 @@ def record_payloads(path) -> None:
         for one in store.traffic.sessions():
             for span in store.traffic.session(one.session.id).spans:
                 text = str(span.name)
-                note(store, [(of_span(span), Word(by=text[:300], liked=False, comment=text))])
-                note(store, [(of_span(span), Word(by=text[:300], liked=True, score=0.5, comment=text))])
+                note(store, [(of_span(span), Word(by=text[:200], liked=False, comment=text))])
+                note(store, [(of_span(span), Word(by=text[:200], liked=True, score=0.5, comment=text))])
 
 
 def record_payload(session, text, *, has_failed) -> None:
