@@ -81,9 +81,7 @@ def test_two_hundred_payloads_in_every_field_run_nothing(watched, opened):
     for one in sessions:
         watched.visit(f"{made.origin}/sessions/{one.session.id}?project=%3Cscript%3E&text=%22onload=x")
         watched.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-        seen |= {
-            *watched.page.eval_on_selector_all(".answered > .text", "all => all.map(one => one.textContent)")
-        }
+        seen |= {*watched.page.eval_on_selector_all(".answered > .text", "all => all.map(one => one.textContent)")}
     watched.visit(
         f"{made.origin}/sessions?template=%22%3E%3Cscript%3Ewindow.hit=1%3C/script%3E&project=%3Cimg+src=x%3E"
     )
