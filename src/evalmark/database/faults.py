@@ -9,7 +9,7 @@ import apsw
 
 from evalmark.errors import StoreBusyError, StoreError, StoreFullError
 
-from .ways import Place
+from .ways import Closes, Place
 
 ELSEWHERE = "name another file with --store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -47,6 +47,16 @@ def explained(path: Place, *, needed: int = 0, what: str = "what was to be saved
         ) from error
     except OSError as error:
         raise _by_the_system(error, path, needed, what) from error
+
+
+@contextlib.contextmanager
+def closed_on_fault(db: Closes) -> Iterator[None]:
+    """Whatever goes wrong, the connection is let go of before it is told."""
+    try:
+        yield
+    except BaseException:
+        db.close()
+        raise
 
 
 def _by_the_system(error: OSError, path: Place, needed: int, what: str) -> StoreError:

@@ -13,7 +13,7 @@ import apsw
 
 from evalmark.errors import StoreError
 
-from .faults import ELSEWHERE, damaged, explained
+from .faults import ELSEWHERE, closed_on_fault, damaged, explained
 from .schema import APPLICATION, STEPS, Step, migrate, refuse_newer, version
 
 Notes = Callable[[str], None]
@@ -57,13 +57,10 @@ def writing(path: Path, notes: Notes, max_pages: int | None = None, steps: Seque
         _refuse_empty(path)
         _settle_journal(path, notes, steps)
         db = _connect(path, notes)
-        try:
+        with closed_on_fault(db):
             migrate(db, path, steps)
             if max_pages is not None:
                 db.pragma("max_page_count", max_pages)
-        except BaseException:
-            db.close()
-            raise
         return db
 
 
@@ -79,28 +76,22 @@ def reading(path: Path, notes: Notes = lambda _: None) -> apsw.Connection:
             raise StoreError(f"{path}: there is no store yet; the first run makes one, or {ELSEWHERE}.")
         _refuse_empty(path)
         db = _connect_read_only(path, notes)
-        try:
+        with closed_on_fault(db):
             _refuse_other(db, path)
             refuse_newer(db, path)
             _refuse_older(db, path)
-        except BaseException:
-            db.close()
-            raise
         return db
 
 
 def _connect(path: Path, notes: Notes, flags: int = apsw.SQLITE_OPEN_READWRITE, query: str = "") -> apsw.Connection:
     name = path.as_uri() + query if query else str(path)
     db = apsw.Connection(name, flags=flags | (apsw.SQLITE_OPEN_URI if query else 0))
-    try:
+    with closed_on_fault(db):
         db.set_busy_handler(Patience(path, notes))
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
         db.execute(_HABITS)
-    except BaseException:
-        db.close()
-        raise
     return db
 
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from .doors import look_into, server_store
+from .faults import closed_on_fault
 from .opening import Notes
 from .server import ServerConnection
 from .ways import Connection, Place
@@ -48,11 +49,8 @@ class Readers:
         with self._lock:
             db = self._idle.pop() if self._idle else None
         if db is not None:
-            try:
+            with closed_on_fault(db):
                 server_store().still_looking(db)  # makes a new connection where this one was cut
-            except BaseException:
-                db.close()
-                raise
         return db
 
     def _keeps(self, db: Connection) -> bool:

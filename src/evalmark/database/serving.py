@@ -8,6 +8,7 @@ from evalmark.errors import StoreError
 
 from .addresses import Server
 from .dialect import FUNCTIONS
+from .faults import closed_on_fault
 from .opening import Notes, make_folder
 from .schema import STEPS, Step, transaction
 from .server import ServerConnection
@@ -24,13 +25,10 @@ def serving(place: Server, notes: Notes, steps: Sequence[Step] = STEPS) -> Serve
     """
     _make_room(place)
     db = ServerConnection(place, read_only=False, notes=notes)
-    try:
+    with closed_on_fault(db):
         if version_at(db) != len(steps):
             _migrate(db, place, steps)
         db.version = len(steps)
-    except BaseException:
-        db.close()
-        raise
     return db
 
 
@@ -51,11 +49,8 @@ def looking(place: Server, notes: Notes = lambda _: None, steps: Sequence[Step] 
         StoreError: the server cannot be reached, there is no store, or it has another version.
     """
     db = ServerConnection(place, read_only=True, notes=notes)
-    try:
+    with closed_on_fault(db):
         _refuse_other(place, version_at(db), steps)
-    except BaseException:
-        db.close()
-        raise
     return db
 
 

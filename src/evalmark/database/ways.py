@@ -48,7 +48,15 @@ class Rows(Protocol):
         ...
 
 
-class Connection(Protocol):
+class Closes(Protocol):
+    """Something that is open until it is closed."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+class Connection(Closes, Protocol):
     """What a store needs of a connection; statements are written for SQLite and run elsewhere too."""
 
     def execute(self, sql: str, given: Sequence[Any] = (), /) -> Rows:
@@ -66,10 +74,6 @@ class Connection(Protocol):
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is under way."""
-        ...
-
-    def close(self) -> None:
-        """Let go of it."""
         ...
 
     def __enter__(self) -> object: ...
