@@ -88,8 +88,9 @@ class Against:
 
 def against_of(shelf: Shelf, run: Run, most: int = MOST, *, is_busy: bool = False) -> Against:
     """What the page of a run says of the run before it; where something else of the run is worked out, that comes first."""
-    earlier = earlier_of(run, shelf.every_run())
-    near = list(islice(comparable_with(run, islice(shelf.every_run(), _LOOKED_AT)), _OFFERED))
+    recent = list(islice(shelf.every_run(), _LOOKED_AT))
+    earlier = earlier_of(run, recent)
+    near = list(islice(comparable_with(run, recent), _OFFERED))
     if earlier is None or run.status == "running" or sum(shelf.line(one).trials for one in (run, earlier)) > most:
         return Against(near=near, earlier=earlier)
     if is_busy:

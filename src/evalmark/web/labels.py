@@ -1,5 +1,6 @@
 """What people say of outputs and scores: shown beside them, and said with a form that works without a script."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +31,8 @@ class Said:
     subject: Subject
     fields: Mapping[str, str]
     """By which a form names it: `run` and `number` and perhaps `metric`, or `span`."""
+    ever: tuple[Label, ...]
+    """Everything ever said of it, in the order in which it was said."""
     labels: tuple[Label, ...]
     """Those in force: the last word of each person."""
     author: str
@@ -75,11 +78,13 @@ class Said:
 def said_of(store: Store, things: Iterable[tuple[Subject, Mapping[str, str]]], author: str) -> dict[str, Said]:
     """What is in force of each thing, by what it is about; each thing with the fields by which a form names it."""
     wanted = {subject.about: (subject, fields) for subject, fields in things}
-    holding: dict[str, list[Label]] = {about: [] for about in wanted}
-    for label in in_force(store.traffic.labels(wanted)) if wanted else ():
-        holding[label.about].append(label)
+    ever: defaultdict[str, list[Label]] = defaultdict(list)
+    for label in store.traffic.labels(wanted) if wanted else ():
+        ever[label.about].append(label)
     return {
-        about: Said(subject=subject, fields=fields, labels=tuple(holding[about]), author=author)
+        about: Said(
+            subject=subject, fields=fields, ever=tuple(ever[about]), labels=in_force(ever[about]), author=author
+        )
         for about, (subject, fields) in wanted.items()
     }
 

@@ -1,7 +1,6 @@
 """The page of one recorded session: each answer with its question, its steps and what people say of it."""
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,10 +15,10 @@ from starlette.types import Receive, Scope, Send
 from evalmark.addresses.asking import counted, sessions_asked
 from evalmark.addresses.paths import as_said, name_in, session_path
 from evalmark.documents import MASK
-from evalmark.labelling import history, of_span
+from evalmark.labelling import of_span
 from evalmark.markup import text_of
 from evalmark.traffic import SessionPart, as_json, by_answer, share_of_time, spent
-from evalmark.values import Label, Span, in_force, plain
+from evalmark.values import Label, Span, plain
 
 from .desk import Desk
 from .labels import Said, said_of
@@ -124,16 +123,13 @@ def _answers(desk: Desk, part: SessionPart, author: str) -> list[Answer]:
     spans = part.session.spans
     subjects = {span.id: (of_span(span), {"span": span.id}) for span in spans}
     said = said_of(desk.shelf.store, subjects.values(), author)
-    ever: defaultdict[str, list[Label]] = defaultdict(list)
-    for label in history(desk.shelf.store, said):
-        ever[label.about].append(label)
 
     def told(span: Span, depth: int = 0, within: Span | None = None) -> ToldSpan:
-        about = subjects[span.id][0].about
-        held = set(map(id, in_force(ever[about])))
-        words = [(label, id(label) in held) for label in ever[about]]
+        of = said[subjects[span.id][0].about]
+        held = set(map(id, of.labels))
+        words = [(label, id(label) in held) for label in of.ever]
         place = None if within is None else share_of_time(span, within)
-        return ToldSpan(span=span, said=said[about], history=words, depth=depth, place=place)
+        return ToldSpan(span=span, said=of, history=words, depth=depth, place=place)
 
     known = part.elsewhere | {span.id for span in spans}
     return [
