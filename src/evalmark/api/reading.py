@@ -7,15 +7,13 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from evalmark.cases import BadRow
-from evalmark.engine import Answered, Conversation, Said
+from evalmark.engine import Answered, Conversation, Item, Said
 from evalmark.plans import Plan, Source
 from evalmark.roles import Recorded
 from evalmark.values import Case, Mode, Output, Result, Run, Trial
 
 if TYPE_CHECKING:
     from .conduct import Conduct
-
-Item = Trial | Result | Answered | Conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

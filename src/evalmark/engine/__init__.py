@@ -5,14 +5,17 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .line import Answered, Conversation, Limits, Outcome, Said, Watch, Work, run_trials
+    from .line import Answered, Conversation, Item, Limits, Outcome, Said, Work, run_trials
+    from .recorder import Recorder, Watch
     from .trial import answer, describe, judge, with_tools
 
 __all__ = [
     "Answered",
     "Conversation",
+    "Item",
     "Limits",
     "Outcome",
+    "Recorder",
     "Said",
     "Watch",
     "Work",
@@ -28,10 +31,12 @@ __getattr__ = deferred(
     {
         "Answered": "line",
         "Conversation": "line",
+        "Item": "line",
         "Limits": "line",
         "Outcome": "line",
+        "Recorder": "recorder",
         "Said": "line",
-        "Watch": "line",
+        "Watch": "recorder",
         "Work": "line",
         "answer": "trial",
         "describe": "trial",

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalmark.errors import RunStoppedError
 from evalmark.roles import Lend, Scorer, Sink, Target, ToolReplay, TrialTools, Uses, counting
 from evalmark.values import Case, Output, Result, Trial, Turn
 
+from .recorder import Recorder, Watch
 from .trial import answer, judge
 
 
@@ -57,11 +58,15 @@ class Conversation:
     """A Result is recorded as it is, and is no turn."""
 
 
+Item = Trial | Result | Answered | Conversation
+"""What is done at one go, by one hand."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What an engine is handed: everything else it needs to know is in here."""
 
-    trials: Iterable[Trial | Result | Answered | Conversation]
+    trials: "Iterable[Item] | AsyncIterator[Item]"
     """A Result is recorded as it is: a row that could not be read, say."""
     targets: Mapping[str, Target]
     """By the names that the trials give."""
@@ -89,9 +94,6 @@ class Outcome:
     """The longest time, in seconds, that something kept the event loop to itself."""
 
 
-Watch = Callable[[Sequence[Result]], None]
-
-
 async def run_trials(
     work: Work, limits: Limits = Limits(), *, stop: asyncio.Event | None = None, watch: Watch | None = None
 ) -> Outcome:
@@ -111,12 +113,11 @@ class _Line:
     """The moving parts of one run; lives as long as `run_trials`."""
 
     def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: Watch | None) -> None:
-        self.work, self.limits, self.stop, self.watch = work, limits, stop, watch
-        self.source: Iterator[Trial | Result | Answered | Conversation] = iter(work.trials)
+        self.work, self.limits, self.stop = work, limits, stop
+        self.source = work.trials if isinstance(work.trials, AsyncIterator) else _AtHand(iter(work.trials))
         self.window = _Window(limits.window)
         self.judging: set[asyncio.Task[None]] = set()
-        self.done: asyncio.Queue[Result | None] = asyncio.Queue(limits.window)
-        self.recorded = 0
+        self.recorder = Recorder(work.sink, watch, limits.window, limits.batch)
         self.dry = False
         self.left_out = False
         self.reason = ""
@@ -124,7 +125,7 @@ class _Line:
     async def run(self) -> Outcome:
         lag = _Lag()
         lagging = asyncio.create_task(lag.watch())
-        recording = asyncio.create_task(self._record())
+        recording = asyncio.create_task(self.recorder.run())
         answering = [asyncio.create_task(self._answer()) for _ in range(self.limits.jobs)]
         try:
             await self._until_done(answering, recording)
@@ -134,7 +135,7 @@ class _Line:
                 task.cancel()
             await asyncio.gather(*answering, *self.judging, recording, lagging, return_exceptions=True)
         stopped = self.left_out or not self.dry
-        return Outcome(recorded=self.recorded, stopped=stopped, longest_block=lag.longest, reason=self.reason)
+        return Outcome(recorded=self.recorder.recorded, stopped=stopped, longest_block=lag.longest, reason=self.reason)
 
     async def _until_done(self, answering: list[asyncio.Task[None]], recording: asyncio.Task[None]) -> None:
         """Wait for the line to run dry, for a stop and its grace, or for the recorder to break."""
@@ -155,7 +156,7 @@ class _Line:
             stopping.cancel()
             await asyncio.gather(finishing, stopping, return_exceptions=True)
         if not recording.done():
-            await self.done.put(None)
+            await self.recorder.end()
         await recording
 
     async def _finish(self, answering: list[asyncio.Task[None]]) -> None:
@@ -165,9 +166,9 @@ class _Line:
 
     async def _answer(self) -> None:
         """One of `jobs` hands: takes the next trial or conversation, asks the target, passes the output on."""
-        for item in self.source:
+        async for item in self.source:
             if isinstance(item, Result):
-                await self.done.put(item)
+                await self.recorder.put(item)
                 continue
             if isinstance(item, Conversation):
                 await self._converse(item)
@@ -186,7 +187,7 @@ class _Line:
         missed: list[Case] = []
         for item in conversation.turns:
             if isinstance(item, Result):
-                await self.done.put(item)
+                await self.recorder.put(item)
             elif isinstance(item, Said):
                 if target is not known:  # it remembers by itself
                     missed.append(_after(history, item.case))
@@ -244,7 +245,7 @@ class _Line:
         scorers = self.work.scorers if trial.mode == "single" else self.work.turn_scorers
         try:
             scores = await judge(scorers, case, output, self.limits.timeout)
-            await self.done.put(Result(trial=trial, output=output, scores=scores))
+            await self.recorder.put(Result(trial=trial, output=output, scores=scores))
         except RunStoppedError as reason:
             self._end(reason)
         finally:
@@ -256,21 +257,20 @@ class _Line:
         self.left_out = True
         self.stop.set()
 
-    async def _record(self) -> None:
-        """Write what has gathered while the last batch was being written; None ends it."""
-        while (first := await self.done.get()) is not None:
-            batch, more = [first], True
-            while more and len(batch) < self.limits.batch and not self.done.empty():
-                if (result := self.done.get_nowait()) is None:
-                    more = False
-                else:
-                    batch.append(result)
-            await self.work.sink.write(batch)
-            self.recorded += len(batch)
-            if self.watch is not None:
-                self.watch(batch)
-            if not more:
-                return
+
+class _AtHand:
+    """What can be had without waiting, for those who would wait."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items = items
+
+    def __aiter__(self) -> "_AtHand":
+        return self
+
+    async def __anext__(self) -> Item:
+        for item in self._items:
+            return item
+        raise StopAsyncIteration
 
 
 class _Window:

@@ -1,0 +1,48 @@
+"""Writes results as they come, as many at once as have gathered meanwhile."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from evalmark.roles import Sink
+from evalmark.values import Result
+
+Watch = Callable[[Sequence[Result]], None]
+"""Hears of results once they are durable."""
+
+
+class Recorder:
+    """Takes results from many hands and writes them in batches; whoever brings more than fits waits."""
+
+    def __init__(self, sink: Sink, watch: Watch | None = None, window: int = 2_048, batch: int = 2_000) -> None:
+        self.recorded = 0
+        """Results that are durable."""
+        self._sink, self._watch, self._batch = sink, watch, batch
+        self._done: asyncio.Queue[Result | None] = asyncio.Queue(window)
+
+    async def put(self, result: Result) -> None:
+        """Hand in a result; returns when there is room for it."""
+        await self._done.put(result)
+
+    async def end(self) -> None:
+        """Say that nothing more comes."""
+        await self._done.put(None)
+
+    async def run(self) -> None:
+        """Write until the end, each time what has gathered while the last batch was being written.
+
+        Raises:
+            StoreError: the sink could not write; what was acknowledged before is kept.
+        """
+        while (first := await self._done.get()) is not None:
+            batch, more = [first], True
+            while more and len(batch) < self._batch and not self._done.empty():
+                if (result := self._done.get_nowait()) is None:
+                    more = False
+                else:
+                    batch.append(result)
+            await self._sink.write(batch)
+            self.recorded += len(batch)
+            if self._watch is not None:
+                self._watch(batch)
+            if not more:
+                return
