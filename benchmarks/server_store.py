@@ -22,7 +22,7 @@ from pathlib import Path
 
 from rows import Tell, add_json, telling
 
-from evalmark.database.server import ServerConnection
+from evalmark.postgres.connection import ServerConnection
 from evalmark.roles import Journal, Sink
 from evalmark.store import open_store
 from evalmark.values import Case, Output, Result, Run, Score, Trial

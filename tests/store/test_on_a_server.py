@@ -18,8 +18,8 @@ import pytest
 from evalmark.browsing import Wanted
 from evalmark.database.doors import place_of
 from evalmark.database.schema import STEPS, transaction
-from evalmark.database.serving import serving
 from evalmark.errors import StoreBusyError, StoreError
+from evalmark.postgres.opening import writing
 from evalmark.results.rows import Row, encode_result, encode_run
 from evalmark.store import open_store, salvage
 from tests.conftest import ROOT
@@ -86,7 +86,7 @@ def test_ten_that_open_a_new_store_at_once_make_it_once(path):
 
 def test_a_store_of_an_earlier_version_is_brought_up_to_date_once_and_keeps_what_it_has(path):
     place = place_of(path)
-    with closing(serving(place, lambda _: None, STEPS[:4])) as db:
+    with closing(writing(place, lambda _: None, STEPS[:4])) as db:
         run, row = sample.run(status="complete"), encode_result(sample.answered(sample.trials([sample.case(1)])[0]))
         given = (RUN, "p", "s", "complete", 1, encode_run(run))
         db.execute("insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, ?, ?, ?)", given)

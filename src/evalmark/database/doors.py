@@ -1,13 +1,15 @@
 """A connection to a store, wherever it is."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from evalmark.errors import need
+from evalmark.errors import StoreError, need
+from evalmark.postgres.addresses import is_address, server_at
 
-from .addresses import is_address, server_at
-from .opening import Notes, reading, writing
+from .opening import Notes, make_folder, reading, writing
+from .schema import STEPS
 from .ways import Connection, Place
 
 BESIDE = ".evalmark"
@@ -34,17 +36,22 @@ def look_into(place: Place, notes: Notes = lambda _: None) -> Connection:
     """
     if isinstance(place, Path):
         return reading(place, notes)
-    found: Connection = server_store().looking(place, notes)
+    found: Connection = on_servers().reading(place, notes, STEPS)
     return found
 
 
-def server_store() -> Any:
-    """What opens stores on servers.
+def look_again(db: Connection) -> None:
+    """Make sure that a connection which was kept for the next look still fits the store.
 
     Raises:
-        DependencyError: the extra `postgres` is missing.
+        StoreError: the store has another version by now, or cannot be reached.
     """
-    return need("evalmark.database.serving", "postgres")
+    on_servers().look_again(db, STEPS)
+
+
+def on_servers() -> Any:
+    """What opens stores on servers; it asks for the extra `postgres` when it is used."""
+    return need("evalmark.postgres.opening")
 
 
 def write_to(place: Place, notes: Notes, max_pages: int | None = None) -> Connection:
@@ -55,5 +62,16 @@ def write_to(place: Place, notes: Notes, max_pages: int | None = None) -> Connec
     """
     if isinstance(place, Path):
         return writing(place, notes, max_pages)
-    found: Connection = server_store().serving(place, notes)
+    _make_folder_beside(place)
+    found: Connection = on_servers().writing(place, notes, STEPS)
     return found
+
+
+def _make_folder_beside(place: Place) -> None:
+    with suppress(OSError):
+        make_folder(place.parent)
+    if not (place.parent.is_dir() and os.access(place.parent, os.W_OK)):
+        raise StoreError(
+            f"{place}: which requests are under way is noted in {place.parent}, where nothing can be written; work in a folder "
+            "that you may write to."
+        )

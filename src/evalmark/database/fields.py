@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from evalmark.postgres.wire import OddText
 from evalmark.values import MAX_DEPTH, Token, plain
 
 _LONGEST_INT = 14_000
@@ -82,12 +83,6 @@ def sql_real(value: object) -> float | None:
         return None
     # Columns know no -0.0, and what is read has to be what was written.
     return number + 0.0 if math.isfinite(number) else None
-
-
-class OddText(bytes):
-    """A text that is no UTF-8, in the place of one; told from bytes that are meant."""
-
-    __slots__ = ()
 
 
 def sql_text(text: str) -> str | bytes:

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from .ways import Connection
+
 UNKNOWN = "unknown"
 """The start of a process that is there, but whose start this system does not tell."""
 
@@ -50,6 +52,12 @@ def is_gone(holder: Holder, here: Holder, started_of: Callable[[int], str | None
         return True
     now = started_of(holder.pid)
     return now is None or (now != holder.started and UNKNOWN not in (now, holder.started))
+
+
+def has_left(db: Connection, run: int, pass_: int, holder: Holder, here: Holder) -> bool:
+    """Whether the one who wrote a pass of a run has certainly ended: a server knows, of a file the process tells."""
+    held = db.is_held(run, pass_)
+    return is_gone(holder, here, started) if held is None else not held
 
 
 def started(pid: int) -> str | None:

@@ -14,6 +14,7 @@ import apsw
 from evalmark.errors import StoreError
 
 from .faults import ELSEWHERE, closed_on_fault, damaged, explained
+from .file import FileConnection
 from .schema import APPLICATION, STEPS, Step, migrate, refuse_newer, version
 
 Notes = Callable[[str], None]
@@ -44,7 +45,7 @@ class Patience:
         return waited < self.longest
 
 
-def writing(path: Path, notes: Notes, max_pages: int | None = None, steps: Sequence[Step] = STEPS) -> apsw.Connection:
+def writing(path: Path, notes: Notes, max_pages: int | None = None, steps: Sequence[Step] = STEPS) -> FileConnection:
     """A connection that may write; a missing store is made, an older one is brought up to date.
 
     Raises:
@@ -64,7 +65,7 @@ def writing(path: Path, notes: Notes, max_pages: int | None = None, steps: Seque
         return db
 
 
-def reading(path: Path, notes: Notes = lambda _: None) -> apsw.Connection:
+def reading(path: Path, notes: Notes = lambda _: None) -> FileConnection:
     """A connection that changes nothing; also for a store in a folder that nobody may write to.
 
     Raises:
@@ -83,9 +84,9 @@ def reading(path: Path, notes: Notes = lambda _: None) -> apsw.Connection:
         return db
 
 
-def _connect(path: Path, notes: Notes, flags: int = apsw.SQLITE_OPEN_READWRITE, query: str = "") -> apsw.Connection:
+def _connect(path: Path, notes: Notes, flags: int = apsw.SQLITE_OPEN_READWRITE, query: str = "") -> FileConnection:
     name = path.as_uri() + query if query else str(path)
-    db = apsw.Connection(name, flags=flags | (apsw.SQLITE_OPEN_URI if query else 0))
+    db = FileConnection(name, flags=flags | (apsw.SQLITE_OPEN_URI if query else 0))
     with closed_on_fault(db):
         db.set_busy_handler(Patience(path, notes))
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -103,7 +104,7 @@ _HABITS = """
 """
 
 
-def _connect_read_only(path: Path, notes: Notes) -> apsw.Connection:
+def _connect_read_only(path: Path, notes: Notes) -> FileConnection:
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         db = _connect(path, notes)  # may tidy up after a crash, and leaves no files of its own behind
         db.pragma("query_only", True)
@@ -134,7 +135,7 @@ def _refuse_empty(path: Path) -> None:
         )
 
 
-def _refuse_other(db: apsw.Connection, path: Path) -> None:
+def _refuse_other(db: FileConnection, path: Path) -> None:
     found = int(db.pragma("application_id"))
     if found == APPLICATION:
         return
@@ -143,12 +144,12 @@ def _refuse_other(db: apsw.Connection, path: Path) -> None:
     raise StoreError(f"{path}: this SQLite file belongs to another program; {ELSEWHERE}.")
 
 
-def _refuse_read_only(db: apsw.Connection, path: Path) -> None:
+def _refuse_read_only(db: FileConnection, path: Path) -> None:
     if db.readonly("main"):
         raise StoreError(f"{path}: this file is read-only; change its rights, or {ELSEWHERE}.")
 
 
-def _refuse_older(db: apsw.Connection, path: Path) -> None:
+def _refuse_older(db: FileConnection, path: Path) -> None:
     if version(db) < len(STEPS):
         raise StoreError(
             f"{path}: an older evalmark wrote this store (store version {version(db)}, this one needs {len(STEPS)}); "

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from .doors import look_into, server_store
+from .doors import look_again, look_into
 from .faults import closed_on_fault
 from .opening import Notes
-from .server import ServerConnection
 from .ways import Connection, Place
 
 MOST = 4
@@ -20,7 +19,7 @@ class Readers:
     def __init__(self, path: Place, notes: Notes) -> None:
         self._path, self._notes = path, notes
         self._lock = Lock()
-        self._idle: list[ServerConnection] = []
+        self._idle: list[Connection] = []
         self._closed = False
 
     def connect(self) -> Connection:
@@ -45,17 +44,17 @@ class Readers:
         for db in idle:
             db.close()
 
-    def _waiting(self) -> ServerConnection | None:
+    def _waiting(self) -> Connection | None:
         with self._lock:
             db = self._idle.pop() if self._idle else None
         if db is not None:
             with closed_on_fault(db):
-                server_store().still_looking(db)  # makes a new connection where this one was cut
+                look_again(db)
         return db
 
     def _keeps(self, db: Connection) -> bool:
         with self._lock:
-            keeps = isinstance(db, ServerConnection) and db.is_idle and not self._closed and len(self._idle) < MOST
-            if keeps and isinstance(db, ServerConnection):
+            keeps = db.may_wait and not self._closed and len(self._idle) < MOST
+            if keeps:
                 self._idle.append(db)
             return keeps

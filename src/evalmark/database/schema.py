@@ -10,6 +10,7 @@ import apsw
 
 from evalmark.errors import StoreError
 
+from .file import FileConnection
 from .ways import Connection
 
 APPLICATION = 0x65766D6B
@@ -222,12 +223,12 @@ def transaction(db: Connection) -> Iterator[None]:
         raise
 
 
-def version(db: apsw.Connection) -> int:
+def version(db: FileConnection) -> int:
     """How many steps the file has behind it."""
     return int(db.pragma("user_version"))
 
 
-def migrate(db: apsw.Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+def migrate(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) -> None:
     """Bring a store up to date in one transaction, with a copy of the older one kept beside it.
 
     Raises:
@@ -246,7 +247,7 @@ def migrate(db: apsw.Connection, path: Path, steps: Sequence[Step] = STEPS) -> N
         db.pragma("user_version", max(done, len(steps)))
 
 
-def refuse_newer(db: apsw.Connection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+def refuse_newer(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) -> None:
     """Raises StoreError when a newer evalmark wrote the file."""
     if version(db) > len(steps):
         raise StoreError(

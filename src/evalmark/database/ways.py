@@ -76,6 +76,23 @@ class Connection(Closes, Protocol):
         """Whether a transaction is under way."""
         ...
 
+    @property
+    def may_wait(self) -> bool:
+        """Whether it can be kept open for the next look."""
+        ...
+
+    def hold(self, *whose: int) -> None:
+        """Let others know of something, as a pass of a run, that this connection writes it, as long as it lasts."""
+        ...
+
+    def let_go(self, *whose: int) -> None:
+        """It is written no longer."""
+        ...
+
+    def is_held(self, *whose: int) -> bool | None:
+        """Whether any connection writes it, also on another machine; None where connections do not tell."""
+        ...
+
     def __enter__(self) -> object: ...
 
     def __exit__(

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from evalmark.database.doors import look_into
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
-from evalmark.database.holder import Holder, from_text
-from evalmark.database.living import has_left
+from evalmark.database.holder import Holder, from_text, has_left
 from evalmark.database.stored import a_status
 from evalmark.database.ways import ALL, Connection, Place
 from evalmark.errors import StoreError

@@ -40,7 +40,7 @@ def once_more(words: Sequence[str], others: Sequence[str] = ()) -> str:
     """
     left_out = {number for number, word in enumerate(words) if word.startswith(OF_A_RUN) or word in others}
     left_out |= {number + 1 for number, word in enumerate(words) if word in OF_A_RUN}
-    shown = need("evalmark.database.addresses").without_password
+    shown = need("evalmark.postgres.addresses").without_password
     return shlex.join(["evalmark", *(shown(word) for number, word in enumerate(words) if number not in left_out)])
 
 

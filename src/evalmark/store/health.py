@@ -8,6 +8,7 @@ from typing import Any
 import apsw
 
 from evalmark.database.faults import explained
+from evalmark.database.file import FileConnection
 from evalmark.database.opening import Notes, reading
 from evalmark.database.schema import STEPS
 from evalmark.database.ways import Connection, Place
@@ -56,7 +57,7 @@ def examine(path: Path, notes: Notes) -> Health:
         return Health(path=str(path), problems=(str(damage),), sqlite=version, warnings=old_sqlite(version))
 
 
-def _examined(path: Path, db: apsw.Connection, version: str) -> Health:
+def _examined(path: Path, db: FileConnection, version: str) -> Health:
     found = [str(row[0]) for row in db.execute("pragma integrity_check")]
     found += [f"{row[0]} {row[1]} belongs to no run" for row in db.execute("pragma foreign_key_check")]
     return Health(

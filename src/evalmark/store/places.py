@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from evalmark.database.addresses import is_address
-from evalmark.database.doors import place_of, server_store
+from evalmark.database.doors import on_servers, place_of
+from evalmark.postgres.addresses import is_address
 
 
 def told_place(where: str | os.PathLike[str]) -> str:
@@ -38,7 +38,7 @@ def is_there(where: str | os.PathLike[str]) -> bool:
         StoreError: a server cannot be asked.
     """
     place = place_of(where)
-    return place.exists() if isinstance(place, Path) else bool(server_store().is_there(place))
+    return place.exists() if isinstance(place, Path) else bool(on_servers().is_there(place))
 
 
 def may_be_written(where: str | os.PathLike[str]) -> bool:
@@ -49,5 +49,5 @@ def may_be_written(where: str | os.PathLike[str]) -> bool:
     """
     place = place_of(where)
     if not isinstance(place, Path):
-        return bool(server_store().may_be_written(place))
+        return bool(on_servers().may_be_written(place))
     return place.is_file() and os.access(place, os.W_OK) and os.access(place.parent, os.W_OK)

@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from apsw import Connection
 
-from evalmark.database.addresses import is_address
 from evalmark.database.doors import place_of
 from evalmark.database.faults import explained
 from evalmark.database.fields import a_whole_number, sql_text
+from evalmark.database.file import FileConnection
 from evalmark.database.opening import writing
 from evalmark.database.schema import transaction
 from evalmark.errors import StoreError
 from evalmark.journal.rows import COLUMNS, CallRow, decode_call, encode_call
 from evalmark.journal.tool_keeping import put
 from evalmark.journal.tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
+from evalmark.postgres.addresses import is_address
 from evalmark.results.rows import Row, decode_result, decode_run, encode_result, encode_run
 from evalmark.values import Run
 
@@ -72,7 +72,7 @@ def salvage(path: str | os.PathLike[str], to: str | os.PathLike[str]) -> Salvage
 class _Rescue:
     """Carries rows from a damaged store to a sound one, and counts."""
 
-    def __init__(self, damaged: Connection, db: Connection) -> None:
+    def __init__(self, damaged: apsw.Connection, db: FileConnection) -> None:
         self.damaged, self.db = damaged, db
         self.known: set[int] = set()
         self.saved = self.recorded = self.lost = 0

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from evalmark.database.fields import sql_text
-from evalmark.database.holder import Holder, from_text, to_text
-from evalmark.database.living import has_left, hold, let_go
+from evalmark.database.holder import Holder, from_text, has_left, to_text
 from evalmark.database.schema import transaction
 from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreBusyError, StoreError
@@ -72,7 +71,7 @@ def start(db: Connection, path: Place, run: Run, holder: Holder) -> Writing:
         ).get
         if number is None:
             raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
-        hold(db, number, 1)
+        db.hold(number, 1)
     return Writing(run_id=run.id, number=int(number), pass_=1, sources=_names(run), holder=holder)
 
 
@@ -96,7 +95,7 @@ def resume(db: Connection, path: Place, run_id: str, holder: Holder, *, force: b
             "update run set status = 'running', pass = ?, holder = ? where number = ?",
             (passed + 1, to_text(holder), number),
         )
-        hold(db, number, passed + 1)
+        db.hold(number, passed + 1)
     sent.tidy(db, path)
     sources = _names(decode_run(header))
     return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
@@ -197,14 +196,14 @@ def finish(db: Connection, path: Place, writing: Writing, run: Run, seen: Sequen
             "update run set status = ?, header = ?, holder = null where number = ?",
             (run.status, encode_run(run), writing.number),
         )
-    let_go(db, writing.number, writing.pass_)
+    db.let_go(writing.number, writing.pass_)
 
 
 def release(db: Connection, writing: Writing) -> None:
     """Let a run go that was never finished; it can be resumed."""
     with transaction(db):
         db.execute("update run set holder = null where number = ? and pass = ?", (writing.number, writing.pass_))
-    let_go(db, writing.number, writing.pass_)
+    db.let_go(writing.number, writing.pass_)
 
 
 def forget(db: Connection, path: Place, run_id: str, here: Holder) -> None:

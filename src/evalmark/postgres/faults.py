@@ -6,12 +6,11 @@ from typing import Any
 
 from evalmark.errors import StoreBusyError, StoreError, StoreFullError, need
 
-from .addresses import without_password
-from .ways import Place
+from .addresses import Server, without_password
 
 
 @contextmanager
-def told(place: Place) -> Iterator[None]:
+def told(place: Server) -> Iterator[None]:
     """Turn any error of the server into a StoreError that says what to do next.
 
     Raises:

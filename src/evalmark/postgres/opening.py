@@ -1,61 +1,53 @@
-"""Opening a store on a server: its tables are made, or brought up to date, under a lock, by whoever may."""
+"""Opening a store on a server: its tables are made, or brought up to date, under a lock, by whoever may.
 
-import os
-from collections.abc import Sequence
-from contextlib import closing, suppress
+What the tables are is not known here: they are made by numbered steps, of which a store has so many behind it.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 
 from evalmark.errors import StoreError
 
 from .addresses import Server
+from .connection import ServerConnection
 from .dialect import FUNCTIONS
-from .faults import closed_on_fault
-from .opening import Notes, make_folder
-from .schema import STEPS, Step, transaction
-from .server import ServerConnection
+
+Step = Callable[[ServerConnection], None]
 
 _VERSION = "select version from store_version"
 _OLDEST = 140_000
 
 
-def serving(place: Server, notes: Notes, steps: Sequence[Step] = STEPS) -> ServerConnection:
+def writing(place: Server, notes: Callable[[str], None], steps: Sequence[Step]) -> ServerConnection:
     """A connection that may write; missing tables are made, those of an older store brought up to date.
 
     Raises:
         StoreError: the server cannot be reached, the user may not do that, or a newer evalmark wrote the store.
     """
-    _make_room(place)
-    db = ServerConnection(place, read_only=False, notes=notes)
-    with closed_on_fault(db):
+    with ExitStack() as unless_done:
+        db = unless_done.enter_context(closing(ServerConnection(place, read_only=False, notes=notes)))
         if version_at(db) != len(steps):
             _migrate(db, place, steps)
         db.version = len(steps)
+        unless_done.pop_all()
     return db
 
 
-def _make_room(place: Server) -> None:
-    with suppress(OSError):
-        make_folder(place.parent)
-    if not (place.parent.is_dir() and os.access(place.parent, os.W_OK)):
-        raise StoreError(
-            f"{place}: which requests are under way is noted in {place.parent}, where nothing can be written; work in a folder "
-            "that you may write to."
-        )
-
-
-def looking(place: Server, notes: Notes = lambda _: None, steps: Sequence[Step] = STEPS) -> ServerConnection:
+def reading(place: Server, notes: Callable[[str], None], steps: Sequence[Step]) -> ServerConnection:
     """A connection that changes nothing.
 
     Raises:
         StoreError: the server cannot be reached, there is no store, or it has another version.
     """
-    db = ServerConnection(place, read_only=True, notes=notes)
-    with closed_on_fault(db):
+    with ExitStack() as unless_done:
+        db = unless_done.enter_context(closing(ServerConnection(place, read_only=True, notes=notes)))
         _refuse_other(place, version_at(db), steps)
+        unless_done.pop_all()
     return db
 
 
-def still_looking(db: ServerConnection, steps: Sequence[Step] = STEPS) -> None:
-    """Raises StoreError where the store has got another version since a connection was made."""
+def look_again(db: ServerConnection, steps: Sequence[Step]) -> None:
+    """Raises StoreError where the store has got another version since a connection was made; one that was cut is made anew."""
     _refuse_other(db.place, int(db.execute(_VERSION).get or 0), steps)
 
 
@@ -80,7 +72,9 @@ def version_at(db: ServerConnection) -> int:
 def _migrate(db: ServerConnection, place: Server, steps: Sequence[Step]) -> None:
     _refuse_newer(place, version_at(db), steps)
     _refuse_unfit(db, place)
-    with transaction(db):  # its lock has others wait who would do the same
+    with ExitStack() as transaction:
+        db.execute("begin immediate")  # its lock has others wait who would do the same
+        transaction.push(db)
         if db.execute("select to_regnamespace(?)", (place.schema,)).get is None:
             db.execute(f"create schema {place.schema}")
         done = version_at(db)

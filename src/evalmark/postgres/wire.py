@@ -5,10 +5,14 @@ from typing import Any
 
 from evalmark.errors import need
 
-from .fields import OddText
-
 _ODD = "\ufdd0"
 """Stands before a text that the server could not keep; no text has it, since it is no character."""
+
+
+class OddText(bytes):
+    """A text that is no UTF-8, in the place of one; told from bytes that are meant."""
+
+    __slots__ = ()
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,7 @@ from evalmark.errors import StoreError, need
 
 from .addresses import Server
 from .dialect import for_server
-from .server_faults import told
+from .faults import told
 from .wire import adapters
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ class ServerConnection:
         return self._db.info.transaction_status.name in ("INTRANS", "INERROR")
 
     @property
-    def is_idle(self) -> bool:
-        """Whether it waits for something to do."""
+    def may_wait(self) -> bool:
+        """Whether it can be kept for the next look: it is open, and nothing is under way."""
         return not self._db.closed and self._db.info.transaction_status.name == "IDLE"
 
     def hold(self, *whose: int) -> None:
@@ -124,7 +124,7 @@ class ServerConnection:
 
     def let_go(self, *whose: int) -> None:
         """Hold it no longer."""
-        with self._lock, told(self.place):
+        with suppress(StoreError), self._lock, told(self.place):  # a connection that has ended holds nothing
             if self._held.pop(key := self._key(*whose), False):
                 self._run("select pg_advisory_unlock($1)", (key,))
 
@@ -153,11 +153,14 @@ class ServerConnection:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.execute("commit" if error is None else "rollback")
+        if error is None:
+            self.execute("commit")
+        elif self.in_transaction:
+            self.execute("rollback")
 
     def _run(self, sql: str, given: Sequence[Any] = ()) -> Rows:
         psycopg = need("psycopg", "postgres")
-        may_try_again = (self._db.closed or self.is_idle) and sql.lstrip().startswith(_AGAIN)
+        may_try_again = (self._db.closed or self.may_wait) and sql.lstrip().startswith(_AGAIN)
         try:
             return Rows(_cursor(self._db).execute(sql, tuple(given) or None))
         except psycopg.OperationalError:
