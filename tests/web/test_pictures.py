@@ -318,7 +318,7 @@ def test_runs_whose_figures_are_being_worked_out_have_their_pass_rate_already(st
         def found(self, about, work):
             return None
 
-    found = values(Shelf(store, Never(0)), Milestones(), "", "")
+    found = values(Shelf(store, Never(0)), Milestones(10), "", "")
     assert found["waiting"] == 2
     assert [stop.value for stop in found["drawn"][0].stops] == [0.7, 0.9]
     assert {stop.outcome for stop in found["drawn"][0].stops} == {""}

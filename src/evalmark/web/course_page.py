@@ -1,7 +1,5 @@
 """The page of how figures went from run to run of a suite, or of each of several suites."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,13 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from evalmark import markup, stats, wording
+from evalmark import markup, wording
 from evalmark.errors import EvalmarkError
 from evalmark.markup import BY_RATE, DASHES, Milestone, Passage
 from evalmark.values import Run
 
 from .desk import Desk
-from .figures import About, Patiently
+from .figures import About, Patiently, figures_of
+from .remembered import Remembered
 from .shelf import RunLine, Shelf
 
 MOST = 50
@@ -32,37 +31,13 @@ _NOTHING = Milestone(outcome="", figures={})
 Key = tuple[str, str | None, int]
 
 
-class Milestones:
-    """What was found of runs that are at an end; each is worked out once."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[Key, Milestone] = OrderedDict()
-
-    def of(self, line: RunLine) -> Milestone | None:
-        """That of a run; None where it is not known, or not yet."""
-        with self._lock:
-            return self._known.get(_key(line))
-
-    def find(self, lines: Sequence[RunLine], patiently: Patiently) -> bool:
-        """Find those of all these runs, one after the other; what cannot be read is known to have none."""
-        for line in lines:
-            run = patiently(line.run)
-            try:
-                summary, verdict = stats.figures_and_verdict(run, stats.summarise(run, worst=0))
-                found = markup.milestone(summary, verdict)
-            except EvalmarkError:
-                found = _NOTHING
-            with self._lock:
-                self._known[_key(line)] = found
-                while len(self._known) > _KEPT:
-                    self._known.popitem(last=False)
-        return True
+Milestones = Remembered[Key, Milestone]
+"""What was found of runs that are at an end."""
 
 
 def routes(desk: Desk) -> list[Route]:
     """Where the page stands."""
-    return [Route("/course", partial(_answer, desk, Milestones()))]
+    return [Route("/course", partial(_answer, desk, Milestones(_KEPT)))]
 
 
 def _answer(desk: Desk, milestones: Milestones, request: Request) -> Response:
@@ -79,17 +54,18 @@ def values(shelf: Shelf, milestones: Milestones, suite: str, name: str) -> Mappi
         suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
         several = suites[:DASHES] if suite == EVERY else [suite]
         runs = [run for run in every if suite_of(run) in several]
-        lines = [shelf.line(run) for run in reversed(runs[:MOST])]
-    waiting = [line for line in lines if line.run.status != "running" and milestones.of(line) is None]
+        lines = shelf.lines(runs[:MOST][::-1])
+    waiting = [line for line in lines if line.run.status != "running" and milestones.get(_key(line)) is None]
     if waiting:
         about = About(
             kind="course", names=(suite,), state=[*map(_key, waiting)], trials=sum(line.trials for line in waiting)
         )
-        shelf.figures.found(about, partial(milestones.find, waiting))
+        shelf.figures.found(about, partial(_find, milestones, waiting))
+    known = [milestones.get(_key(line)) for line in lines]
     names = dict.fromkeys(metric.name for line in reversed(lines) for metric in line.run.metrics)
     ways = [BY_RATE, *(names if suite != EVERY else ())]
     name = name if name in ways else BY_RATE
-    passages = [_passage(place, line, milestones.of(line)) for place, line in enumerate(lines)]
+    passages = [_passage(place, line, found) for place, (line, found) in enumerate(zip(lines, known, strict=True))]
     drawn, unit = markup.course_lines(passages, name)
     if suite == EVERY:
         drawn = markup.whole_lines(passages)
@@ -107,8 +83,22 @@ def values(shelf: Shelf, milestones: Milestones, suite: str, name: str) -> Mappi
             for line, passage in zip(reversed(lines), reversed(passages), strict=True)
         ],
         "left_out": len(runs) - len(lines),
-        "waiting": sum(milestones.of(line) is None for line in waiting),
+        "waiting": sum(
+            found is None and line.run.status != "running" for line, found in zip(lines, known, strict=True)
+        ),
     }
+
+
+def _find(milestones: Milestones, lines: Sequence[RunLine], patiently: Patiently) -> bool:
+    """Find those of all these runs, one after the other; what cannot be read is known to have none."""
+    for line in lines:
+        try:
+            figures = figures_of(patiently(line.run))
+            found = markup.milestone(figures.summary, figures.verdict)
+        except EvalmarkError:
+            found = _NOTHING
+        milestones.keep(_key(line), found)
+    return True
 
 
 def suite_of(run: Run) -> str:

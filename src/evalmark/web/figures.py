@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TakesLongerError
@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 from evalmark import stats
 from evalmark.errors import EvalmarkError
 from evalmark.values import Result, Run
+
+from .remembered import Remembered
 
 FEW = 4_000
 """Trials that are counted while a page waits; with more it does not wait, since it would in vain."""
@@ -61,7 +63,7 @@ class Figures:
         self._free = threading.Event()
         self._free.set()
         self._turns: defaultdict[str, threading.Semaphore] = defaultdict(lambda: threading.Semaphore(_AT_ONCE))
-        self._known: dict[str, OrderedDict[tuple[str, ...], _Known]] = {}
+        self._known: dict[str, Remembered[tuple[str, ...], _Known]] = {}
 
     def of(self, run: Run, trials: int) -> RunFigures | None:
         """The figures of a run with so many trials; None while they are being worked out.
@@ -73,7 +75,7 @@ class Figures:
         """
         state, goes_on = state_of(run, trials), run.status == "running"
         about = About(kind="run", names=(run.id,), state=state, trials=trials, or_earlier=goes_on)
-        return self.found(about, lambda patiently: _figures(patiently(run)))
+        return self.found(about, lambda patiently: figures_of(patiently(run)))
 
     def found(self, about: About, work: Callable[[Patiently], T]) -> T | None:
         """What the work gives, which is done in a thread of its own; None while it is under way.
@@ -104,16 +106,14 @@ class Figures:
 
     def _asked(self, about: About, work: Callable[[Patiently], T]) -> "_Known":
         with self._lock:
-            held = self._known.setdefault(about.kind, OrderedDict())
+            held = self._known.setdefault(about.kind, Remembered(about.kept))
             known = held.get(about.names)
             # Of a run that goes on, one count at a time: what is under way is waited for, even if there is more by now.
             if known is not None and (known.state == about.state or not known.future.done()):
-                held.move_to_end(about.names)
                 return known
             future: Future[T] = Future()
-            held[about.names] = made = _Known(about.state, future, None if known is None else known.future)
-            while len(held) > about.kept:
-                held.popitem(last=False)
+            made = _Known(about.state, future, None if known is None else known.future)
+            held.keep(about.names, made)
             turn = self._turns[about.kind] if about.trials > FEW else nullcontext()
         # A thread that ends with the process, whatever is left to count.
         threading.Thread(target=self._work, args=(work, future, turn), daemon=True, name="evalmark-figures").start()
@@ -169,6 +169,11 @@ class _Patient(Collection[Result]):
         return wanted in self.results
 
 
-def _figures(run: Run) -> RunFigures:
+def figures_of(run: Run) -> RunFigures:
+    """What a run came to, with each of its results read.
+
+    Raises:
+        EvalmarkError: a result is damaged.
+    """
     summary, verdict = stats.figures_and_verdict(run, stats.summarise(run, worst=0))
     return RunFigures(summary=summary, verdict=verdict)

@@ -1,7 +1,6 @@
 """The store as the pages read it: runs, and their results a page at a time."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +11,7 @@ from evalmark.store import Store
 from evalmark.values import Run, Spending, Verdict
 
 from .figures import About, Figures
+from .remembered import Remembered
 
 _RUNS = 50
 """Runs that are read at a time."""
@@ -19,6 +19,8 @@ _MANY = 1_000_000
 """Results to be read, about; no page waits for so many."""
 _OPEN = 4
 """Runs whose results are held ready to be sorted."""
+_COUNTED = 10_000
+"""Runs at their end whose results are not counted again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,20 +45,13 @@ class Shelf:
     def __init__(self, store: Store, figures: Figures) -> None:
         self.store = store
         self.figures = figures
-        self._lock, self._searching = threading.Lock(), threading.Lock()
-        self._browsing: OrderedDict[tuple[str, str], Browsing] = OrderedDict()
-        self._endings: dict[tuple[str, str | None], Endings] = {}
+        self._searching = threading.Lock()
+        self._browsing = Remembered[tuple[str, str], Browsing](_OPEN)  # closed when the last page that uses it is done
+        self._endings = Remembered[tuple[str, str | None], Endings](_COUNTED)
 
     def browsing(self, run: Run) -> Browsing:
         """The results of a run, ready to be looked through."""
-        key = run.id, run.created
-        with self._lock:
-            if key not in self._browsing:
-                self._browsing[key] = self.store.browse(run.id)
-            self._browsing.move_to_end(key)
-            while len(self._browsing) > _OPEN:
-                self._browsing.popitem(last=False)  # closed when the last page that uses it is done
-            return self._browsing[key]
+        return self._browsing.find((run.id, run.created), lambda: self.store.browse(run.id))
 
     def known(self, run: Run, wanted: Wanted) -> Known | None:
         """What a search through all results of a large run has found; None until it has, and while the run goes on."""
@@ -90,7 +85,7 @@ class Shelf:
         found = {run.id: counted for run, counted in zip(new, self.store.all_endings(new) if new else (), strict=True)}
         for run in new:
             if run.status == "complete" and run.finished is not None:
-                self._endings[run.id, run.finished] = found[run.id]
+                self._endings.keep((run.id, run.finished), found[run.id])
         return [self._line(run, known[run.id, run.finished] or found[run.id]) for run in runs]
 
     def _line(self, run: Run, counted: Endings) -> RunLine:

@@ -1,6 +1,5 @@
 """What became of the runs of a list since the run before each, worked out beside the page."""
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +9,7 @@ from evalmark.errors import EvalmarkError
 from evalmark.values import Run
 
 from .figures import About, Patiently
+from .remembered import Remembered
 from .shelf import RunLine, Shelf
 
 _KEPT = 1_000
@@ -39,7 +39,7 @@ class Trends:
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._known: OrderedDict[tuple[str | None, ...], Trend | None] = OrderedDict()
+        self._known = Remembered[tuple[str | None, ...], Trend | None](_KEPT)
 
     def of(self, lines: Sequence[RunLine], runs: int) -> Mapping[str, Trend] | None:
         """Those of some runs, by id, of so many in the store; None while they are being worked out.
@@ -47,7 +47,7 @@ class Trends:
         A run that goes on has none, nor has one without a run before it.
         """
         settled = [line for line in lines if line.run.status != "running"]
-        known = {key[:2] for key in self._known.copy()}
+        known = {key[:2] for key in self._known}
         new = [line for line in settled if (line.run.id, line.run.finished) not in known]
         about = About(
             kind="trends",
@@ -69,19 +69,20 @@ class Trends:
 
     def _trend(self, run: Run, baseline: Run | None, patiently: Patiently) -> Trend | None:
         earlier = () if baseline is None else (baseline.id, baseline.finished)
-        key = (run.id, run.finished, *earlier)
-        if key not in self._known:
-            try:
-                self._known[key] = None if baseline is None else _trend(self._shelf, run, baseline, patiently)
-            except EvalmarkError:  # a result is damaged, or a run was deleted: its own page says so
-                self._known[key] = None
-            while len(self._known) > _KEPT:
-                self._known.popitem(last=False)
-        return self._known[key]
+        return self._known.find(
+            (run.id, run.finished, *earlier), lambda: _trend_or_none(self._shelf, run, baseline, patiently)
+        )
+
+
+def _trend_or_none(shelf: Shelf, run: Run, baseline: Run | None, patiently: Patiently) -> Trend | None:
+    try:
+        return None if baseline is None else _trend(shelf, run, baseline, patiently)
+    except EvalmarkError:  # a result is damaged, or a run was deleted: its own page says so
+        return None
 
 
 def _trend(shelf: Shelf, run: Run, baseline: Run, patiently: Patiently) -> Trend:
-    sides = shelf.line(run), shelf.line(baseline)
+    sides = shelf.lines([run, baseline])
     if sum(side.trials for side in sides) > TESTED:
         counted = shelf.store.shared(run, baseline, beside=any(side.beside != 0 for side in sides))
         return Trend(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
