@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 
-from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
+from evalmark.engine import Engine, Limits, Outcome, Watch, Work
 from evalmark.errors import ConfigError
 from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse
 from evalmark.results import new_run_id
@@ -19,6 +19,7 @@ from evalmark.roles import Recorded, ToolReplay
 from evalmark.settings import Settings
 from evalmark.values import Case, DatasetInfo, Run, Spending, count
 
+from .away import EngineOf, engine_for
 from .early import DRAWN, SAVED, Early, early, order_of
 from .ledger import Ledger
 from .promises import with_label_notes
@@ -66,6 +67,16 @@ class Conduct:
         return self.limit is not None or self.only is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How much goes on at once, and where."""
+
+    limits: Limits
+    engine: EngineOf
+    said: dict[str, None]
+    """Notes, filled as the run goes on."""
+
+
 async def execute(plan: Plan, conduct: Conduct) -> Run:
     """Check the plan, run what is not yet recorded, and give the whole run.
 
@@ -74,21 +85,28 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         StoreError: the store cannot be used, or is full; what was acknowledged is kept.
     """
     plan = with_label_notes(plan, conduct.ledger)
-    models = plan.models or Models(settings=conduct.settings)
     commit = asked_revision()
     checked = await asyncio.to_thread(check_usable, plan, conduct.settings)
     refuse(_limit_faults(conduct.limit))
-    ledger = conduct.ledger
-    run = _begin(plan, conduct, await asyncio.to_thread(commit), checked)
+    said: dict[str, None] = {}  # in order, each once
+    jobs = _affordable(conduct.settings.jobs, said)
+    limits = Limits(jobs=_hands(plan, jobs), timeout=plan.timeout or conduct.settings.timeout)
+    async with engine_for(plan, conduct.settings, limits) as made:
+        run = _begin(plan, conduct, await asyncio.to_thread(commit), checked)
+        return await _carried_out(plan, conduct, run, checked, Pace(limits=limits, engine=made, said=said))
+
+
+async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked, pace: Pace) -> Run:
+    """The whole run, once it has begun."""
+    ledger, said = conduct.ledger, pace.said
+    models = plan.models or Models(settings=conduct.settings)
     lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
-    said = dict.fromkeys(_sent_again(lost))  # in order, each once
+    said |= dict.fromkeys(_sent_again(lost))
     door = Door(models, ledger.journal(run.id), ledger.spending(run.id), lost or 0)
     if conduct.begun is not None:
         conduct.begun(run, checked)
     bound = plan.bound(ledger, door)
     reading = Reading(plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said)
-    jobs = _affordable(conduct.settings.jobs, said)
-    limits = Limits(jobs=_hands(plan, jobs), timeout=plan.timeout or conduct.settings.timeout)
     tools = ToolReplay(partial(ledger.tool_journal, run.id), conduct.settings.replay)
     work = Work(
         trials=trials(reading),
@@ -103,7 +121,8 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     looks: Early | None = None
     try:
         looks = early(reading, run, conduct.stop)
-        outcome = await _until_the_end(work, limits, conduct, looks)
+        engine = pace.engine(door, bound, ledger)
+        outcome = await _until_the_end(engine, work, pace.limits, conduct, looks)
     finally:
         more = bound.embedder.notes() if bound.embedder is not None else ()
         spent = _spent(door, ledger, run)
@@ -117,12 +136,12 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     return ledger.run(run.id)
 
 
-async def _until_the_end(work: Work, limits: Limits, conduct: Conduct, looks: Early | None) -> Outcome:
+async def _until_the_end(engine: Engine, work: Work, limits: Limits, conduct: Conduct, looks: Early | None) -> Outcome:
     """Run all of it, or what it takes to decide the gate."""
     if looks is None:
-        return await run_trials(work, limits, stop=conduct.stop, watch=conduct.watch)
+        return await engine(work, limits, stop=conduct.stop, watch=conduct.watch)
     drawn = replace(work, trials=looks.trials())
-    return await run_trials(drawn, limits, stop=looks.stop, watch=looks.and_then(conduct.watch))
+    return await engine(drawn, limits, stop=looks.stop, watch=looks.and_then(conduct.watch))
 
 
 def _unmatched(reading: Reading) -> tuple[str, ...]:
@@ -266,7 +285,7 @@ def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], looks: Early |
 def _notes(outcome: Outcome | None) -> tuple[str, ...]:
     if outcome is None:
         return ()
-    stopped = (f"{STOPPED}{outcome.reason}",) if outcome.reason else ()
+    stopped = (*outcome.notes, f"{STOPPED}{outcome.reason}") if outcome.reason else outcome.notes
     if outcome.longest_block < 1:
         return stopped
     said = (

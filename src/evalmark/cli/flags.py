@@ -128,6 +128,22 @@ MaxTokens = Annotated[
 Connections = Annotated[
     int | None, typer.Option("--connections", metavar="N", help="Model calls at the same time at one endpoint [as -j].")
 ]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="PLACE",
+        help="Where trials run: local, ray, ray:auto or ray://HOST:PORT [local].",
+        show_default=False,
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", metavar="N", help="Processes of Ray that answer and judge [one a processor].")
+]
+TrustCluster = Annotated[
+    bool | None,
+    typer.Option("--trust-cluster", help="Use a Ray cluster also where it takes anybody's work.", show_default=False),
+]
 Rpm = Annotated[float | None, typer.Option("--rpm", metavar="N", help="Requests a minute to one endpoint.")]
 Tpm = Annotated[float | None, typer.Option("--tpm", metavar="N", help="Tokens a minute to one endpoint.")]
 CallTimeout = Annotated[

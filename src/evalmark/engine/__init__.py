@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .line import Answered, Conversation, Item, Limits, Outcome, Said, Work, run_trials
+    from .line import Answered, Conversation, Engine, Item, Limits, Outcome, Said, Work, run_trials
     from .recorder import Recorder, Watch
     from .trial import answer, describe, judge, with_tools
 
 __all__ = [
     "Answered",
     "Conversation",
+    "Engine",
     "Item",
     "Limits",
     "Outcome",
@@ -31,6 +32,7 @@ __getattr__ = deferred(
     {
         "Answered": "line",
         "Conversation": "line",
+        "Engine": "line",
         "Item": "line",
         "Limits": "line",
         "Outcome": "line",

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from evalmark.errors import RunStoppedError
 from evalmark.roles import Lend, Scorer, Sink, Target, ToolReplay, TrialTools, Uses, counting
@@ -92,6 +93,16 @@ class Outcome:
     """Why no further call could be made, where that is what stopped the run."""
     longest_block: float
     """The longest time, in seconds, that something kept the event loop to itself."""
+    notes: tuple[str, ...] = ()
+    """What else a reader of the run should know."""
+
+
+class Engine(Protocol):
+    """What runs trials: `run_trials`, or something that does the same elsewhere."""
+
+    async def __call__(
+        self, work: Work, limits: Limits = ..., *, stop: asyncio.Event | None = None, watch: Watch | None = None
+    ) -> Outcome: ...
 
 
 async def run_trials(

@@ -180,7 +180,7 @@ class CachedEmbedder:
                 await self._cache.put(fingerprint, fresh)
                 vectors |= fresh
             await self._memory.put(fingerprint, vectors)
-            await self._count(batch.texts)
+            await self.count(batch.texts)
         except EvalmarkError as error:
             return error
         except (Exception, SystemExit) as error:  # noqa: BLE001  foreign code: its failure belongs to its callers
@@ -194,8 +194,8 @@ class CachedEmbedder:
         unknown = [text for text in texts if text not in known]
         return known | dict(await self._cache.get(fingerprint, unknown)) if unknown else known
 
-    async def _count(self, texts: Sequence[str]) -> None:
-        """Keep count of the distinct texts, and of those that were cut."""
+    async def count(self, texts: Sequence[str]) -> None:
+        """Keep count of the distinct texts, and of those that are cut; also of such as were embedded elsewhere."""
         new = [text for text in texts if hash(text) not in self._seen]
         self._seen.update(map(hash, new))
         if isinstance(self._embedder, Limited):

@@ -56,6 +56,13 @@ class Settings:
     """Seconds one attempt of a model call may take, from the first byte sent to the last one read."""
     retries: int = 5
     """Further attempts after one that failed for a reason that may pass."""
+    on: str = "local"
+    """Where trials are answered and judged: `local`, in this process; `ray`, by a Ray of its own on this machine; `ray:auto`,
+    by the cluster that this machine is part of; `ray://HOST:PORT`."""
+    workers: int | None = None
+    """Processes of Ray that answer and judge; None: one for each processor of the cluster."""
+    trust_cluster: bool = False
+    """Use a cluster also where it takes the work of anybody who knows its address."""
     models: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Named endpoints: the table `[tool.evalmark.models]`."""
 
@@ -212,6 +219,9 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "tpm": _seconds,
     "call_timeout": _seconds,
     "retries": _whole,
+    "on": _text,
+    "workers": _jobs,
+    "trust_cluster": _truth,
     "models": _table,
 }
 _EXPECTED = {
@@ -224,6 +234,8 @@ _EXPECTED = {
     "max_cost": "a number of dollars, 0 or more",
     "max_calls": "a whole number, 0 or more",
     "max_tokens": "a whole number, 0 or more",
+    "workers": f"a whole number from 1 to {MOST_JOBS:,}",
+    "trust_cluster": "true or false",
     "connections": f"a whole number from 1 to {MOST_JOBS:,}",
     "rpm": "a number above 0",
     "tpm": "a number above 0",

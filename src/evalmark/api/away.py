@@ -1,0 +1,29 @@
+"""Where the trials of a run are answered and judged: in this process, or by workers elsewhere."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from evalmark import cluster
+from evalmark.engine import Engine, Limits, run_trials
+from evalmark.plans import Bound, Door, Plan
+from evalmark.roles import EmbeddingCache
+from evalmark.settings import Settings
+
+EngineOf = Callable[[Door, Bound, EmbeddingCache], Engine]
+"""Makes the engine of a run out of what all its trials share."""
+
+
+@asynccontextmanager
+async def engine_for(plan: Plan, settings: Settings, limits: Limits) -> AsyncIterator[EngineOf]:
+    """What runs the trials of a plan, at the place that the settings name; it is ready before anything is begun.
+
+    Raises:
+        MissingExtraError: Ray is wanted and not installed.
+        ConfigError: the place means nothing or cannot be used, or the plan cannot be sent there.
+    """
+    if settings.on == "local":
+        yield lambda door, bound, cache: run_trials
+        return
+    place = cluster.where(settings.on, is_trusted=settings.trust_cluster)
+    async with cluster.opened(place, plan, settings, limits) as site:
+        yield site.engine

@@ -1,0 +1,101 @@
+"""Hands in actors of Ray."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from .actors import EmbeddingActor, HandActor
+from .brief import Pack
+from .crew import CrewError, HandLostError
+from .messages import Down, Up
+
+_READY = 120.0
+"""Seconds in which a worker has to be ready; Ray waits for ever where no node has room for one."""
+_LINGER = 0.0005
+"""Seconds for each hand that a hand waits for more to say: the more there are, the fewer of them can be heard at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class RayMember:
+    """A hand in an actor."""
+
+    actor: Any
+    ray: ModuleType
+
+    async def tell(self, messages: Sequence[Down]) -> None:
+        """Hand over messages. Raises HandLostError: the actor has ended."""
+        await reached(self.ray, self.actor.tell.remote(list(messages)))
+
+    async def listen(self) -> Sequence[Up]:
+        """What the hand has to say. Raises HandLostError: the actor has ended."""
+        said: Sequence[Up] = await reached(self.ray, self.actor.listen.remote())
+        return said
+
+
+class RayCrew:
+    """Hands on the nodes of a cluster; a hand takes one of its processors."""
+
+    def __init__(self, ray: ModuleType, brief: Pack, embedder: Pack | None, size: int) -> None:
+        self.size = size
+        self._ray, self._brief = ray, ray.put(brief)
+        options = {"max_restarts": 0, "max_concurrency": 1_000, "num_cpus": 1}
+        self._hand = ray.remote(**options)(HandActor)
+        self._pool = [] if embedder is None else _pool(ray, embedder)
+
+    async def hire(self) -> RayMember:
+        """A hand on some node.
+
+        Raises:
+            CrewError: no node has room for it, or it cannot get ready.
+            HandLostError: it ended while it was getting ready.
+        """
+        actor = self._hand.remote(self.size * _LINGER)
+        try:
+            fault = await asyncio.wait_for(reached(self._ray, actor.start.remote(self._brief, self._pool)), _READY)
+        except TimeoutError:
+            self._ray.kill(actor)
+            raise CrewError(
+                f"No worker was ready within {_READY:.0f} s: the cluster has no processor free for it. Name fewer "
+                "with --workers, or wait for a node."
+            ) from None
+        if fault:
+            raise CrewError(f"A worker cannot begin: {fault}")
+        return RayMember(actor, self._ray)
+
+    async def check_pool(self, fingerprint: str) -> None:
+        """Raises CrewError: the embedding model is another one on some node."""
+        for actor in self._pool:
+            found = await reached(self._ray, actor.start.remote())
+            if found != fingerprint:
+                raise CrewError(
+                    f"A worker has the embedding model {found}, and this machine {fingerprint}; use the same files."
+                )
+
+
+def _pool(ray: ModuleType, embedder: Pack) -> list[Any]:
+    """One actor a node, since a model uses all processors by itself; Ray starts one anew that ends."""
+    options = {"max_restarts": -1, "max_task_retries": -1, "num_cpus": 0, "scheduling_strategy": "SPREAD"}
+    kind = ray.remote(**options)(EmbeddingActor)
+    nodes = sum(1 for node in ray.nodes() if node["Alive"])
+    return [kind.remote(embedder) for _ in range(max(1, nodes))]
+
+
+def processors(ray: ModuleType) -> int:
+    """How many processors the nodes have together."""
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+async def reached(ray: ModuleType, reference: Any) -> Any:
+    """What an actor gives. Raises HandLostError: it has ended, or broke."""
+    try:
+        return await reference
+    except ray.exceptions.RayError as error:
+        raise HandLostError(why(error)) from error
+
+
+def why(error: Exception) -> str:
+    """What Ray says, in a line: the last one of a traceback, the first one of all else."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if "Traceback" in str(error) else lines[0] if lines else type(error).__name__

@@ -1,0 +1,86 @@
+"""A run on Ray, from the plan to its outcome."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from types import ModuleType
+
+from evalmark.engine import Engine, Limits, Outcome, Watch, Work
+from evalmark.plans import Bound, Door, Plan
+from evalmark.roles import EmbeddingCache, ToolJournal, ToolReplay
+from evalmark.settings import Settings
+
+from .brief import Brief, Pack, brief_for, for_pool, pack
+from .desk import Duty, run_elsewhere
+from .errands import Errands
+from .offers import Offers
+from .on_ray import RayCrew, processors
+from .start import Where, connected
+
+WINDOW = 256
+"""Trials that one hand judges at a time, so that little is done again when it ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A cluster that is connected, and what its workers are told."""
+
+    ray: ModuleType
+    brief: Brief
+    sent: Pack
+    embedder: Pack | None
+    hands: int
+
+    def engine(self, door: Door, bound: Bound, cache: EmbeddingCache) -> Engine:
+        """What runs trials with the workers of the cluster, as `run_trials` would do here."""
+        return partial(
+            self._run, partial(Duty, errands=Errands(door)), partial(Offers, cache=cache, embedder=bound.embedder)
+        )
+
+    async def _run(
+        self,
+        duty: Callable[..., Duty],
+        offers: Callable[[ToolReplay], Offers],
+        work: Work,
+        limits: Limits,
+        *,
+        stop: asyncio.Event | None = None,
+        watch: Watch | None = None,
+    ) -> Outcome:
+        crew = RayCrew(self.ray, self.sent, self.embedder, self.hands)
+        await crew.check_pool(self.brief.embeds)
+        each = self.brief.limits
+        offered = offers(work.tools or ToolReplay(_nothing, "off"))
+        whole = duty(crew=crew, offers=offered, room=2 * each.jobs + each.window)
+        return await run_elsewhere(work, limits, whole, stop=stop, watch=watch)
+
+
+@asynccontextmanager
+async def opened(
+    place: Where, plan: Plan, settings: Settings, limits: Limits, workers: int | None = None
+) -> AsyncIterator[Site]:
+    """The site of a run; nothing of the run is begun before it stands.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ConfigError: the cluster cannot be used, or the plan cannot be sent to its workers.
+    """
+    connection = connected(place)
+    ray = await asyncio.to_thread(connection.__enter__)
+    try:
+        hands = min(settings.workers or processors(ray), limits.jobs)
+        each = replace(limits, jobs=-(-limits.jobs // hands), window=min(limits.window, WINDOW))
+        brief = brief_for(plan, each)
+        sent = pack(brief, settings, ray.cloudpickle)
+        embedder = None
+        if brief.pooled and plan.embedder is not None:
+            embedder = pack(for_pool(plan.embedder), settings, ray.cloudpickle)
+        yield Site(ray=ray, brief=brief, sent=sent, embedder=embedder, hands=hands)
+    finally:
+        await asyncio.to_thread(connection.__exit__, None, None, None)
+
+
+def _nothing() -> ToolJournal:
+    raise LookupError("no tool is recorded in this run")

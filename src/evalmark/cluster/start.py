@@ -1,0 +1,162 @@
+"""Where hands work: a Ray of our own on this machine, or a cluster that is there already and that not everybody may use."""
+
+import ipaddress
+import logging
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from evalmark.errors import ConfigError, need
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+OWN = "ray"
+RUNNING = "ray:auto"
+_WITHIN = 60
+"""Seconds in which a cluster has to say whether it asks for a token."""
+_QUIET = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+_ALONE = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # On Linux as elsewhere: without it Ray listens on every address of the machine, also for a Ray of one machine.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_AUTH_MODE": "token",
+}
+_MEMORY = 100_000_000
+"""Bytes of Ray's object store, the least it takes about: hands and desk exchange messages, and few objects."""
+
+# Connects as somebody would who knows the address and nothing else; exits with 0 where that is enough.
+_PROBE = """
+import sys, ray
+try:
+    ray.init(sys.argv[1], include_dashboard=False, log_to_driver=False, configure_logging=False)
+except BaseException:
+    sys.exit(1)
+ray.cluster_resources()
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Which Ray is meant."""
+
+    address: str | None
+    """None: one of our own, started on this machine for the run; `auto`: the one that runs here; else `ray://HOST:PORT`."""
+    is_trusted: bool = False
+    """Whether a cluster is used that takes anybody's work."""
+
+
+def where(on: str, *, is_trusted: bool = False) -> Where:
+    """Which Ray `--on` means.
+
+    >>> where("ray").address, where("ray:auto").address, where("ray://10.0.0.1:10001").address
+    (None, 'auto', 'ray://10.0.0.1:10001')
+
+    Raises:
+        ConfigError: it means nothing.
+    """
+    if on == OWN:
+        return Where(address=None, is_trusted=is_trusted)
+    if on == RUNNING:
+        return Where(address="auto", is_trusted=is_trusted)
+    try:
+        parts = urlsplit(on)
+        fine = parts.scheme == "ray" and bool(parts.hostname) and parts.port is not None and not parts.path
+    except ValueError:
+        fine = False
+    if not fine or "@" in on:
+        raise ConfigError(
+            f"--on {on!r} is no place to run; name local, {OWN} (a Ray of its own on this machine), {RUNNING} (the "
+            "cluster that this machine is part of) or ray://HOST:PORT."
+        )
+    return Where(address=on, is_trusted=is_trusted)
+
+
+@contextmanager
+def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.environ) -> Iterator["ModuleType"]:
+    """The library of Ray, connected, and without words of its own on the terminal; a Ray of our own ends with the block.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ConfigError: the cluster cannot be reached, or takes anybody's work and `is_trusted` is False.
+    """
+    own = (
+        {**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+        if place.address is None
+        else {"RAY_USAGE_STATS_ENABLED": "0"}
+    )
+    with _surrounded(environ, own):  # read by Ray when it is imported, and by what it starts
+        ray = need("ray", "ray")
+        logging.getLogger("ray").addHandler(logging.NullHandler())  # else Python prints what nobody handles
+        if place.address is not None and not place.is_trusted:
+            _refuse_open(place.address, environ)
+        _connect(ray, place)
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+def _connect(ray: "ModuleType", place: Where) -> None:
+    given: dict[str, Any] = dict(_QUIET)
+    if place.address is None:
+        given |= {"address": "local", "object_store_memory": _MEMORY}
+    else:
+        given |= {"address": place.address, "namespace": "evalmark"}
+    try:
+        ray.init(**given)
+    except Exception as error:  # foreign code: Ray raises many kinds, by version and by what is wrong
+        told = str(error).strip().splitlines()
+        reason = told[0] if told else type(error).__name__
+        raise ConfigError(f"--on: Ray cannot be used at {place.address or 'this machine'}: {reason}") from error
+
+
+@contextmanager
+def _surrounded(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str, str]) -> Iterator[None]:
+    """Have these variables set, and as they were afterwards."""
+    before = {name: environ.get(name) for name in more}
+    environ.update(more)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                environ.pop(name, None)
+            else:
+                environ[name] = value
+
+
+def _refuse_open(address: str, environ: Mapping[str, str]) -> None:
+    """Raises ConfigError for a cluster on other machines that takes the work of whoever knows its address."""
+    if _is_here(address, environ):
+        return
+    stranger = {name: value for name, value in environ.items() if not name.startswith("RAY_AUTH")}
+    stranger |= {"RAY_AUTH_MODE": "disabled"}
+    try:
+        found = subprocess.run(  # noqa: S603  our own words, the address aside, which is no option
+            [sys.executable, "-c", _PROBE, address], env=stranger, capture_output=True, timeout=_WITHIN, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return  # nobody was let in
+    if found.returncode == 0:
+        raise ConfigError(
+            f"The Ray cluster at {address} takes the work of anybody who knows its address, so others could read keys "
+            "and data there. Start it with RAY_AUTH_MODE=token, or say --trust-cluster where its network is closed."
+        )
+
+
+def _is_here(address: str, environ: Mapping[str, str]) -> bool:
+    """Whether only this machine can reach the address."""
+    host = urlsplit(address).hostname if address != "auto" else environ.get("RAY_ADDRESS", "").rpartition(":")[0]
+    if not host:
+        return False
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
