@@ -323,6 +323,13 @@ class TestFinding:
         assert [run.id for run in store.runs()] == ["c", "a", "b"]
         assert [run.id for run in store.runs(limit=2)] == ["c", "a"]
 
+    def test_the_runs_before_one_are_those_that_were_started_before_it(self, store):
+        for name in "abcde":
+            record(store, sample.run(name), [])
+        assert [run.id for run in store.runs(before="d")] == ["c", "b", "a"]
+        assert [run.id for run in store.runs(1, 1, before="d")] == ["b"]
+        assert store.runs(before="a") == store.runs(before="of another store") == []
+
     def test_the_newest_unfinished_run_of_the_same_suite_is_found(self, store):
         record(store, sample.run("1"), [], status="interrupted")
         record(store, sample.run("2"), [], status="stopped")

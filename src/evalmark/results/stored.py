@@ -90,10 +90,16 @@ def _keys(db: Connection, number: int) -> Iterator[int]:
         last = rows[-1]
 
 
-def all_runs(db: Connection, path: Place, here: Holder, limit: int | None = None, offset: int = 0) -> list[Run]:
-    """The newest runs first, in the order in which they were started; without the first `offset`, at most `limit`."""
-    given = ALL if limit is None else limit, offset
-    rows = db.execute(f"{_HEADER} order by number desc limit ? offset ?", given).fetchall()
+def all_runs(
+    db: Connection, path: Place, here: Holder, limit: int | None = None, offset: int = 0, *, before: str = ""
+) -> list[Run]:
+    """The newest runs first, in the order in which they were started; without the first `offset`, at most `limit`.
+
+    With `before`, the id of a run, only those that were started before it; none, where it is not there any more.
+    """
+    header = f"{_HEADER} where number < (select number from run where id = ?)" if before else _HEADER  # noqa: S608  texts of ours
+    given = *([before] if before else ()), ALL if limit is None else limit, offset
+    rows = db.execute(f"{header} order by number desc limit ? offset ?", given).fetchall()
     return [_run(db, path, here, *row) for row in rows]
 
 

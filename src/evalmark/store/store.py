@@ -166,9 +166,12 @@ class Store:
 
     # Reading.
 
-    def runs(self, limit: int | None = None, offset: int = 0) -> list[Run]:
-        """The runs, the newest first: all, or at most `limit` behind the first `offset`; results are read when asked for."""
-        return self._access.read(lambda db: all_runs(db, self.path, self._here, limit, offset))
+    def runs(self, limit: int | None = None, offset: int = 0, *, before: str = "") -> list[Run]:
+        """The runs, the newest first: all, or at most `limit` behind the first `offset`; results are read when asked for.
+
+        With `before`, the id of a run, those that were started before it.
+        """
+        return self._access.read(lambda db: all_runs(db, self.path, self._here, limit, offset, before=before))
 
     def moment(self) -> Moment:
         """How many runs there are, and how far those have come that are under way."""

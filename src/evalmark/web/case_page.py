@@ -20,6 +20,7 @@ from evalmark.labelling import of_result
 from evalmark.markup import kind_of
 from evalmark.values import Call, Metric, Result, Run, Score, ToolRecording, metrics_for, plain
 
+from .compared import against_earlier, held_to_flips
 from .desk import Desk
 from .labels import Said, fields_of, said_of
 from .run_page import asked_of
@@ -67,8 +68,11 @@ def routes(desk: Desk) -> list[Route]:
 
 def _answer(desk: Desk, request: Request) -> Response:
     run = desk.run(request)
+    asked = asked_of(desk, request, run)
+    if asked.flipped:
+        asked = held_to_flips(asked, against_earlier(desk.shelf, run).held)
     with desk.shelf.figures.give_way():
-        found = values(desk.shelf, run, desk.number(request), asked_of(desk, request, run))
+        found = values(desk.shelf, run, desk.number(request), asked)
     if found is None:
         raise HTTPException(404, f"{run.id} has no such result, or no longer.")
     said = _said(desk, request, run, found["result"])

@@ -58,12 +58,15 @@ def routes(desk: Desk) -> list[Route]:
 def _answer(desk: Desk, request: Request) -> Response:
     shelf = desk.shelf
     with shelf.figures.give_way():
-        runs = shelf.store.runs()
-        asked, said = _picked(compared_asked(request.query_params), request.query_params.getlist("pick"), runs)
+        runs = shelf.store.runs(MOST_RUNS)
+        asked, said = _picked(
+            compared_asked(request.query_params), _in_order(shelf, request.query_params.getlist("pick"), runs)
+        )
         if not asked.run:
-            return desk.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, None)})
+            return desk.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, ())})
         run = _found(lambda: shelf.store.run(asked.run))
-        baseline, said = _found(lambda: _baseline(shelf, run, asked, runs))
+        recent = list(shelf.back_from(run))
+        baseline, said = _found(lambda: _baseline(shelf, run, asked, recent))
     held, trouble = None, ""
     if baseline is not None:
         try:
@@ -74,7 +77,7 @@ def _answer(desk: Desk, request: Request) -> Response:
     if held is not None and baseline is not None:
         with shelf.figures.give_way():
             found |= cases_of(shelf, (run, baseline), held, asked)
-    return desk.page(request, "compare.html", {**_NOTHING, **found, **_choices(asked, runs, run)})
+    return desk.page(request, "compare.html", {**_NOTHING, **found, **_choices(asked, runs, recent)})
 
 
 _NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "held": None, "trouble": "", "rows": ()}
@@ -136,9 +139,14 @@ def _answer_of(kept: Kept | None) -> str:
     return "" if value is None else visible(text_of(value).shown)
 
 
-def _picked(asked: ComparedAsked, picks: Sequence[str], runs: Sequence[Run]) -> tuple[ComparedAsked, str]:
-    """What was chosen in the list of runs, the newer one first; and what is wrong with it."""
-    chosen = [run.id for run in runs if run.id in picks]
+def _in_order(shelf: Shelf, picks: Sequence[str], newest: Sequence[Run]) -> list[str]:
+    """The ids that were chosen in the list of runs, the newer one first; older runs are looked through where it takes them."""
+    runs = newest if {run.id for run in newest}.issuperset(picks) else shelf.every_run()
+    return [run.id for run in runs if run.id in picks]
+
+
+def _picked(asked: ComparedAsked, chosen: Sequence[str]) -> tuple[ComparedAsked, str]:
+    """What these ask for; and what is wrong with it."""
     if len(chosen) > 2:
         return asked, f"{len(chosen)} runs were chosen, and two can be compared."
     if not chosen or asked.run:
@@ -146,8 +154,8 @@ def _picked(asked: ComparedAsked, picks: Sequence[str], runs: Sequence[Run]) -> 
     return replace(asked, run=chosen[0], baseline=chosen[1] if chosen[1:] else ""), ""
 
 
-def _baseline(shelf: Shelf, run: Run, asked: ComparedAsked, runs: Sequence[Run]) -> tuple[Run | None, str]:
-    """The other run, or why there is none.
+def _baseline(shelf: Shelf, run: Run, asked: ComparedAsked, recent: Sequence[Run]) -> tuple[Run | None, str]:
+    """The other run, or why there is none; `recent` are the run and those before it.
 
     Raises:
         StoreError: there is no such run.
@@ -159,19 +167,19 @@ def _baseline(shelf: Shelf, run: Run, asked: ComparedAsked, runs: Sequence[Run])
         return found.run, found.said or ("" if found.run else "No run was named to compare with.")
     if asked.against:
         return run, ""
-    earlier = earlier_of(run, runs)
+    earlier = earlier_of(run, recent)
     return earlier, "" if earlier else "There is no earlier complete run of the same suite and datasets; choose one."
 
 
-def _choices(asked: ComparedAsked, runs: Sequence[Run], run: Run | None) -> Mapping[str, Any]:
-    """What the form offers."""
-    near = [] if run is None else list(comparable_with(run, runs))[:MOST_RUNS]
-    known = {one.id for one in near} | ({run.id} if run else set())
+def _choices(asked: ComparedAsked, runs: Sequence[Run], recent: Sequence[Run]) -> Mapping[str, Any]:
+    """What the form offers; `recent` are the run that is compared and those before it, or nothing."""
+    near = list(comparable_with(recent[0], recent))[:MOST_RUNS] if recent else []
+    known = {one.id for one in [*recent[:1], *near]}
     return {
         "asked": asked,
-        "runs": runs[:MOST_RUNS],
+        "runs": runs,
         "near": near,
-        "others": [one for one in runs[:MOST_RUNS] if one.id not in known],
+        "others": [one for one in runs if one.id not in known],
         "last_green": LAST_GREEN,
     }
 

@@ -26,8 +26,8 @@ from .shelf import Shelf
 
 _KEPT = 4
 """Comparisons that are held, some megabytes each for ten thousand cases."""
-_OFFERED, _LOOKED_AT = 50, 500
-"""Runs to choose from, and those among which they are looked for."""
+_OFFERED = 50
+"""Runs to choose from."""
 MOST = 40_000
 """Trials of two runs that are compared without being asked to: more would take minutes, and hundreds of megabytes."""
 
@@ -56,7 +56,7 @@ def compared(shelf: Shelf, run: Run, baseline: Run, targets: tuple[str, str] | N
         EvalmarkError: a result is damaged, or a run was deleted.
     """
     sides = [run] if baseline.id == run.id else [run, baseline]
-    trials = [shelf.line(one).trials for one in sides]
+    trials = [line.trials for line in shelf.lines(sides)]
     about = About(
         kind="compared",
         names=(run.id, baseline.id, *(targets or ())),
@@ -76,7 +76,7 @@ def compared(shelf: Shelf, run: Run, baseline: Run, targets: tuple[str, str] | N
 class Against:
     """A run beside the one that it is held against where nobody names one."""
 
-    near: Sequence[Run]
+    near: Sequence[Run] = ()
     """Runs to choose from, the nearest first."""
     earlier: Run | None
     held: Compared | None = None
@@ -88,24 +88,31 @@ class Against:
 
 def against_of(shelf: Shelf, run: Run, most: int = MOST, *, is_busy: bool = False) -> Against:
     """What the page of a run says of the run before it; where something else of the run is worked out, that comes first."""
-    recent = list(islice(shelf.every_run(), _LOOKED_AT))
-    earlier = earlier_of(run, recent)
-    near = list(islice(comparable_with(run, recent), _OFFERED))
-    if earlier is None or run.status == "running" or sum(shelf.line(one).trials for one in (run, earlier)) > most:
-        return Against(near=near, earlier=earlier)
+    recent = list(shelf.back_from(run))
+    found = _against(shelf, run, earlier_of(run, recent), most, is_busy=is_busy)
+    return replace(found, near=list(islice(comparable_with(run, recent), _OFFERED)))
+
+
+def against_earlier(shelf: Shelf, run: Run) -> Against:
+    """The same without the runs to choose from; no more runs are read than it takes."""
+    return _against(shelf, run, earlier_of(run, shelf.back_from(run)), MOST)
+
+
+def _against(shelf: Shelf, run: Run, earlier: Run | None, most: int, *, is_busy: bool = False) -> Against:
+    if earlier is None or run.status == "running" or sum(line.trials for line in shelf.lines([run, earlier])) > most:
+        return Against(earlier=earlier)
     if is_busy:
-        return Against(near=near, earlier=earlier, is_asked=True)
+        return Against(earlier=earlier, is_asked=True)
     try:
-        return Against(near=near, earlier=earlier, held=compared(shelf, run, earlier), is_asked=True)
+        return Against(earlier=earlier, held=compared(shelf, run, earlier), is_asked=True)
     except EvalmarkError as error:
-        return Against(near=near, earlier=earlier, trouble=str(error))
+        return Against(earlier=earlier, trouble=str(error))
 
 
-def held_to_flips(shelf: Shelf, run: Run, asked: CasesAsked) -> CasesAsked:
+def held_to_flips(asked: CasesAsked, held: Compared | None) -> CasesAsked:
     """What is asked, held to the results whose cases came out otherwise than in the run before; none while nobody knows."""
     if not asked.flipped:
         return asked
-    held = against_of(shelf, run).held
     known = () if held is None else held.flipped.items()
     chosen = frozenset(n for went, numbers in known if asked.flipped in ("any", went) for n in numbers)
     numbers = asked.wanted.numbers
@@ -120,12 +127,12 @@ def baseline_of(shelf: Shelf, run: Run, reference: str) -> api.Baseline | None:
     """
     if reference != api.LAST_GREEN:
         return api.baseline_of(shelf.store, reference, run)
-    runs = shelf.store.runs()
+    moment = shelf.store.moment()
     about = About(
         kind="last green",
         names=(run.id,),
-        state=[(one.id, one.status) for one in runs],
-        trials=max((shelf.line(one).trials for one in runs[:1]), default=0),
+        state=(moment.runs, moment.newest, [one.run for one in moment.under_way]),
+        trials=max((line.trials for line in shelf.lines(shelf.store.runs(1))), default=0),
     )
     return shelf.figures.found(about, lambda patiently: api.baseline_of(shelf.store, reference, run))
 

@@ -1,6 +1,7 @@
 """Labelling one output after the other without seeing what others or a machine say, and how far people agree in the end."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -86,7 +87,8 @@ def _choose(desk: Desk, request: Request) -> Response:
     asked = queue_asked(request.query_params)
     runs = [*store.runs(_RUNS)]
     if asked.run and all(run.id != asked.run for run in runs):
-        runs += [run for run in store.runs() if run.id == asked.run]
+        with suppress(StoreError):  # it was deleted
+            runs = [*{run.id: run for run in (*runs, store.run(asked.run))}.values()]
     values = {"asked": asked, "runs": runs, "projects": store.traffic.projects(), "verdicts": VERDICTS, "named": named}
     return desk.page(request, "label.html", values)
 

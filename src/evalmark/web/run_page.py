@@ -74,24 +74,28 @@ def _answer(desk: Desk, request: Request) -> Response:
 
 
 def asked_of(desk: Desk, request: Request, run: Run) -> CasesAsked:
-    """Which cases of a run an address asks for."""
+    """Which cases of a run an address asks for; that they flipped is left to whoever knows which ones did."""
     query = request.query_params
     asked = cases_asked(query, query.getlist("verdict"), [metric.name for metric in run.metrics])
-    return held_to_flips(desk.shelf, run, held_to_labels(desk.shelf, run, asked, desk.author(request)))
+    return held_to_labels(desk.shelf, run, asked, desk.author(request))
 
 
 def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
     """What the template needs."""
+    browsing = shelf.browsing(run)
     with shelf.figures.give_way():
-        browsing = shelf.browsing(run)
         verdicts = browsing.verdicts()
+    trials = sum(verdicts.values())
+    figures, trouble = _figures(shelf, run, trials)
+    is_busy = figures is None and not trouble and not asked.flipped
+    against = against_of(shelf, run, is_busy=is_busy)
+    asked = held_to_flips(asked, against.held)
+    with shelf.figures.give_way():
         found = browsing.page(asked.wanted, asked.place, asked.size, shelf.known(run, asked.wanted))
         if found.place is not None:
             asked = replace(asked, page=-(-found.place // asked.size) + 1)
         rows = [_row(row.leader, row.results, run) for row in found.rows]
         run = replace(run, spending=shelf.spending(run))
-    trials = sum(verdicts.values())
-    figures, trouble = _figures(shelf, run, trials)
     return {
         "run": run,
         "asked": asked,
@@ -109,7 +113,7 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "sizes": SIZES,
         "labelled": LABELS,
         "flipped": FLIPPED,
-        "against": against_of(shelf, run, is_busy=figures is None and not trouble),
+        "against": against,
         "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
     }
 

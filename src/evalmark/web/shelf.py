@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from evalmark.browsing import Browsing, Endings, Known, Wanted
 from evalmark.errors import StoreError
@@ -15,6 +16,8 @@ from .remembered import Remembered
 
 _RUNS = 50
 """Runs that are read at a time."""
+_LOOKED_AT = 500
+"""Runs before one, among which those are looked for that it can be held against."""
 _MANY = 1_000_000
 """Results to be read, about; no page waits for so many."""
 _OPEN = 4
@@ -69,8 +72,16 @@ class Shelf:
 
     def every_run(self) -> Iterator[Run]:
         """The runs, the newest first, read as they are asked for."""
+        yield from self._read(None)
+
+    def back_from(self, run: Run) -> Iterator[Run]:
+        """A run, and of those that were started before it the newest ones, as many as anybody looks through."""
+        yield run
+        yield from islice(self._read(run), _LOOKED_AT)
+
+    def _read(self, before: Run | None) -> Iterator[Run]:
         offset = 0
-        while runs := self.store.runs(_RUNS, offset):
+        while runs := self.store.runs(_RUNS, offset, before="" if before is None else before.id):
             yield from runs
             offset += len(runs)
 
