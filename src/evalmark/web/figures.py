@@ -37,11 +37,16 @@ class About:
     """What it is about, the ids of runs first."""
     state: object
     """Of what it is made: found anew when it is another."""
-    trials: int
-    """How many results have to be read for it."""
+    trials: int | None
+    """How many results have to be read for it; None: nobody knows, and it may be long."""
     kept: int = 16
     or_earlier: bool = False
     """Whether what was found for an earlier state will do while this is being worked out."""
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it is done while a page waits."""
+        return self.trials is not None and self.trials <= FEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +90,7 @@ class Figures:
         """
         known = self._asked(about, work)
         with suppress(TakesLongerError):
-            now: T = known.future.result(self._patience if about.trials <= FEW else 0)
+            now: T = known.future.result(self._patience if about.is_short else 0)
             return now
         found: T | None = known.before if about.or_earlier else None
         return found
@@ -114,7 +119,7 @@ class Figures:
             future: Future[T] = Future()
             made = _Known(about.state, future, None if known is None else known.future)
             held.keep(about.names, made)
-            turn = self._turns[about.kind] if about.trials > FEW else nullcontext()
+            turn = nullcontext() if about.is_short else self._turns[about.kind]
         # A thread that ends with the process, whatever is left to count.
         threading.Thread(target=self._work, args=(work, future, turn), daemon=True, name="evalmark-figures").start()
         return made

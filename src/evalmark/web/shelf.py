@@ -18,8 +18,6 @@ _RUNS = 50
 """Runs that are read at a time."""
 _LOOKED_AT = 500
 """Runs before one, among which those are looked for that it can be held against."""
-_MANY = 1_000_000
-"""Results to be read, about; no page waits for so many."""
 _OPEN = 4
 """Runs whose results are held ready to be sorted."""
 _COUNTED = 10_000
@@ -62,7 +60,7 @@ class Shelf:
             return None
         found = replace(wanted, order="position", sorted_metric="", descending=False)
         names, state = (run.id, repr(found)), (run.status, run.finished)
-        about = About(kind="search", names=names, state=state, trials=_MANY, kept=32)
+        about = About(kind="search", names=names, state=state, trials=None, kept=32)
 
         def search(_: object) -> Known:
             with self._searching:  # one after the other, so that pages have a processor too
