@@ -11,6 +11,7 @@ from evalmark.comparison import WENT
 from evalmark.traffic import STANDINGS, SessionsWanted, Standing
 from evalmark.values import Verdict
 
+from .paging import page_at, start_of
 from .paths import as_said, name_said
 
 SIZES = (25, 50, 100)
@@ -59,7 +60,16 @@ class CasesAsked:
     @property
     def place(self) -> At:
         """Where the page is: beside a result, else, as somebody may have typed it, by its number."""
-        return self.at if self.at != BEGINNING else At(place=(self.page - 1) * self.size)
+        return self.at if self.at != BEGINNING else At(place=self.start)
+
+    @property
+    def start(self) -> int:
+        """How many rows stand before the page, as whoever came here has counted."""
+        return start_of(self.page, self.size)
+
+    def found_at(self, place: int | None) -> "CasesAsked":
+        """The same where so many rows were found before the page; None: nobody has counted."""
+        return self if place is None else replace(self, page=page_at(place, self.size))
 
     @property
     def sort(self) -> str:

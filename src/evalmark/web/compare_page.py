@@ -11,6 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark.addresses.asking import ComparedAsked, compared_asked
+from evalmark.addresses.paging import Paging
 from evalmark.api import LAST_GREEN
 from evalmark.browsing import Kept
 from evalmark.comparison import WENT, Flip, Place, comparable_with, earlier_of
@@ -87,17 +88,16 @@ def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: Compare
     """What the template needs of the cases."""
     every = [place for place in held.telling(asked.metric) if asked.of in ("", place.cases.change.target)]
     wanted = [place for place in every if asked.went in ("", place.went)]
-    pages = max(1, -(-len(wanted) // SIZE))
-    at = min(asked.page, pages)
+    paging = Paging(total=len(wanted), size=SIZE, asked=asked.page)
     known = [place.went for place in every]
     return {
-        "rows": _rows(shelf, runs, wanted[(at - 1) * SIZE : at * SIZE]),
+        "rows": _rows(shelf, runs, paging.part(wanted)),
         "all": len(every),
         "counts": [(went, known.count(went)) for went in WENT],
         "total": len(wanted),
-        "page": at,
-        "pages": pages,
-        "first": (at - 1) * SIZE + 1,
+        "page": paging.page,
+        "pages": paging.pages,
+        "first": paging.start + 1,
         "metrics": list(dict.fromkeys(change.name for cases in held.cases for change in cases.change.changes)),
         "compared_targets": [cases.change.target for cases in held.cases],
         "several_datasets": len({name for cases in held.cases for name in cases.sources[0]}) > 1,

@@ -92,8 +92,7 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
     asked = held_to_flips(asked, against.held)
     with shelf.figures.give_way():
         found = browsing.page(asked.wanted, asked.place, asked.size, shelf.known(run, asked.wanted))
-        if found.place is not None:
-            asked = replace(asked, page=-(-found.place // asked.size) + 1)
+        asked = asked.found_at(found.place)
         rows = [_row(row.leader, row.results, run) for row in found.rows]
         run = replace(run, spending=shelf.spending(run))
     return {
@@ -109,7 +108,7 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "metrics": list(dict.fromkeys(metric.name for metric in run.metrics)),
         "shows_dataset": len(run.datasets) > 1,
         "found": found,
-        "first": (asked.page - 1) * asked.size if found.place is None else found.place,
+        "first": asked.start if found.place is None else found.place,
         "sizes": SIZES,
         "labelled": LABELS,
         "flipped": FLIPPED,

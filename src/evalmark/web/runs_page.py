@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from evalmark import wording
 from evalmark.addresses.asking import RunsAsked, runs_asked
+from evalmark.addresses.paging import Paging
 from evalmark.values import Run, RunStatus, count, in_all, seconds_between
 
 from .desk import Desk
@@ -43,21 +44,18 @@ def values(shelf: Shelf, asked: RunsAsked, total: int) -> Mapping[str, Any]:
         wanted = None
         if asked.text or asked.status:
             wanted = [run for run in shelf.store.runs() if _is_wanted(run, asked)]
-        found = total if wanted is None else len(wanted)
-        pages = max(1, -(-found // SIZE))
-        at = min(asked.page, pages)
-        first = (at - 1) * SIZE
-        shown = shelf.store.runs(SIZE, first) if wanted is None else wanted[first : first + SIZE]
+        paging = Paging(total=total if wanted is None else len(wanted), size=SIZE, asked=asked.page)
+        shown = shelf.store.runs(SIZE, paging.start) if wanted is None else paging.part(wanted)
         lines = shelf.lines(shown)
     return {
         "store": shelf.store.path.name,
         "asked": asked,
         "lines": lines,
         "statuses": get_args(RunStatus),
-        "found": found,
+        "found": paging.total,
         "total": total,
-        "page": at,
-        "pages": pages,
+        "page": paging.page,
+        "pages": paging.pages,
         "models_of": models_of,
         "cost_of": cost_of,
         "seconds_of": seconds_of,

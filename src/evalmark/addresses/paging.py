@@ -1,0 +1,58 @@
+"""Pages of a long list: which one is shown, and which rows stand on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paging:
+    """A list of so many rows, of which one page is shown: the one that is asked for, or the last where there are fewer.
+
+    >>> shown = Paging(total=45, size=20, asked=9)
+    >>> shown.pages, shown.page, shown.start, shown.part(range(45))
+    (3, 3, 40, range(40, 45))
+    """
+
+    total: int
+    size: int
+    asked: int = 1
+
+    @property
+    def pages(self) -> int:
+        """How many pages there are; an empty list has one."""
+        return max(1, page_at(self.total, self.size) - 1)
+
+    @property
+    def page(self) -> int:
+        """The one that is shown, counted from 1."""
+        return min(self.asked, self.pages)
+
+    @property
+    def start(self) -> int:
+        """How many rows stand before it."""
+        return start_of(self.page, self.size)
+
+    def part(self, rows: Sequence[T]) -> Sequence[T]:
+        """Its rows, out of all."""
+        return rows[self.start : self.start + self.size]
+
+
+def start_of(page: int, size: int) -> int:
+    """How many rows stand before a page, counted from 1.
+
+    >>> start_of(1, 20), start_of(3, 20)
+    (0, 40)
+    """
+    return (page - 1) * size
+
+
+def page_at(start: int, size: int) -> int:
+    """The page that begins with so many rows before it; where pages have shifted, the one behind those that are begun.
+
+    >>> page_at(0, 20), page_at(40, 20), page_at(41, 20)
+    (1, 3, 4)
+    """
+    return -(-start // size) + 1
