@@ -63,6 +63,13 @@ class ModelCallError(ModelError):
         self.key = ""
         """Where the journal keeps the call; empty where there is none."""
 
+    def __reduce__(self) -> "tuple[object, ...]":  # so that it can cross to another process
+        return _made_again, (type(self), self.args, self.fault), self.__dict__
+
+
+def _made_again(kind: "type[ModelCallError]", said: "tuple[str]", fault: "CallFault") -> ModelCallError:
+    return kind(*said, fault=fault)
+
 
 class NotRecordedError(ModelError):
     """A reply, or what a tool gave, is not in the journal, and strict replay needs it; nothing was sent or called."""
