@@ -33,13 +33,13 @@ def labelled(page) -> None:
     page.keyboard.press("c")
     page.wait_for_selector("[name=comment]:focus")
     page.keyboard.type('Not "?" at all, größer \u2028 😀')
-    page.fill("tbody.at [name=score]", "0.25")
+    page.fill("tbody[aria-current] [name=score]", "0.25")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("u")
     page.click("button[type=reset]")
     page.click(".all summary >> nth=4")
-    page.fill("tbody.at [name=comment]", "Fine.")
+    page.fill("tbody[aria-current] [name=comment]", "Fine.")
     page.fill("[name=by]", "ann")
 
 

@@ -49,6 +49,7 @@ PAGES = {
     "sides": (sides.RUN, Options()),
     "empty": (replace(RUN, results=(), metrics=()), Options()),
 }
+FORBIDDEN = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } })"
 STRANGE = """() => [
     ...(window.hit ? ['a script ran'] : []),
     ...[...document.querySelectorAll('script:not(main + script), link, iframe, object, embed, img, video, base, math, style:not(head > style)')]
@@ -216,21 +217,21 @@ def test_all_of_it_is_done_by_keys(opened):
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("k")
-    assert page.inner_text("tbody.at bdi") == "case-001"
+    assert page.inner_text("tbody[aria-current] bdi") == "case-001"
     assert page.evaluate("document.activeElement.textContent") == "What is 1 times 1?"
     page.keyboard.press("o")
-    assert page.is_visible("tbody.at dl")
+    assert page.is_visible("tbody[aria-current] dl")
     page.keyboard.press("u")
-    assert page.get_attribute("tbody.at button[value=up]", "aria-pressed") == "true"
+    assert page.get_attribute("tbody[aria-current] button[value=up]", "aria-pressed") == "true"
     page.keyboard.press("d")
-    assert page.get_attribute("tbody.at button[value=up]", "aria-pressed") == "false"
-    assert "labelled bad" in page.inner_text("tbody.at th")
+    assert page.get_attribute("tbody[aria-current] button[value=up]", "aria-pressed") == "false"
+    assert "labelled bad" in page.inner_text("tbody[aria-current] th")
     page.keyboard.press("c")
     page.wait_for_selector("[name=comment]:focus")
     page.keyboard.type("just so")
     page.keyboard.press("Escape")
     page.keyboard.press("o")
-    assert not page.is_visible("tbody.at dl")
+    assert not page.is_visible("tbody[aria-current] dl")
     assert page.inner_text("#said b") == "1 label"
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "text"
@@ -238,9 +239,50 @@ def test_all_of_it_is_done_by_keys(opened):
     assert page.input_value("[name=text]") == "jkud/?"
     page.keyboard.press("Escape")
     page.keyboard.press("?")
-    assert page.is_visible("dialog >> text=next case")
+    assert page.is_visible("dialog >> text=next and previous row")
     page.keyboard.press("Escape")
     assert not page.is_visible("dialog")
+
+
+def test_keys_are_turned_off_in_the_list_of_them_and_on_again(opened):
+    page = opened("squares")
+    page.click("#keys-hint")
+    assert page.locator("dialog dt").all_inner_texts() == ["j k", "Enter o", "u d", "c", "/", "Esc", "?"]
+    page.uncheck("dialog input")
+    page.click("dialog button")
+    page.keyboard.press("j")
+    page.keyboard.press("?")
+    assert page.locator("tbody[aria-current], dialog[open]").count() == 0
+    page.reload()
+    page.keyboard.press("j")
+    assert page.locator("tbody[aria-current]").count() == 0
+    page.click("#keys-hint")
+    page.check("dialog input")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    assert page.inner_text("tbody[aria-current] bdi") == "case-000"
+
+
+def test_without_a_store_for_settings_keys_are_off_for_this_page(opened):
+    opened.page.add_init_script(FORBIDDEN)
+    page = opened("squares")
+    page.click("#keys-hint")
+    page.uncheck("dialog input")
+    assert page.inner_text("dialog [role=status]").startswith("This browser keeps no settings")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    assert page.locator("tbody[aria-current]").count() == 0
+
+
+def test_what_keys_do_is_said_to_those_who_listen(opened):
+    page = opened("squares", "#text=case-007")
+    said = page.locator("#aloud[role=status]")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert said.inner_text() == "This is the last row of the page."
+    for key, told in (("u", "Good: case-007"), ("d", "Bad: case-007"), ("d", "Taken back: case-007")):
+        page.keyboard.press(key)
+        assert said.inner_text() == told
 
 
 LINES = """[...new Set([...document.querySelectorAll(".all td:is(.pass, .fail):not(.num)")].map((cell) => {
@@ -250,7 +292,7 @@ LINES = """[...new Set([...document.querySelectorAll(".all td:is(.pass, .fail):n
 }))]"""
 IN_SIGHT = """() => {
     const of = (query) => document.querySelector(query).getBoundingClientRect();
-    return [of("tbody.at").top >= 0, of("tbody.at").bottom <= of("#said").top];
+    return [of("tbody[aria-current]").top >= 0, of("tbody[aria-current]").bottom <= of("#said").top];
 }"""
 
 
@@ -263,7 +305,7 @@ def test_the_case_that_keys_are_about_is_never_behind_the_bar_of_labels(opened):
     page.keyboard.press("u")
     assert page.evaluate(IN_SIGHT) == [True, True]
     page.keyboard.press("o")
-    page.wait_for_selector("tbody.at [name=comment]")
+    page.wait_for_selector("tbody[aria-current] [name=comment]")
     page.wait_for_function(f"() => ({IN_SIGHT})().every(Boolean)")
 
 
@@ -277,7 +319,7 @@ def test_nothing_is_done_to_a_case_that_is_filtered_away(opened):
     assert not page.is_visible("#said")
     page.keyboard.press("j")
     page.keyboard.press("u")
-    assert page.inner_text("tbody.at bdi") == "case-007"
+    assert page.inner_text("tbody[aria-current] bdi") == "case-007"
     assert page.inner_text("#said b") == "1 label"
 
 
@@ -294,25 +336,23 @@ def test_a_link_leads_to_its_case_whatever_is_filtered(opened):
 def test_labels_outlive_the_page_and_are_taken_back(opened):
     page = opened("squares")
     page.click("summary:has-text('What is 3 times 3?')")
-    page.click("tbody.at button[value=up]")
-    page.fill("tbody.at [name=score]", "0,5")
-    page.fill("tbody.at [name=score]", "7")
-    assert page.get_attribute("tbody.at [name=score]", "aria-invalid") == "true"
+    page.click("tbody[aria-current] button[value=up]")
+    page.fill("tbody[aria-current] [name=score]", "0,5")
+    page.fill("tbody[aria-current] [name=score]", "7")
+    assert page.get_attribute("tbody[aria-current] [name=score]", "aria-invalid") == "true"
     page.fill("#said [name=by]", "ann")
     page.reload()
     assert page.inner_text("#said b") == "1 label"
     assert page.input_value("#said [name=by]") == "ann"
     page.click("summary:has-text('What is 3 times 3?')")
-    assert page.input_value("tbody.at [name=score]") == "0.5"
-    page.click("tbody.at button[value=up]")
-    page.fill("tbody.at [name=score]", "")
+    assert page.input_value("tbody[aria-current] [name=score]") == "0.5"
+    page.click("tbody[aria-current] button[value=up]")
+    page.fill("tbody[aria-current] [name=score]", "")
     assert not page.is_visible("#said")
 
 
 def test_without_a_store_for_them_labels_are_held_and_the_page_says_so(opened):
-    opened.page.add_init_script(
-        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('forbidden'); } })"
-    )
+    opened.page.add_init_script(FORBIDDEN)
     page = opened("squares")
     page.keyboard.press("j")
     page.keyboard.press("u")

@@ -119,8 +119,8 @@ def test_flips_come_first_and_both_cases_are_a_click_away(app, kept):
     assert len(cases_of(text)) == 20
     assert text.count('<details class="beside" open>') == 9
     assert "passed, fails now" in text
-    assert "It is 1. It<del> sings</del>." in text
-    assert "It is 1. It<ins> roars</ins>." in text
+    assert "It is 1. It <del>sings</del>." in text
+    assert "It is 1. It <ins>roars</ins>." in text
     for run in (OLD, NEW):
         number = next(
             n.number for (n,) in kept.browse(run).of_cases([("squares.jsonl", "case-001", "app:answer", "single")])
@@ -276,7 +276,7 @@ def test_repeats_are_shown_by_one_that_tells(store):
     keep(store, a_run(MODELS, repeat=3), results([True, False, False]))
     text = found(shown(store), f"?run={MODELS}&baseline={OLD}")
     assert "passed 67 % of its repeats, now 33 %" in text.replace("66.7", "67").replace("33.3", "33")
-    assert "answer<del> 1</del>" not in text  # both of the second repeat: it passed, and fails now
+    assert "answer <del>1</del>" not in text  # both of the second repeat: it passed, and fails now
     assert "Both answers are the same, word for word." in text
 
 

@@ -119,6 +119,7 @@ def test_a_person_filters_opens_and_labels_by_key(watched, opened):
     assert page.inner_text("h1") == "user-0"
     page.keyboard.press("k")
     page.wait_for_selector("h1:has-text('user-3')")
+    page.wait_for_load_state("load")
     page.keyboard.press("j")
     page.keyboard.press("j")
     with page.expect_response("**/labels"):

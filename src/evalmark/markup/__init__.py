@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from .separated import separated_drawn
     from .single import alone
     from .spreads import Halves, halves_drawn, spread_drawn, together
-    from .style import look
-    from .text import LONGEST, Segment, Text, segments, text_of, visible
+    from .style import look, script
+    from .text import LONGEST, Segment, Text, changed, segments, text_of, visible
     from .whiskers import Whisker, whisker_picture
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "agreement_drawn",
     "alone",
     "are_comparable",
+    "changed",
     "cost_drawn",
     "cost_table",
     "course_lines",
@@ -62,6 +63,7 @@ __all__ = [
     "qualities",
     "roc_drawn",
     "scatter_drawn",
+    "script",
     "sections_of",
     "segments",
     "separated_drawn",
@@ -115,6 +117,7 @@ __getattr__ = deferred(
         "Stop": "course",
         "course_picture": "course",
         "LONGEST": "text",
+        "changed": "text",
         "Segment": "text",
         "Text": "text",
         "alone": "single",
@@ -124,6 +127,7 @@ __getattr__ = deferred(
         "kind_of": "scores",
         "look": "style",
         "page": "drawing",
+        "script": "style",
         "segments": "text",
         "short": "scores",
         "spread_in_words": "pictures",

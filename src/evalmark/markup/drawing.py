@@ -13,8 +13,9 @@ from evalmark.wording import compared
 
 from . import pictures
 from .differences import differences_picture
+from .keys import KEYS
 from .scores import kind_of, short
-from .text import segments, text_of, visible
+from .text import changed, segments, text_of, visible
 
 _FOLDER = Path(__file__).parent / "templates"
 _MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "skipped": wording.GAP}
@@ -48,8 +49,15 @@ def environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
         "number_of": count,
         "when": lambda text: text.replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC"),
     }
-    made.globals |= {"wording": wording, "pictures": pictures, "segments": segments, "short": short, "kind_of": kind_of}
-    made.globals |= {"compared": compared, "differences_picture": differences_picture}
+    made.globals |= {
+        "wording": wording,
+        "pictures": pictures,
+        "segments": segments,
+        "changed": changed,
+        "short": short,
+        "kind_of": kind_of,
+    }
+    made.globals |= {"compared": compared, "differences_picture": differences_picture, "KEYS": KEYS}
     made.globals |= offered
     return made
 

@@ -14,7 +14,7 @@ def alone(style: str = "", script: str = "") -> dict[str, Any]:
 
     The policy names both by their hash, so that nothing else on the page can act, whatever gets into it.
     """
-    style = look() + style
+    style = look(acts=bool(script)) + style
     policy = [
         "default-src 'none'",
         f"style-src {_hash(style)}",

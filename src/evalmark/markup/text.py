@@ -86,6 +86,16 @@ Segment(text='It sings.', is_marked=True)]
     return [*(part for part in cut if part.text), *(Segment(one, True) for one in wanted if one not in text)]
 
 
+def changed(text: str, element: str) -> list[tuple[str, str]]:
+    """A part of a text that another one has not, each piece with the element around it; blanks before a word have none.
+
+    >>> changed(" 3,000 m", "ins")
+    [(' ', ''), ('3,000 m', 'ins')]
+    """
+    bare = text.lstrip()
+    return [(text[: len(text) - len(bare)], ""), (bare, element)]
+
+
 def _places(text: str, sentence: str) -> Iterator[tuple[int, int]]:
     """Where a sentence begins and ends in a text, each time that it stands there."""
     start = text.find(sentence)

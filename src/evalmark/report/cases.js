@@ -1,8 +1,7 @@
-// What the page does beyond showing: filters, sorting, keys, labels. It can be read without any of it.
+// What the page does beyond showing, besides keys (keys.js): filters, sorting, labels. It can be read without any of it.
 "use strict";
 (() => {
   const table = document.querySelector("table.all");
-  if (!table) return;
   const byId = (id) => document.getElementById(id);
   const form = document.querySelector("form.filters");
   const heads = [...table.tHead.rows[0].cells];
@@ -141,7 +140,7 @@
       const whole = byId(link.hash.slice(1));
       if (whole) link.replaceWith(whole.textContent);
     }
-    if (run && !details.querySelector("form")) labelForm(rowOf.get(details.closest("tbody")), details);
+    labelForm(rowOf.get(details.closest("tbody")));
   };
 
   // Labels: held in this page, and by the browser where it allows it, until they are saved as a file.
@@ -156,7 +155,9 @@
     } catch {
       isKept = false;
     }
+    const hasCome = said.hidden && labels.size > 0;
     said.hidden = !labels.size;
+    if (hasCome) table.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" }); // not behind the bar
     said.querySelector("b").textContent = `${labels.size} ${labels.size === 1 ? "label" : "labels"}`;
     said.querySelector("[role=status]").textContent = labels.size && !isKept ? "This browser does not keep them: save them before you leave." : "";
   };
@@ -174,11 +175,11 @@
   };
 
   const sign = (row) => {
-    row.body.querySelector("span.thumb")?.remove();
+    row.body.querySelector(".given")?.remove();
     const one = labels.get(row.id);
     if (!one) return;
-    const mark = made("span", { className: `thumb ${one.label ?? ""}`, title: one.comment ?? "" });
-    if (one.label) mark.append(byId("label").content.querySelector("svg").cloneNode(true), made("span", { className: "unseen", textContent: one.label === "up" ? "labelled good" : "labelled bad" }));
+    const mark = made("span", { className: `given ${one.label ?? ""}`, title: one.comment ?? "" });
+    if (one.label) mark.append(byId("label").content.querySelector(`.${one.label} svg`).cloneNode(true), made("span", { className: "unseen", textContent: one.label === "up" ? "labelled good" : "labelled bad" }));
     else mark.append("labelled");
     row.body.querySelector("th").append(" ", mark);
   };
@@ -191,7 +192,6 @@
     sign(row);
     fill(row);
     keep();
-    if (row === at) inSight(); // the bar of labels may have come up over it
   };
 
   // What the form of a row says, where it is there.
@@ -201,9 +201,17 @@
     for (const button of fields?.querySelectorAll("button") ?? []) button.setAttribute("aria-pressed", String(button.value === one.label));
   };
 
-  const thumb = (row, way) => label(row, { label: labels.get(row.id)?.label === way ? undefined : way });
+  const thumb = (row, way) => {
+    const isTaken = labels.get(row.id)?.label === way;
+    label(row, { label: isTaken ? undefined : way });
+    const what = isTaken ? "Taken back" : { up: "Good", down: "Bad" }[way];
+    document.dispatchEvent(new CustomEvent("evalmark:said", { detail: `${what}: ${row.body.querySelector("bdi").textContent}` }));
+  };
 
-  const labelForm = (row, details) => {
+  // Made once a row is opened, or keys are about it.
+  const labelForm = (row) => {
+    const details = row.body.querySelector("details");
+    if (!run || details.querySelector("form")) return;
     details.append(byId("label").content.cloneNode(true));
     const fields = details.querySelector("form");
     const { score, comment } = fields.elements;
@@ -231,69 +239,7 @@
     said.querySelector("[role=status]").textContent = `Saved; read it back with evalmark note --file ${name}.`;
   };
 
-  // Keys: the case that they are about is the one before the eyes.
-  let at = null;
-  const shown = () => rows.filter((row) => !row.body.hidden);
-
-  const go = (row) => {
-    if (!row) return;
-    at?.body.classList.remove("at");
-    (at = row).body.classList.add("at");
-    row.body.querySelector("summary").focus({ preventScroll: true });
-    inSight();
-  };
-
-  // What is taller than the window begins at its top.
-  const inSight = () => {
-    const isTall = at.body.offsetHeight > innerHeight - (said?.offsetHeight ?? 0);
-    at.body.scrollIntoView({ block: isTall ? "start" : "nearest" });
-  };
-
-  // Nothing is done to a case that is filtered away.
-  const done = (act) => () => at && !at.body.hidden && act(at);
-
-  const step = (by) => {
-    const there = shown();
-    const place = at ? there.indexOf(at) : -1;
-    if (place >= 0) return go(there[Math.min(there.length - 1, Math.max(0, place + by))]);
-    go(there.find((row) => row.body.getBoundingClientRect().bottom > 0));
-  };
-
-  const ACTS = {
-    j: () => step(1),
-    k: () => step(-1),
-    o: done((row) => {
-      row.body.querySelector("details").open ^= 1;
-      setTimeout(inSight); // once what unfolds is there, with the form to label it
-    }),
-    "/": () => form.elements.text.focus(),
-    "?": () => byId("keys").showModal(),
-    ...(run && {
-      u: done((row) => thumb(row, "up")),
-      d: done((row) => thumb(row, "down")),
-      c: done((row) => {
-        row.body.querySelector("details").open = true;
-        setTimeout(() => row.body.querySelector("form")?.elements.comment.focus());
-      }),
-    }),
-  };
-
-  document.addEventListener("keydown", (event) => {
-    const isField = event.target.matches?.("input, select, textarea, dialog *");
-    if (event.key === "Escape" && isField) return event.target.blur();
-    if (isField || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(ACTS, event.key)) return;
-    event.preventDefault();
-    ACTS[event.key]();
-  });
-
-  // Whatever is looked at becomes the case that keys are about.
-  table.addEventListener("focusin", (event) => {
-    const body = event.target.closest("tbody");
-    if (body && rowOf.get(body) !== at) {
-      at?.body.classList.remove("at");
-      (at = rowOf.get(body)).body.classList.add("at");
-    }
-  });
+  table.addEventListener("focusin", (event) => event.target.closest("tbody") && labelForm(rowOf.get(event.target.closest("tbody"))));
   table.addEventListener("toggle", (event) => event.target.open && event.target.closest("tbody") && open(event.target), true);
 
   for (const head of heads) {
@@ -334,7 +280,6 @@
     change();
   });
   form.addEventListener("reset", () => setTimeout(change));
-  byId("keys").querySelector("button").addEventListener("click", () => byId("keys").close());
   if (run) {
     said.addEventListener("submit", (event) => {
       event.preventDefault();

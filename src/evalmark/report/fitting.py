@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
-from itertools import chain, starmap
+from itertools import chain
 from typing import NamedTuple
 
-from evalmark.markup import LONGEST, Text, segments, visible
+from evalmark.markup import LONGEST, Text, changed, segments, visible
 from evalmark.wording import one_line
 from evalmark.wording.word_changes import word_changes, woven
 
@@ -117,7 +117,8 @@ class Fitting:
         text, longest = part.text, self.measured.longest
         if part.before is not None:
             changes = woven(word_changes(part.before.shown[:longest], text.shown[:longest]))
-            return Shown([*chain.from_iterable(starmap(_piece, changes))], note=self._note(text, longest))
+            pieces = [changed(said, _ELEMENTS[kind]) if kind else [(said, "")] for said, kind in changes]
+            return Shown([*chain.from_iterable(pieces)], note=self._note(text, longest))
         cut = text.shown[:longest]
         if part.unsupported:
             marked = segments(cut, part.unsupported)
@@ -132,9 +133,3 @@ class Fitting:
 
     def _note(self, text: Text, longest: int) -> str:
         return f"{min(longest, len(text.shown)):,} of {text.length:,} characters" if text.length > longest else ""
-
-
-def _piece(said: str, kind: str) -> list[tuple[str, str]]:
-    """A part of a change; the blanks before a word are no part of what is marked."""
-    bare = said.lstrip()
-    return [(said[: len(said) - len(bare)], ""), (bare, _ELEMENTS[kind])] if kind else [(said, "")]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalmark import wording
 from evalmark.comparison import earlier_answers
-from evalmark.markup import alone, environment
+from evalmark.markup import alone, environment, script
 from evalmark.stats import Summary, figures_and_verdict, scale_ends
 from evalmark.values import Run
 
@@ -22,16 +22,6 @@ _COLUMNS = 12
 _FORMS = 8_000
 """Bytes of what stands behind the rows besides the script; rounded up."""
 _WENT = {"worse": "worse", "better": "better", "other": "changed", "new": "not asked before"}
-_KEYS = (
-    ("j", "next case"),
-    ("k", "previous case"),
-    ("o", "open or close it"),
-    ("u", "it is good"),
-    ("d", "it is bad"),
-    ("c", "comment on it"),
-    ("/", "search"),
-    ("?", "these keys"),
-)
 
 
 def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
@@ -40,8 +30,9 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
     It has room for so many bytes as `options` say: where there is more, all texts are cut to the same length, and it says so.
     """
     summary, verdict = figures_and_verdict(run, summary)
-    about, style, script = _about(run, summary, options), _file("cases.css"), _file("cases.js")
-    listing = Listing(about=about, summary=summary, options=options, behind=len(script.encode()) + _FORMS)
+    about, style = _about(run, summary, options), _file("cases.css")
+    acting = script([_file("cases.js")]) if summary.trials else ""
+    listing = Listing(about=about, summary=summary, options=options, behind=len(acting.encode()) + _FORMS)
     timed = options.times and summary.total.seconds_median is not None
     has_baseline = about.earlier is not None
     values = {
@@ -58,15 +49,14 @@ def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) 
         "timed": timed,
         "has_baseline": has_baseline,
         # Trials of several runs that are reported as one belong to no run of that name.
-        "takes_labels": options.times and bool(run.id) and "+" not in run.id,
-        "KEYS": _KEYS,
+        "takes_labels": options.times and bool(run.id and summary.trials) and "+" not in run.id,
     }
     offered = {"cut": listing.cut, "fitted": listing.fitted, "rest": listing.rest, "WENT": _WENT}
     templates = environment(Path(__file__).parent / "templates", offered)
     style += _widths(about, summary, timed=timed)
     width = 3 + has_baseline + len(about.columns) + timed
     drawn = partial(getattr(templates.get_template("row.html").module, "one"), timed=timed, width=width)  # noqa: B009  a macro
-    page = templates.get_template("report.html").generate(values, **alone(style, script), rows=listing.rows(drawn))
+    page = templates.get_template("report.html").generate(values, **alone(style, acting), rows=listing.rows(drawn))
     for chunk in page:
         listing.written += len(chunk.encode())
         yield chunk

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from evalmark.doorway import Door, Guarded
 from evalmark.errors import StoreError
-from evalmark.markup import look
+from evalmark.markup import look, script
 from evalmark.store import Store
 
 from . import (
@@ -75,11 +75,9 @@ def site(desk: Desk) -> Starlette:
 
 def _static() -> list[Route]:
     """What lies beside the pages: all style in one sheet, the common look first; all scripts in one; pictures as they are."""
-    style = "".join([look(), *_texts(".css")])
-    # Names that one file gives stay in it.
-    script = "".join(f"(() => {{\n{text}}})();\n" for text in _texts(".js"))
+    style = "".join([look(acts=True), *_texts(".css")])
     parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
-    parts += [("pages.js", script.encode(), "text/javascript; charset=utf-8")]
+    parts += [("pages.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
     parts += [(file.name, file.read_bytes(), "image/svg+xml") for file in sorted(_STATIC.glob("*.svg"))]
     return [Route(f"/static/{name}", partial(_part, body, kind)) for name, body, kind in parts]
 

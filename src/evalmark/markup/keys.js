@@ -1,11 +1,11 @@
-// Keys. A page says with attributes what they act on:
-//   data-rows       on a <tbody> or a list: `j` and `k` move a cursor from child to child. The cursor is the focus, on the
-//                   first link of a row, so Enter opens it; `h` and `l` move between the links of a row. The row has
-//                   aria-current="true".
+// Keys, in the viewer and in a page that is one file. A page says with attributes what they act on:
+//   data-rows       on a <tbody>, a list or a table of several <tbody>: `j` and `k` move a cursor from child to child, over
+//                   those that are hidden. The cursor is the focus, on what a row has first of links and of what unfolds, so
+//                   Enter opens it, as `o` does; `h` and `l` move between the links of a row. The row has aria-current="true".
 //   data-key="x"    on a button, link or field: the key `x` presses it, or puts the cursor into the field. Where a page
 //                   has rows, the one in the row of the cursor counts, then any outside of rows; else the first on the page.
-// `/` goes to the search field, `?` opens the list of keys. No key acts while somebody types, or with Ctrl, Alt or Meta,
-// and all of them can be turned off in that list, in which `?` and `/` are included.
+// `/` goes to the search field, Esc leaves a field, `?` opens the list of keys (keys.py). No key acts while somebody types, or
+// with Ctrl, Alt or Meta, and all of them can be turned off in that list, in which `?` and `/` are included.
 "use strict";
 
 const OFF = "evalmark-keys-off";
@@ -15,10 +15,12 @@ let current = null;
 let help = null;
 let quiet = 0;
 let isLeaving = false;
+let isOffHere = false; // where a browser keeps nothing
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
-  if (isLeaving || isOff() || isTyping(event.target) || document.querySelector("dialog[open]")) return;
+  if (isLeaving || isOff() || document.querySelector("dialog[open]")) return;
+  if (isTyping(event.target)) return event.key === "Escape" && event.target.blur();
   const isLetter = /^[a-z]$/i.test(event.key);
   if (isLetter && event.shiftKey) return;
   if (pressed(isLetter ? event.key.toLowerCase() : event.key, event)) event.preventDefault();
@@ -41,38 +43,60 @@ function pressed(key, event) {
   else if (key === "/") return into(document.querySelector("input[type=search]"));
   else if (every.length && (key === "j" || key === "k")) step(every, key === "j" ? 1 : -1, event.repeat);
   else if (key === "h" || key === "l") return aside(key === "l" ? 1 : -1);
-  else if (key === "Enter") return current !== null && document.activeElement === document.body && enter();
+  else if (key === "o" && hasCursor()) return enter();
+  else if (key === "Enter") return hasCursor() && document.activeElement === document.body && enter();
   else return act(key, every.length > 0);
   return true;
 }
 
 function rows() {
-  return [...document.querySelectorAll("[data-rows] > *")].filter((row) => row.querySelector("a[href]"));
+  return [...document.querySelectorAll("[data-rows] > :not(thead, [hidden])")].filter(handle);
 }
 
 function rowOf(place) {
-  return place.closest?.("[data-rows] > *") ?? null;
+  return place.closest?.("[data-rows] > :not(thead)") ?? null;
 }
 
+// What the cursor stands on in a row.
+function handle(row) {
+  return row.querySelector("a[href], summary");
+}
+
+function hasCursor() {
+  return current !== null && current.isConnected && !current.hidden;
+}
+
+// From nowhere, down to what is in sight, and up to the last row.
 function step(every, by, isHeld) {
-  const at = every.indexOf(current);
-  const next = every[at < 0 ? (by > 0 ? 0 : every.length - 1) : at + by];
+  const at = hasCursor() ? every.indexOf(current) : -1;
+  const first = by > 0 ? every.find((row) => row.getBoundingClientRect().bottom > 0) : undefined;
+  const next = at < 0 ? (first ?? every.at(-1)) : every[at + by];
   if (!next) return say(by > 0 ? "This is the last row of the page." : "This is the first row of the page.");
   mark(next);
-  next.querySelector("a[href]").focus({ preventScroll: true });
-  const isCalm = isHeld || matchMedia("(prefers-reduced-motion: reduce)").matches;
-  next.scrollIntoView({ block: "nearest", behavior: isCalm ? "auto" : "smooth" });
+  handle(next).focus({ preventScroll: true });
+  show(next, isHeld);
+}
+
+// What is taller than the window begins at its top; what is far away is there at once.
+function show(row, isHeld) {
+  const { top, height } = row.getBoundingClientRect();
+  const room = innerHeight - (parseFloat(getComputedStyle(document.documentElement).scrollPaddingBottom) || 0);
+  const isCalm = isHeld || Math.abs(top) > 2 * innerHeight || matchMedia("(prefers-reduced-motion: reduce)").matches;
+  row.scrollIntoView({ block: height > room ? "start" : "nearest", behavior: isCalm ? "auto" : "smooth" });
 }
 
 function aside(by) {
-  if (!current) return false;
+  if (!hasCursor()) return false;
   const links = [...current.querySelectorAll("a[href]")];
   links[links.indexOf(document.activeElement) + by]?.focus();
   return true;
 }
 
 function enter() {
-  current.querySelector("a[href]").click();
+  const row = current;
+  const found = handle(row);
+  if (found.matches("summary")) found.parentElement.addEventListener("toggle", () => show(row), { once: true });
+  found.click();
   return true;
 }
 
@@ -86,7 +110,7 @@ function mark(row) {
 function act(key, hasRows) {
   const wanted = `[data-key="${CSS.escape(key)}"]`;
   const beside = [...document.querySelectorAll(wanted)].filter((one) => !rowOf(one));
-  if (hasRows && current?.isConnected) {
+  if (hasRows && hasCursor()) {
     const here = document.activeElement.closest?.("td, li")?.querySelector(wanted);
     const all = [...current.querySelectorAll(wanted)];
     if (here && all.includes(here)) return use(here);
@@ -105,7 +129,10 @@ function use(found) {
   return true;
 }
 
+// Into a field, where it is folded away too.
 function into(field) {
+  const folded = field?.closest("details:not([open])");
+  if (folded) folded.open = true;
   field?.focus();
   field?.select?.();
   return field !== null;
@@ -134,19 +161,20 @@ function open() {
   help.showModal();
 }
 
-// Where a browser keeps nothing, keys stay on.
 function isOff() {
   try {
-    return localStorage.getItem(OFF) !== null;
+    return isOffHere || localStorage.getItem(OFF) !== null;
   } catch {
-    return false;
+    return isOffHere;
   }
 }
 
 function turn(on) {
+  isOffHere = false;
   try {
     on ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1");
   } catch {
-    say("This browser keeps no settings.");
+    isOffHere = !on;
+    help.querySelector("[role=status]").textContent = on ? "" : "This browser keeps no settings: keys are off until the page is loaded anew.";
   }
 }
