@@ -15,9 +15,9 @@ from evalmark.errors import StoreError, StoreFullError
 from evalmark.journal.rows import decode_call, encode_call
 from evalmark.store import open_store
 from evalmark.values import Attempt, Call, Reply, Request, Token, Turn, Usage
+from tests.results.test_rows import anything, calls, data, mapping, optional
 from tests.store import sample
 from tests.store.places import in_a_file
-from tests.store.test_rows import anything, calls, data, mapping, optional
 
 from .calls import as_meant, call, failed, key, reply, request
 from .conftest import RUN, break_off, find, keep, send

@@ -10,11 +10,11 @@ from evalmark import labelling
 from evalmark.addresses.paths import run_path
 from evalmark.store import Store, open_store
 from evalmark.values import Label, Result, Session, Span
+from tests.doorway.test_guard import RUN, TAKING_FORMS, routes
 
 from .chromium import chromium, served
 from .conftest import a_run, from_browser, keep, keep_calls, result, shown
 from .looking import ALL, FOUND, MADE, context_of, faults_of
-from .test_guard import RUN, TAKING_FORMS, routes
 
 PAGE = run_path(RUN)
 MATRIX, LIVE, EMPTY = "20261121-111500-aaaa", "20261121-121500-bbbb", "20261121-131500-cccc"

@@ -14,7 +14,9 @@ import pytest
 from evalmark.addresses.paths import run_path
 from evalmark.store import open_store
 from evalmark.values import Case, Metric, Output, Result, Score, Spending, ToolCall, Trial
+from evalmark.web.desk import Desk
 from evalmark.web.figures import FEW, About, Figures, state_of
+from evalmark.web.shelf import Shelf
 from evalmark.wording import DASH
 
 from .conftest import METRICS, a_run, from_browser, keep, result, shown
@@ -414,3 +416,10 @@ def test_a_metric_that_is_better_when_lower_says_so(store):
     said = words(page(shown(store), PAGE))
     assert "lower is better" in said
     assert "≤ 0.4" in said
+
+
+def test_the_templates_of_all_pages_can_be_read_before_anybody_asks_for_them(store):
+    desk = Desk(Shelf(store, Figures(0)), "key", "")
+    desk.prepare()
+    assert desk._templates.cache is not None
+    assert len(desk._templates.cache) == len(desk._templates.list_templates(["html"]))

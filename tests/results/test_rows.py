@@ -31,10 +31,9 @@ from evalmark.values import (
     Turn,
     Usage,
 )
-
-from . import sample
-from .conftest import record
-from .places import in_a_file
+from tests.store import sample
+from tests.store.conftest import record
+from tests.store.places import in_a_file
 
 EVERYWHERE = True
 

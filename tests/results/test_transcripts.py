@@ -7,8 +7,7 @@ import pytest
 
 from evalmark.results.rows import encode_result
 from evalmark.values import Case, Output, Result, ToolCall, Turn, Usage
-
-from . import sample
+from tests.store import sample
 
 EVERYWHERE = True
 

@@ -13,8 +13,7 @@ from evalmark.browsing import Around, At, CaseOf, Wanted, trial_name
 from evalmark.browsing.wanted import query_of
 from evalmark.errors import StoreError
 from evalmark.values import Case, Output, Result, Score
-
-from . import sample
+from tests.store import sample
 
 EVERYWHERE = True
 

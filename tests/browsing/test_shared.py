@@ -7,8 +7,7 @@ import pytest
 
 from evalmark.browsing import Shared
 from evalmark.values import Case, Output, Result, Score, Trial
-
-from . import sample
+from tests.store import sample
 
 EVERYWHERE = True
 

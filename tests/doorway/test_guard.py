@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark.doorway import HEADERS, Tickets
-
-from .conftest import DOOR, SESSION, TOKEN, asked, from_browser, sent
+from tests.web.conftest import DOOR, SESSION, TOKEN, asked, from_browser, sent
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 

@@ -19,8 +19,7 @@ from evalmark.browsing.pace import PACE, Pace
 from evalmark.database.doors import look_into
 from evalmark.store import Store, open_store
 from evalmark.values import Case, DatasetInfo, Output, Result, Score, Trial
-
-from . import sample
+from tests.store import sample
 
 EVERYWHERE = True
 RUN = 1

@@ -12,9 +12,6 @@ import pytest
 from evalmark import web
 from evalmark.doorway import Bound, bound
 from evalmark.errors import ConfigError
-from evalmark.web.desk import Desk
-from evalmark.web.figures import Figures
-from evalmark.web.shelf import Shelf
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
@@ -172,10 +169,3 @@ def status(host, path, headers):
     found = connection.getresponse().status
     connection.close()
     return found
-
-
-def test_the_templates_of_all_pages_can_be_read_before_anybody_asks_for_them(store):
-    desk = Desk(Shelf(store, Figures(0)), "key", "")
-    desk.prepare()
-    assert desk._templates.cache is not None
-    assert len(desk._templates.cache) == len(desk._templates.list_templates(["html"]))

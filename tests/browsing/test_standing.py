@@ -11,10 +11,9 @@ from evalmark import stats
 from evalmark.errors import StoreError
 from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo
-
-from . import sample
-from .conftest import go_on, record, save
-from .places import until
+from tests.store import sample
+from tests.store.conftest import go_on, record, save
+from tests.store.places import until
 
 EVERYWHERE = True
 
