@@ -15,7 +15,7 @@ import numpy as np
 from evalmark.engine import Work
 from evalmark.errors import EvalmarkError
 from evalmark.models import CachedEmbedder
-from evalmark.plans import Lender, Models
+from evalmark.plans import Door, Lender, Models, refuse
 from evalmark.roles import Embedder
 
 from .brief import Brief, settle, unpacked
@@ -65,6 +65,7 @@ class HandActor:
         models = Models(settings=pack.settings)
         try:
             brief: Brief = unpacked(pack, models)
+            refuse(Door(models, None).faults(brief.plan.chat_models))
             self._loop = asyncio.get_running_loop()
             self._hand = Hand(self._post, lambda post: work_of(brief, models, post, pool), brief.limits)
             ready()

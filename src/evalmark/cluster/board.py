@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from evalmark.engine import Answered, Conversation, Item, Said
-from evalmark.values import Output, Result, Score, Trial
+from evalmark.values import Output, Result, Trial
 
 from .hand import trials_of
 from .messages import Done, Give, Handed
@@ -15,6 +15,8 @@ MOST_LOST = 5
 """Hands that may end over one item before it is given up."""
 _SUSPECT = 2
 """Hands that have ended over an item, from which on it is thought to be the reason."""
+_ASIDE = 1_000
+"""Results that need no hand and wait to be recorded, from which on nothing further is read."""
 
 
 @dataclass(slots=True, eq=False)
@@ -29,7 +31,7 @@ class _Entry:
     told: dict[int, Output] = field(default_factory=dict)
     """What its turns were answered."""
     lost: int = 0
-    """How many hands ended while they had it."""
+    """How many hands in a row ended while they had it, and had nothing done of it."""
 
     @property
     def is_suspect(self) -> bool:
@@ -50,50 +52,95 @@ class _Entry:
             if isinstance(turn, Said):
                 yield turn
                 continue
-            yield Said(case=self.trials[part].case, output=self.told[part]) if part in self.told else turn
+            if part not in self.told:
+                yield turn
+            elif not isinstance(turn, Result):  # which is no turn, and is recorded by now
+                yield Said(case=self.trials[part].case, output=self.told[part])
             part += 1
+
+
+@dataclass(slots=True, eq=False)
+class _Lot:
+    """What one hand has."""
+
+    entries: dict[int, _Entry] = field(default_factory=dict)
+    """By number."""
+    free: int = 0
+    """How many more it would like to have."""
+
+    @property
+    def has_suspect(self) -> bool:
+        return len(self.entries) == 1 and next(iter(self.entries.values())).is_suspect
 
 
 class Board:
     """Gives out items, takes results, and gives what a lost hand had to others.
 
-    An item that has outlived hands twice is a suspect: a hand has one of those at a time, and only that one is blamed
-    for its end, so that others are not given up with it.
+    A hand gets as many items as it says it can begin, so that all hands have something to do, also at the end; and no
+    more than `room` are with it, begun or not. An item that has outlived hands twice is a suspect: it is given to a hand
+    that has nothing else, so that nothing else is blamed with it.
     """
 
     def __init__(self, items: Iterator[Item], room: int) -> None:
         self._items, self._room = items, room
-        self._held: dict[int, dict[int, _Entry]] = {}
+        self._lots: dict[int, _Lot] = {}
         self._again: deque[_Entry] = deque()
+        self._suspects: deque[_Entry] = deque()
+        self._emptying: set[int] = set()
+        """Hands that get nothing more until they have nothing, since suspects wait."""
+        self._out = 0
+        """Items in hands."""
         self._number = 0
         self.is_dry = False
         """Whether everything was given out at least once."""
         self.aside: deque[Result] = deque()
-        """Results that need no hand, to be recorded as they are."""
+        """Results that need no hand, to be recorded as they are; while many wait, no new item is read."""
 
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to do."""
-        return self.is_dry and not self._again and not any(self._held.values())
+        return self.is_dry and not self._out and not self._again and not self._suspects
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no new item is read before results that need no hand are recorded."""
+        return len(self.aside) >= _ASIDE
 
     def take(self, hand: int) -> list[Give]:
-        """What a hand is to do besides what it has, as much as it has room for."""
-        held = self._held.setdefault(hand, {})
+        """What a hand is to do besides what it has."""
+        lot = self._lots.setdefault(hand, _Lot())
         gives = []
-        while len(held) < self._room and (entry := self._next(held)) is not None:
-            held[entry.number] = entry
+        while len(lot.entries) < self._room and lot.free > 0 and (entry := self._next(hand, lot)) is not None:
+            lot.entries[entry.number] = entry
+            lot.free -= 1
+            self._out += 1
             gives.append(Give(entry.number, entry.item))
         return gives
 
-    def _next(self, held: dict[int, _Entry]) -> _Entry | None:
-        for place, entry in enumerate(self._again):
-            if not entry.is_suspect or not any(other.is_suspect for other in held.values()):
-                del self._again[place]
-                return entry
-        return None if self.is_dry else self._fresh()
+    def _next(self, hand: int, lot: _Lot) -> _Entry | None:
+        if lot.has_suspect:
+            return None
+        if self._suspects and not lot.entries:
+            self._emptying.discard(hand)
+            return self._suspects.popleft()
+        if self._is_to_empty(hand):
+            return None
+        return self._again.popleft() if self._again else None if self.is_dry else self._fresh()
+
+    def _is_to_empty(self, hand: int) -> bool:
+        """Whether a hand is to have nothing else soon: one for each suspect, half of all hands at the most."""
+        if not self._suspects:
+            self._emptying.clear()
+        elif len(self._emptying) < min(len(self._suspects), max(1, len(self._lots) // 2)):
+            self._emptying.add(hand)
+        return hand in self._emptying
 
     def _fresh(self) -> _Entry | None:
-        for item in self._items:
+        while not self.is_full:
+            item = next(self._items, None)
+            if item is None:
+                self.is_dry = True
+                return None
             if isinstance(item, Result):
                 self.aside.append(item)
                 continue
@@ -102,50 +149,56 @@ class Board:
             if trials := list(trials_of(item)):
                 self._number += 1
                 return _Entry(self._number, item, trials, set(range(len(trials))))
-        self.is_dry = True
         return None
 
-    def _anew(self, entry: _Entry) -> _Entry:
-        self._number += 1
-        return entry.rest(self._number)
+    def free(self, hand: int, more: int) -> None:
+        """A hand would like to have so many items more."""
+        self._lots.setdefault(hand, _Lot()).free += more
 
-    def done(self, hand: int, said: Done) -> Result | None:
+    def result(self, hand: int, said: Done) -> Result | None:
         """The result of a trial; None where it has one already."""
-        entry = self._held[hand].get(said.number)
+        entry = self._lots[hand].entries.get(said.number)
         if entry is None or said.part not in entry.open:
             return None
+        return Result(trial=entry.trials[said.part], output=said.output, scores=said.scores)
+
+    def done(self, hand: int, said: Done) -> None:
+        """The result is about to be durable, so that nobody needs to bring it again."""
+        entries = self._lots[hand].entries
+        entry = entries[said.number]
         entry.open.discard(said.part)
         entry.told[said.part] = said.output
         if not entry.open:
-            del self._held[hand][said.number]
-        return Result(trial=entry.trials[said.part], output=said.output, scores=said.scores)
+            del entries[said.number]
+            self._out -= 1
 
-    def lose(self, hand: int, names: tuple[str, ...], why: str) -> list[Result]:
-        """A hand has ended: others get what it had. Gives results for what too many hands have ended over.
-
-        `names` are those of the scores, in order.
-        """
-        entries = list(self._held.pop(hand, {}).values())
-        suspects = [entry for entry in entries if entry.is_suspect]
-        for entry in suspects or entries:
-            entry.lost += 1
+    def lose(self, hand: int, why: str) -> list[Result]:
+        """A hand has ended: others get what it had. Gives results without scores for what too many have ended over."""
+        entries = list(self._lots.pop(hand, _Lot()).entries.values())
+        self._emptying.discard(hand)
+        self._out -= len(entries)
+        for entry in entries:
+            entry.lost = 1 if entry.told else entry.lost + 1
         given_up = [entry for entry in entries if entry.lost >= MOST_LOST]
-        self._again.extendleft(self._anew(entry) for entry in reversed(entries) if entry.lost < MOST_LOST)
-        return [_given_up(entry, part, names, why) for entry in given_up for part in sorted(entry.open)]
+        for entry in reversed(entries):
+            if entry.lost < MOST_LOST:
+                self._number += 1
+                (self._suspects if entry.is_suspect else self._again).appendleft(entry.rest(self._number))
+        return [_given_up(entry, part, why) for entry in given_up for part in sorted(entry.open)]
 
     def close(self) -> bool:
         """Begin nothing more; gives whether anything was left out."""
-        left = not self.is_dry or bool(self._again)
+        left = not self.is_dry or bool(self._again) or bool(self._suspects)
         self.is_dry = True
         self._again.clear()
+        self._suspects.clear()
         return left
 
     def held(self, hand: int) -> int:
         """How many items a hand has."""
-        return len(self._held.get(hand, ()))
+        return len(self._lots[hand].entries) if hand in self._lots else 0
 
 
-def _given_up(entry: _Entry, part: int, names: tuple[str, ...], why: str) -> Result:
+def _given_up(entry: _Entry, part: int, why: str) -> Result:
     error = f"{entry.lost} workers ended while they had this case, so it is given up; the last one: {why}"
-    scores = tuple(Score(name=name, status="skipped", reason="the target gave no answer") for name in names)
-    return Result(trial=entry.trials[part], output=Output(error=error), scores=scores)
+    return Result(trial=entry.trials[part], output=Output(error=error), scores=())

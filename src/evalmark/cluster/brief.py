@@ -108,7 +108,7 @@ def _packer(cloudpickle: "ModuleType") -> Any:
             if isinstance(thing, Models):
                 return ("models",)
             if isinstance(thing, ChatModel) and type(thing).__module__.startswith(_OURS):
-                return ("chat", thing.name)
+                return ("chat", thing.name, thing.identity)
             return None
 
     return Packer
@@ -120,7 +120,22 @@ class _Unpacker(pickle.Unpickler):
         self._models = models
 
     def persistent_load(self, known: tuple[str, ...]) -> object:
-        return self._models if known[0] == "models" else self._models.chat(known[1])
+        return self._models if known[0] == "models" else _asked_alike(self._models, *known[1:])
+
+
+def _asked_alike(models: Models, name: str, identity: str) -> ChatModel:
+    """The model of a name, which has to be the one that the desk means.
+
+    Raises:
+        ConfigError: here the name stands for another address.
+    """
+    model = models.chat(name)
+    if model.identity != identity:
+        raise ConfigError(
+            f"{name} is {model.identity} for a worker, and {identity} where the run was started; set the variables that "
+            "say so, such as OPENAI_BASE_URL, in the environment of the workers."
+        )
+    return model
 
 
 def unpacked(pack: Pack, models: Models) -> Any:

@@ -1,21 +1,28 @@
 """The desk of a run: gives work to hands, has the say over everything they share, and alone writes results."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from evalmark.engine import Item, Limits, Outcome, Recorder, Watch, Work
-from evalmark.values import count
+from evalmark.engine import Item, Limits, Outcome, Recorder, Watch, Work, judge
+from evalmark.values import Result, count
 
-from .board import Board
+from .board import MOST_LOST, Board
 from .crew import Crew, CrewError, HandLostError, Member
-from .errands import Errand, Errands
-from .messages import Asks, Came, Done, Down, Dropped, Finish, Go, Over, Told, Up, Wants
+from .errands import Errands
+from .messages import Over
 from .offers import Offers
+from .talk import Talk
 
 _FRUITLESS = 3
-"""Hands in a row that may end before they have done anything."""
+"""Hands a seat that may end one after the other before anything is done."""
+_LEAST_FRUITLESS = 4 * MOST_LOST
+"""The same for all seats together, where these are few: the first cases may be some that no hand survives."""
+_AGAIN = 30.0
+"""Seconds after which a hand is asked for once more where none could be had, while others are at work."""
+_LATE = 5.0
+"""Seconds beyond the grace of a stop in which hands have to say that they are done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,216 +47,198 @@ async def run_elsewhere(
         StoreError: the sink could not write; what was acknowledged before is kept.
         CrewError: there are no hands, or they end before they have done anything.
     """
-    desk = _Desk(work, limits, duty, stop or asyncio.Event(), watch)
+    desk = Desk(work, limits, duty, stop or asyncio.Event(), watch)
     return await desk.run()
 
 
-class _Desk:
+class Desk:
     """The moving parts of one run; lives as long as `run_elsewhere`."""
 
     def __init__(self, work: Work, limits: Limits, duty: Duty, stop: asyncio.Event, watch: Watch | None) -> None:
-        self.limits, self.duty, self.stop = limits, duty, stop
+        self.duty, self.stop = duty, stop
         self.board = Board(iter(cast(Iterable[Item], work.trials)), duty.room)
-        self.recorder = Recorder(work.sink, watch, limits.window, limits.batch)
-        self.names = tuple(scorer.name for scorer in work.scorers)
-        self.seats = [_Seat(self, number) for number in range(duty.crew.size)]
-        self.left_out = False
-        self.reason = ""
-        self.longest_block = 0.0
-        self.fruitless = 0
-        self.lost = 0
+        self._work, self._limits = work, limits
+        self._recorder = Recorder(work.sink, watch, limits.window, limits.batch)
+        self._seats = [_Seat(self, number) for number in range(duty.crew.size)]
+        self._ended = asyncio.Event()
+        """No further hand is needed."""
+        self._vacant: dict[int, CrewError] = {}
+        """Seats for which there is no hand."""
+        self._missed: dict[int, CrewError] = {}
+        """Those for which there was none at some time."""
+        self._left_out = False
+        self._reason = ""
+        self._longest_block = 0.0
+        self._fruitless = 0
+        self._lost = 0
 
     async def run(self) -> Outcome:
-        recording = asyncio.create_task(self.recorder.run())
-        sitting = [asyncio.create_task(seat.run()) for seat in self.seats]
+        """Have everything done and recorded."""
+        recording = asyncio.create_task(self._recorder.run())
+        sitting = [asyncio.create_task(seat.run()) for seat in self._seats]
         stopping = asyncio.create_task(self._stop_them())
+        tasks = [*sitting, stopping, recording]
         try:
-            await _until_all(sitting, recording)
-            if not recording.done():
-                await self.recorder.end()
+            await _until_all(sitting, recording, stopping)
+            tasks.append(asyncio.create_task(self.put_aside()))
+            await _until_all(tasks[-1:], recording)
+            self._recorder.end()
             await recording
         finally:
-            for task in (*sitting, stopping, recording):
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*sitting, stopping, recording, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
         return Outcome(
-            recorded=self.recorder.recorded,
-            stopped=self.left_out or not self.board.is_done,
-            reason=self.reason,
-            longest_block=self.longest_block,
+            recorded=self._recorder.recorded,
+            stopped=self._left_out or not self.board.is_done,
+            reason=self._reason,
+            longest_block=self._longest_block,
             notes=self._notes(),
         )
 
     def _notes(self) -> tuple[str, ...]:
-        if not self.lost:
-            return ()
-        ended = f"{count(self.lost, 'worker')} ended while the run went on"
-        return (f"{ended}; what they had in hand was given to others, and asked again where no reply was kept.",)
+        said = []
+        if self._lost:
+            said.append(
+                f"{count(self._lost, 'worker')} ended while the run went on; what they had in hand was given to others, "
+                "and asked again where no reply was kept."
+            )
+        if self._missed:
+            wanted = count(len(self._seats), "worker")
+            said.append(
+                f"{len(self._missed)} of {wanted} could not be had at some time: {next(iter(self._missed.values()))}"
+            )
+        return tuple(said)
 
     async def _stop_them(self) -> None:
+        """Return when hands had their time to finish, after a stop."""
         await self.stop.wait()
-        self.left_out = self.board.close() or self.left_out
-        for seat in self.seats:
-            seat.ring()
-
-    def end(self, reason: str) -> None:
-        """No further call can be made."""
-        self.reason = self.reason or reason
-        self.left_out = True
-        self.stop.set()
+        self._left_out = self.board.close() or self._left_out
+        self.ring_all()
+        await asyncio.sleep(self._limits.grace + _LATE)
+        self._left_out = True
 
     def ring_all(self) -> None:
         """Something has changed that concerns every hand."""
-        for seat in self.seats:
+        if self.stop.is_set() or self.board.is_done:
+            self._ended.set()
+        for seat in self._seats:
             seat.ring()
+
+    async def put(self, result: Result) -> None:
+        """Have a result recorded; returns when there is room for it."""
+        await self._recorder.put(result)
+        self._fruitless = 0
+
+    async def put_aside(self) -> None:
+        """Have results recorded that need no hand."""
+        aside, was_full = self.board.aside, self.board.is_full
+        while aside:
+            result = aside.popleft()
+            try:
+                await self._recorder.put(result)
+            except asyncio.CancelledError:
+                aside.appendleft(result)
+                raise
+        if was_full:
+            self.ring_all()
+
+    def over(self, message: Over, *, left_out: bool) -> None:
+        """A hand has come to its end by itself."""
+        self._longest_block = max(self._longest_block, message.longest_block)
+        self._left_out = self._left_out or left_out or bool(message.reason)
+        self._reason = self._reason or message.reason
+        if message.reason:
+            self.stop.set()
+
+    async def lose(self, seat: int, why: str) -> None:
+        """A hand has ended before: others do what it had.
+
+        Raises:
+            CrewError: too many have, and nothing was done meanwhile.
+        """
+        self._lost += 1
+        self._fruitless += 1
+        for given_up in self.board.lose(seat, why):
+            scorers = self._work.scorers if given_up.trial.mode == "single" else self._work.turn_scorers
+            scores = await judge(scorers, given_up.trial.case, given_up.output)
+            self.board.aside.append(replace(given_up, scores=scores))
+        if self._fruitless > max(_LEAST_FRUITLESS, _FRUITLESS * len(self._seats)):
+            raise CrewError(f"Workers end before they have done anything; the last one said: {why}")
+        self.ring_all()
+
+    async def hired(self, seat: int) -> Member | None:
+        """A hand for a seat; None where none is needed any more.
+
+        Raises:
+            CrewError: no hand can be had for any seat.
+            HandLostError: it ended while it was getting ready.
+        """
+        while not self._ended.is_set():
+            hiring = asyncio.create_task(self.duty.crew.hire())
+            try:
+                await self._unless_ended(hiring)
+                if hiring.done() and not self._ended.is_set():
+                    self._vacant.pop(seat, None)
+                    return hiring.result()
+            except CrewError as error:
+                self._vacant[seat] = self._missed[seat] = error
+                if len(self._vacant) == len(self._seats):
+                    raise
+                await self._unless_ended(asyncio.create_task(asyncio.sleep(_AGAIN)))
+            finally:
+                hiring.cancel()
+        return None
+
+    async def _unless_ended(self, task: "asyncio.Task[Any]") -> None:
+        """Return when a task is done, or when no further hand is needed; then the task is cancelled."""
+        ended = asyncio.create_task(self._ended.wait())
+        try:
+            await asyncio.wait({task, ended}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            ended.cancel()
+            if not task.done():
+                task.cancel()
 
 
 class _Seat:
-    """One hand at the desk, and whoever takes its place when it ends."""
+    """A place for a hand, and for whoever takes its place when it ends."""
 
-    def __init__(self, desk: _Desk, number: int) -> None:
+    def __init__(self, desk: Desk, number: int) -> None:
         self._desk, self._number = desk, number
-        self._out: list[Down] = []
-        self._rung = asyncio.Event()
-        self._errands: dict[int, Errand] = {}
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._last: Finish | None = None
-        """What the hand knows of the end of its work."""
-        self._is_over = False
+        self._talk: Talk | None = None
 
     def ring(self) -> None:
         """There may be something to tell."""
-        self._rung.set()
+        if self._talk is not None:
+            self._talk.ring()
 
     async def run(self) -> None:
         """Have a hand here until nothing is left to do."""
-        while not self._is_over:
-            try:
-                member = await self._desk.duty.crew.hire()
-                await self._attend(member)
-            except HandLostError as lost:
-                self._lose(str(lost))
-
-    async def _attend(self, member: Member) -> None:
-        self._last = None
-        self._rung.set()
-        telling = asyncio.create_task(self._tell(member))
-        hearing = asyncio.create_task(self._hear(member))
-        try:
-            await asyncio.wait({telling, hearing}, return_when=asyncio.FIRST_COMPLETED)
-            for task in (hearing, telling):
-                if task.done():
-                    task.result()
-        finally:
-            await _cancelled(telling, hearing, *self._tasks.values())
-            self._tasks.clear()
-            self._errands.clear()
-
-    async def _tell(self, member: Member) -> None:
-        """Hand over what has gathered while the last messages were on their way."""
         while True:
-            await self._rung.wait()
-            self._rung.clear()
-            out, self._out = self._out, []
-            out += self._given()
-            while self._desk.board.aside:
-                await self._desk.recorder.put(self._desk.board.aside.popleft())
-            if out:
-                await member.tell(out)
-
-    def _given(self) -> Sequence[Down]:
-        """Further items, or that there are none; each end is told once."""
-        board, is_stopped = self._desk.board, self._desk.stop.is_set()
-        gives = [] if is_stopped or self._last is not None else board.take(self._number)
-        if not is_stopped and not board.is_done:
-            return gives
-        last = Finish(now=is_stopped)
-        if self._last in (last, Finish(now=True)):
-            return gives
-        self._last = last
-        self._desk.ring_all()
-        return (*gives, last)
-
-    async def _hear(self, member: Member) -> None:
-        while not self._is_over:
-            for message in await member.listen():
-                await self._take(message)
-
-    async def _take(self, message: Up) -> None:
-        if isinstance(message, Done):
-            await self._record(message)
-        elif isinstance(message, Asks):
-            errand = self._errands[message.ticket] = Errand(message.ticket, self._say)
-            self._begin(message.ticket, self._desk.duty.errands.run(message, errand))
-        elif isinstance(message, Came):
-            if (known := self._errands.get(message.ticket)) is not None:
-                known.back(message.said)
-        elif isinstance(message, Wants):
-            self._begin(message.ticket, self._desk.duty.offers.do(message))
-        elif isinstance(message, Dropped):
-            if (task := self._tasks.get(message.ticket)) is not None:
-                task.cancel()
-        else:
-            self._over(message)
-
-    async def _record(self, message: Done) -> None:
-        result = self._desk.board.done(self._number, message)
-        if result is not None:
-            self._desk.fruitless = 0
-            await self._desk.recorder.put(result)
-        if self._desk.board.is_done:
-            self._desk.ring_all()
-        else:
-            self.ring()
-
-    def _over(self, message: Over) -> None:
-        self._is_over = True
-        self._desk.longest_block = max(self._desk.longest_block, message.longest_block)
-        if message.reason:
-            self._desk.end(message.reason)
-        if self._desk.board.held(self._number):
-            self._desk.left_out = True
-
-    def _say(self, message: Go | Told) -> None:
-        self._out.append(message)
-        self.ring()
-
-    def _begin(self, ticket: int, work: Coroutine[Any, Any, Told]) -> None:
-        async def answered() -> None:
             try:
-                self._say(await work)
-            finally:
-                self._tasks.pop(ticket, None)
-                self._errands.pop(ticket, None)
-
-        self._tasks[ticket] = asyncio.create_task(answered())
-
-    def _lose(self, why: str) -> None:
-        """The hand has ended: others do what it had, and one more is hired."""
-        desk = self._desk
-        desk.lost += 1
-        desk.fruitless += 1
-        for result in desk.board.lose(self._number, desk.names, why):
-            desk.board.aside.append(result)
-        self._out.clear()
-        self._is_over = desk.stop.is_set() or desk.board.is_done
-        if desk.fruitless > _FRUITLESS * len(desk.seats):
-            raise CrewError(f"Workers end before they have done anything; the last one said: {why}")
-        desk.ring_all()
+                member = await self._desk.hired(self._number)
+                if member is None:
+                    return
+                self._talk = Talk(self._desk, self._number, member)
+                await self._talk.run()
+            except HandLostError as lost:
+                self._talk = None
+                await self._desk.lose(self._number, str(lost))
+            else:
+                return
 
 
-async def _until_all(tasks: Sequence["asyncio.Task[None]"], recording: "asyncio.Task[None]") -> None:
-    """Return when all tasks are done, or when recording has broken off; raises what one of them raises."""
-    left = {*tasks, recording}
-    while left - {recording}:
-        done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+async def _until_all(
+    tasks: Sequence["asyncio.Task[None]"], recording: "asyncio.Task[None]", stopping: "asyncio.Task[None] | None" = None
+) -> None:
+    """Return when all tasks are done, or when one of the others is; raises what any of them raises."""
+    others = {recording} if stopping is None else {recording, stopping}
+    left = {*tasks}
+    while left:
+        done, _ = await asyncio.wait(left | others, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
-        if recording in done:
+        if done & others:
             return
-
-
-async def _cancelled(*tasks: "asyncio.Task[None]") -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+        left -= done

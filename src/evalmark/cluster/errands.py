@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from typing import Any
 
+from evalmark.engine import describe
 from evalmark.plans import Door
 from evalmark.roles import ChatModel, Uses, counting
 from evalmark.values import Reply, Request
@@ -66,11 +67,10 @@ class Errands:
 
     async def run(self, asked: Asks, errand: Errand) -> Told:
         """What comes of a call, for the hand that wants it. When cancelled, the call counts as broken off."""
-        model = self._model(asked.name, asked.identity)
         _ERRAND.set(errand)
         try:
             with counting(Uses()):
-                reply = await model(asked.request)
+                reply = await self._model(asked.name, asked.identity)(asked.request)
         except Exception as error:  # noqa: BLE001  what a model raises is its caller's
             return Told(asked.ticket, _sendable(error))
         return Told(asked.ticket, _told(reply, errand.came))
@@ -92,6 +92,5 @@ def _told(reply: Reply, came: Reply | None) -> Reply | Yours:
 
 def _sendable(error: Exception) -> Any:
     """The error in a form that another process can raise."""
-    return (
-        error if isinstance(error, OwnError) or type(error).__module__.startswith("evalmark.") else OwnError(str(error))
-    )
+    is_ours = isinstance(error, OwnError) or type(error).__module__.startswith("evalmark.")
+    return error if is_ours else OwnError(describe(error))

@@ -7,11 +7,13 @@ from dataclasses import replace
 from evalmark.engine import Conversation, Item, Limits, Work, run_trials
 from evalmark.values import Result, Trial
 
-from .messages import Done, Down, Finish, Give, Go, Handed, Over, Told
+from .messages import Done, Down, Finish, Free, Give, Go, Handed, Over, Told
 from .post import Post
 
 AHEAD = 1_000
 """Messages that may wait to be fetched before a hand stops recording, so that a slow desk slows it down."""
+SPARE = 1
+"""Items that a hand has besides one for each that it does, so that it need not wait for the next one."""
 
 
 class Hand:
@@ -22,7 +24,7 @@ class Hand:
 
     def __init__(self, post: Post, made: Callable[[Post], Work], limits: Limits) -> None:
         self._post, self._limits = post, limits
-        self._items = _Items()
+        self._items = _Items(lambda: post.send(Free(1)))
         self._stop = asyncio.Event()
         self._places: dict[tuple[object, ...], tuple[int, int]] = {}
         self._work = replace(made(post), trials=self._items, sink=self)
@@ -49,6 +51,7 @@ class Hand:
 
     async def run(self) -> None:
         """Work until the desk says that nothing more comes, or until no further call can be made."""
+        self._post.send(Free(self._limits.jobs + SPARE))
         outcome = await run_trials(self._work, self._limits, stop=self._stop)
         self._post.send(Over(outcome.reason, outcome.longest_block))
 
@@ -78,17 +81,16 @@ def place_of(trial: Trial) -> tuple[object, ...]:
 
 
 class _Items:
-    """Items as they come, for the engine's many tasks; each gets the next one."""
+    """Items as they come, for the engine's many tasks; each gets the next one, and `begun` hears of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun: Callable[[], None]) -> None:
         self._queue: asyncio.Queue[Item | None] = asyncio.Queue()
-        self._over = False
+        self._begun = begun
 
     def add(self, item: Item) -> None:
         self._queue.put_nowait(item)
 
     def end(self, *, now: bool) -> None:
-        self._over = True
         while now and not self._queue.empty():
             self._queue.get_nowait()
         self._queue.put_nowait(None)
@@ -101,4 +103,5 @@ class _Items:
         if item is None:
             self._queue.put_nowait(None)  # for the next task that asks
             raise StopAsyncIteration
+        self._begun()
         return item

@@ -61,7 +61,7 @@ class Came(NamedTuple):
 
 
 class OwnError(Exception):
-    """In the place of an error that only the hand that met it can raise; its text is that of the error."""
+    """In the place of an error that only the hand that met it can raise; its text is the error's type and text."""
 
 
 class Wants(NamedTuple):
@@ -77,6 +77,12 @@ class Dropped(NamedTuple):
     """From a hand: nobody waits for this ticket any more."""
 
     ticket: int
+
+
+class Free(NamedTuple):
+    """From a hand: it would like to have so many items more."""
+
+    more: int
 
 
 class Done(NamedTuple):
@@ -99,4 +105,4 @@ class Over(NamedTuple):
 
 
 Down = Give | Go | Told | Finish
-Up = Asks | Came | Wants | Dropped | Done | Over
+Up = Asks | Came | Wants | Dropped | Free | Done | Over

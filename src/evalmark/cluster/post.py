@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 from evalmark.calls.keyed import Keyed
+from evalmark.engine import describe
 from evalmark.errors import EvalmarkError
 from evalmark.roles import ChatModel, current_uses
 from evalmark.values import Reply
@@ -22,7 +23,7 @@ class Post:
     `ring` is called, from any thread, when there is something to fetch.
     """
 
-    def __init__(self, ring: Callable[[], None]) -> None:
+    def __init__(self, ring: Callable[[], object]) -> None:
         self._ring = ring
         self._out: list[Up] = []
         self._full: list[Future[None]] = []
@@ -44,7 +45,8 @@ class Post:
             out, self._out = self._out, []
             emptied, self._full = self._full, []
         for waiting in emptied:
-            waiting.set_result(None)
+            if waiting.set_running_or_notify_cancel():
+                waiting.set_result(None)
         return out
 
     async def room(self, most: int) -> None:
@@ -87,7 +89,7 @@ class Post:
                 return _reply(said, mine)
             mine = await self._attempt(ticket, model, request)
             answer = self._again(ticket)
-            self.send(Came(ticket, mine if isinstance(mine, Reply | EvalmarkError) else OwnError(str(mine))))
+            self.send(Came(ticket, mine if isinstance(mine, Reply | EvalmarkError) else OwnError(describe(mine))))
 
     async def _attempt(self, ticket: int, model: ChatModel, request: Keyed) -> Reply | Exception:
         """What one request gives, or the error it ends in."""

@@ -93,7 +93,7 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
     )
     with _surrounded(environ, own):  # read by Ray when it is imported, and by what it starts
         ray = need("ray", "ray")
-        logging.getLogger("ray").addHandler(logging.NullHandler())  # else Python prints what nobody handles
+        logging.getLogger("ray").setLevel(logging.ERROR)
         if place.address is not None and not place.is_trusted:
             _refuse_open(place.address, environ)
         _connect(ray, place)
