@@ -1,6 +1,7 @@
 """Axes with round ticks, and words that do not lie on each other."""
 
 import math
+import re
 from fractions import Fraction
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.markup.axes import Axis, axis, said, ticks
+from evalmark.markup.canvas import upright
 from evalmark.markup.placing import Box, Name, around, placed, spread_out, thinned, width
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
@@ -154,3 +156,13 @@ def test_names_at_the_right_are_a_line_apart(places):
     found = spread_out(places, 15, 270)
     assert all(b - a >= 15 - 1e-9 for a, b in pairwise(found))
     assert all(place <= 270 for place in found)
+
+
+def test_the_title_of_an_upright_axis_stands_clear_of_the_number_below_it():
+    found = axis(0, 1, (100.0, 30.0))
+    texts = [
+        re.search(r'y="([\d.]+)"[^>]*>([^<]*)', part) for part in upright(found, 44, 100, "good") if "<text" in part
+    ]
+    places = {one[2]: float(one[1]) for one in texts}
+    assert places[found.words[-1]] - places["good"] >= 20, "a line of 11.5 and half a line between the two"
+    assert places["good"] > 11.5

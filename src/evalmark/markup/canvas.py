@@ -9,9 +9,11 @@ from .axes import Axis
 from .placing import Box, thinned
 from .text import visible
 
-WIDE, HIGH = 360, 220
-LEFT, RIGHT, TOP, BOTTOM = 44, 22, 24, 40
+WIDE, HIGH = 360, 226
+LEFT, RIGHT, TOP, BOTTOM = 44, 22, 30, 40
 """Room for the words around a picture."""
+_ABOVE = 17
+"""From the topmost tick up to the line on which the title of an axis stands: the number beside the tick is between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ def upright(axis: Axis, left: float, right: float, title: str = "") -> list[Mark
     for tick, text in zip(axis.ticks, axis.words, strict=True):
         parts.append(path("grid", (left, axis.at(tick)), (right, axis.at(tick))))
         parts.append(words(left - 5, axis.at(tick) + 4, text, anchor="end"))
-    return parts + ([words(2, min(axis.start, axis.end) - 10, title)] if title else [])
+    return parts + ([words(2, min(axis.start, axis.end) - _ABOVE, title)] if title else [])
 
 
 def sentence(*parts: str) -> str:
