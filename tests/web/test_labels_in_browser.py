@@ -240,11 +240,27 @@ def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to
     last = store.traffic.all_labels()[-1]
     assert (last.liked, last.comment) == (None, "due to judo")
     assert focused(page) == "Keep"
+    expect(page.locator(".answered .note", has_text="ann: due to judo")).to_have_count(1)
     person.types("j")
     expect(page.locator("h1")).to_have_text("case-005")
     page.wait_for_load_state("load")
     person.types("k")
     expect(page.locator("h1")).to_have_text("case-004")
+
+
+def test_what_people_write_is_there_at_once_and_gone_once_it_is_taken_back(person, store):
+    page = person.goes(f"{run_path(RUN)}/results/15")
+    remarks = page.locator(".answered .note:not(:has(mark))")
+    page.fill("input[name=score]", "0.5")
+    page.fill("input[name=comment]", "So <b>so</b>.")
+    page.keyboard.press("Enter")
+    expect(remarks).to_have_text(["ann: 0.5: So <b>so</b>."])
+    page.fill("input[name=comment]", "Better.")
+    page.keyboard.press("Enter")
+    expect(remarks).to_have_text(["ann: 0.5: Better."])
+    page.click(".answered button >> text=Take back")
+    expect(remarks).to_have_count(0)
+    expect(page.locator("form.whole")).to_have_count(1)
 
 
 def test_what_could_not_be_sent_is_said_as_an_alert(person, store):

@@ -1,4 +1,5 @@
-// Labels. A form is sent by itself, and the one that comes back takes its place; without a script the browser sends it.
+// Labels. A form is sent by itself, and the one that comes back takes its place, with what people wrote where that stands beside
+// it (data-labels); without a script the browser sends it.
 "use strict";
 
 document.addEventListener("submit", async (event) => {
@@ -13,9 +14,10 @@ document.addEventListener("submit", async (event) => {
   try {
     const answer = await fetch(form.action, { method: "POST", body: fields, headers: { "x-evalmark-part": "1" } });
     const text = await answer.text();
-    const made = answer.ok && parsed(text).querySelector("form[data-label]");
-    if (!made) throw new Error(parsed(text).querySelector(".said")?.textContent ?? text.slice(0, 300));
-    form.replaceWith(made);
+    const page = parsed(text);
+    const made = answer.ok && page.querySelector("form[data-label]");
+    if (!made) throw new Error(page.querySelector(".said")?.textContent ?? text.slice(0, 300));
+    around(form).replaceWith(around(made));
     if (held) focus(made, sender?.matches(".unseen") ? made.querySelector("button.plain") ?? held : held);
     announce(made, fields);
   } catch (fault) {
@@ -26,6 +28,10 @@ document.addEventListener("submit", async (event) => {
 
 function parsed(text) {
   return new DOMParser().parseFromString(text, "text/html");
+}
+
+function around(form) {
+  return form.closest("[data-labels]") ?? form;
 }
 
 // The button or field that was in use, in the form that took the place of its own; after Enter in a field the button that
