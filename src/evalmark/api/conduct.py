@@ -125,7 +125,7 @@ async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked,
         outcome = await _until_the_end(engine, work, pace.limits, conduct, looks)
     finally:
         more = bound.embedder.notes() if bound.embedder is not None else ()
-        spent = _spent(door, ledger, run)
+        spent = _spent(door, ledger, run, plan)
         notes = (*said, *more, *door.meter.notes(), *tools.notes(), *_unmatched(reading), *_notes(outcome))
         notes += () if looks is None else looks.notes(spent)
         run = replace(run, spending=spent, notes=run.notes + notes)
@@ -178,13 +178,17 @@ def _sent_again(lost: int | None) -> tuple[str, ...]:
     )
 
 
-def _spent(door: Door, ledger: Ledger, run: Run) -> tuple[Spending, ...]:
-    """What the model calls came to in all passes; which of them were sent a second time only the ledger knows."""
+def _spent(door: Door, ledger: Ledger, run: Run, plan: Plan) -> tuple[Spending, ...]:
+    """What the model calls came to in all passes; which of them were sent a second time only the ledger knows.
+
+    Models stand as the plan names them, whichever happened to be asked first; those that targets ask come after.
+    """
+    order = {model.name: place for place, model in enumerate(plan.chat_models)}
     repeated = {spent.model: spent.repeated for spent in ledger.spending(run.id)}
     before = {spent.model: spent.replayed for spent in run.spending}
     return tuple(
         replace(spent, repeated=repeated.get(spent.model, 0), replayed=spent.replayed + before.get(spent.model, 0))
-        for spent in door.meter.spending()
+        for spent in sorted(door.meter.spending(), key=lambda spent: order.get(spent.model, len(order)))
     )
 
 
