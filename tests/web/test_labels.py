@@ -51,6 +51,22 @@ def test_that_a_label_is_of_an_answer_which_stood_there_before_is_said(own, stor
     assert told not in from_browser(own, CASE).text
 
 
+def test_cases_are_filtered_by_what_is_said_of_the_answers_that_stand_there_now(own, store):
+    def rows(label):
+        return re.findall(r"<bdi>(case-00[01])", from_browser(own, f"/runs/{RUN}?label={label}").text)
+
+    for number in ("1", "2"):
+        sent(own, {"run": RUN, "number": number, "liked": "up", "by": "ann"})
+    assert rows("up") == ["case-000", "case-001"]
+    store.resume(RUN)
+    asyncio.run(store.sink(RUN).write([result(0, value="Another answer.")]))
+    assert (rows("up"), rows("none")) == (["case-001"], ["case-000"])
+    sent(own, {**FIRST, "comment": "It is another one now.", "by": "ann"})
+    assert rows("up") == ["case-001"], "the thumb was for the answer before"
+    sent(own, {**FIRST, "liked": "down", "by": "ann"})
+    assert (rows("up"), rows("down")) == (["case-001"], ["case-000"])
+
+
 def test_a_key_in_a_comment_is_not_kept_and_that_is_said(own, store):
     sent(own, {**FIRST, "comment": "It told sk-proj-abcdefghijklmnopqrstuvwx!", "by": "ann"})
     assert [label.comment for label in store.traffic.all_labels()] == ["It told (not kept)!"]

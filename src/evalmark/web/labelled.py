@@ -1,11 +1,13 @@
 """Which results of a run people have labelled, and the pages that show only those."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from evalmark.addresses.asking import CasesAsked
-from evalmark.labelling import Thumbs, thumbs_of
-from evalmark.values import Run, about_output
+from evalmark.errors import StoreError
+from evalmark.labelling import Thumbs, of_result, thumbs_of
+from evalmark.values import Label, Run
 
 from .shelf import Shelf
 
@@ -14,13 +16,9 @@ def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> Ca
     """What is asked, held to the results that are labelled as it says; `author` is who asks."""
     if not asked.label:
         return asked
-    before = about_output(run.id)
-    said = {
-        about.removeprefix(before): thumbs
-        for about, thumbs in thumbs_of(shelf.store.traffic.labels_of_run(run.id)).items()
-    }
+    said = thumbs_of(_of_present_answers(shelf, run, shelf.store.traffic.labels_of_run(run.id)))
     chosen = frozenset(
-        _numbers(shelf, run, {trial for trial, thumbs in said.items() if _is(asked.label, thumbs, author)})
+        _numbers(shelf, run, {about for about, thumbs in said.items() if _is(asked.label, thumbs, author)})
     )
     wanted = asked.wanted
     if asked.label in ("none", "not-mine"):
@@ -29,7 +27,22 @@ def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> Ca
     return replace(asked, wanted=replace(wanted, numbers=numbers))
 
 
-def _numbers(shelf: Shelf, run: Run, trials: set[str]) -> Iterator[int]:
+def _of_present_answers(shelf: Shelf, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
+    """Those that were said of the answers which stand there now; a run that was resumed may have other ones than before."""
+    if not labels or shelf.store.standing(run.id).passes == 1:
+        return labels
+    browsing, contents = shelf.browsing(run), dict[str, str]()
+    for number in _numbers(shelf, run, {label.about for label in labels}):
+        with suppress(StoreError):  # it is damaged: its own page says so
+            if (result := browsing.result(number)) is not None:
+                subject = of_result(run.id, result)
+                contents[subject.about] = subject.content
+    return [label for label in labels if label.content == contents.get(label.about)]
+
+
+def _numbers(shelf: Shelf, run: Run, abouts: set[str]) -> Iterator[int]:
+    """The results that labels are about."""
+    trials = {about.rpartition("/")[2] for about in abouts}
     return (number for number, _ in shelf.browsing(run).trials().numbered(trials)) if trials else iter(())
 
 
