@@ -2,8 +2,8 @@
 
 from collections import Counter
 from dataclasses import replace
+from zlib import crc32
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,8 +118,13 @@ def test_what_is_closed_begins_nothing_more_and_says_whether_something_was_left_
     assert not one.close()
 
 
-class Gone(Exception):
+class GoneError(Exception):
     """A hand has ended over an item."""
+
+
+def after(heard):
+    """What a turn is answered: which turns were before it, and a sum over what they were answered."""
+    return f"after {[said for said, _ in heard]}, {crc32(repr(heard).encode())}"
 
 
 def answer(item, poison=()):
@@ -131,11 +136,11 @@ def answer(item, poison=()):
             continue
         case = turn.case if isinstance(turn, Trial) else turn.trial.case
         if case.input in poison:
-            raise Gone
+            raise GoneError
         if isinstance(turn, Result):
             yield part, turn.output
         else:
-            output = turn.output if isinstance(turn, Answered) else Output(value=f"after {heard}")
+            output = turn.output if isinstance(turn, Answered) else Output(value=after(heard))
             heard.append((case.input, output.value))
             yield part, output
         part += 1
@@ -168,7 +173,7 @@ class Hands:
         except StopIteration:
             del self.work[hand][number]
             self.board.free(hand, 1)
-        except Gone:
+        except GoneError:
             self.lose(hand)
         else:
             said = Done(number, part, output, ())
@@ -217,7 +222,9 @@ def wanted(kinds):
             found[item.trial.position] = item.output
             continue
         turns = tuple(item.turns) if isinstance(item, Conversation) else ()
-        trials = [getattr(turn, "trial", turn) for turn in turns if not isinstance(turn, Said)] or [getattr(item, "trial", item)]
+        trials = [getattr(turn, "trial", turn) for turn in turns if not isinstance(turn, Said)] or [
+            getattr(item, "trial", item)
+        ]
         whole = replace(item, turns=turns) if turns else item
         found |= {trials[part].position: output for part, output in answer(whole)}
     return found
@@ -225,7 +232,8 @@ def wanted(kinds):
 
 KINDS = st.lists(st.tuples(st.sampled_from(["single", "talk", "known", "bad"]), st.integers(1, 4)), max_size=8)
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["take", "step", "step", "step", "lose"]), st.integers(0, 2), st.integers(0, 5)), max_size=60
+    st.tuples(st.sampled_from(["take", "step", "step", "step", "lose"]), st.integers(0, 2), st.integers(0, 5)),
+    max_size=60,
 )
 
 
@@ -276,19 +284,30 @@ def test_a_long_conversation_whose_hands_end_now_and_then_is_not_given_up():
     assert "x38" in found[-1].output.value
 
 
-@pytest.mark.parametrize(("hands", "apart"), [(1, 1), (2, 1), (6, 3)])
-def test_while_suspects_are_tried_one_by_one_half_of_the_hands_go_on_with_new_cases(hands, apart):
-    many = board(singles(100), room=3, hands=hands, free=3)
+def positions(gives):
+    return [give.item.position for give in gives]
+
+
+def test_suspects_are_tried_alone_and_half_of_the_hands_go_on_with_new_cases_meanwhile():
+    many = board(singles(100), room=3, hands=4, free=3)
+    for hand in (1, 2, 3, 0):
+        many.take(hand)
     for _ in range(2):
-        for hand in range(hands):
-            many.take(hand)
-        for hand in range(hands):
-            many.lose(hand, "the node is gone")
-            many.free(hand, 3)
-    suspects = 3 * hands
-    assert [len(many.take(hand)) for hand in range(hands)] == [1] * hands, "empty hands take a suspect each"
-    for hand in range(hands):
-        number = next(iter(many._lots[hand].entries))
-        finish(many, hand, number)
-        many.free(hand, 1)
-    del suspects, apart
+        many.lose(0, "gone")
+        many.free(0, 3)
+        suspects = many.take(0)
+    assert positions(suspects) == [9], "of 9, 10 and 11, which two hands have not survived"
+    many.free(1, 9)
+    many.free(2, 9)
+    many.free(3, 9)
+    finish(many, 1, 1)
+    finish(many, 2, 4)
+    finish(many, 3, 7)
+    assert [positions(many.take(hand)) for hand in (1, 2, 3)] == [[], [], [12]]
+    finish(many, 1, 2)
+    finish(many, 1, 3)
+    assert positions(many.take(1)) == [10]
+    finish(many, 0, suspects[0].number)
+    assert positions(many.take(0)) == [11]
+    finish(many, 2, 5)
+    assert positions(many.take(2)) == [13, 14], "no suspect waits any more"

@@ -166,8 +166,7 @@ class _Line:
             finishing.cancel()
             stopping.cancel()
             await asyncio.gather(finishing, stopping, return_exceptions=True)
-        if not recording.done():
-            await self.recorder.end()
+        self.recorder.end()
         await recording
 
     async def _finish(self, answering: list[asyncio.Task[None]]) -> None:

@@ -18,14 +18,17 @@ class Recorder:
         """Results that are durable."""
         self._sink, self._watch, self._batch = sink, watch, batch
         self._done: asyncio.Queue[Result | None] = asyncio.Queue(window)
+        self._is_over = False
 
     async def put(self, result: Result) -> None:
         """Hand in a result; returns when there is room for it."""
         await self._done.put(result)
 
-    async def end(self) -> None:
-        """Say that nothing more comes."""
-        await self._done.put(None)
+    def end(self) -> None:
+        """Say that nothing more comes; waits for nothing, since a sink that breaks takes nothing off a full line."""
+        self._is_over = True
+        if self._done.empty():
+            self._done.put_nowait(None)
 
     async def run(self) -> None:
         """Write until the end, each time what has gathered while the last batch was being written.
@@ -33,16 +36,12 @@ class Recorder:
         Raises:
             StoreError: the sink could not write; what was acknowledged before is kept.
         """
-        while (first := await self._done.get()) is not None:
-            batch, more = [first], True
-            while more and len(batch) < self._batch and not self._done.empty():
-                if (result := self._done.get_nowait()) is None:
-                    more = False
-                else:
+        while not (self._is_over and self._done.empty()) and (first := await self._done.get()) is not None:
+            batch = [first]
+            while len(batch) < self._batch and not self._done.empty():
+                if (result := self._done.get_nowait()) is not None:
                     batch.append(result)
             await self._sink.write(batch)
             self.recorded += len(batch)
             if self._watch is not None:
                 self._watch(batch)
-            if not more:
-                return

@@ -1,0 +1,157 @@
+"""What a desk and one of its hands say to each other, from the first item to the end of the hand."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .crew import Member
+from .errands import Errand
+from .messages import Asks, Came, Done, Down, Dropped, Finish, Free, Go, Over, Told, Up, Wants
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+
+class Talk:
+    """A talk with one hand; tickets are its own, so nothing that is said of one reaches the hand's successor."""
+
+    def __init__(self, desk: "Desk", seat: int, member: Member) -> None:
+        self.is_over = False
+        """Whether the hand has come to its end by itself."""
+        self._desk, self._seat, self._member = desk, seat, member
+        self._out: list[Down] = []
+        self._rung = asyncio.Event()
+        self._errands: dict[int, Errand] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._last: Finish | None = None
+        """What the hand knows of the end of its work."""
+        self._listens = False
+        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done where something went wrong here that only the end of the run can mend."""
+
+    def ring(self) -> None:
+        """There may be something to tell."""
+        self._rung.set()
+
+    async def run(self) -> None:
+        """Talk until the hand comes to its end.
+
+        Raises:
+            HandLostError: it has ended before.
+        """
+        self.ring()
+        telling = asyncio.create_task(self._tell())
+        hearing = asyncio.create_task(self._hear(telling))
+        try:
+            await asyncio.wait({telling, hearing, self._broken}, return_when=asyncio.FIRST_COMPLETED)
+            if telling.done() and not self._listens:
+                await asyncio.wait({hearing})  # what was heard counts
+            if self._broken.done():
+                self._broken.result()
+            for task in (hearing, telling):
+                if task.done() and not self.is_over:
+                    task.result()
+        finally:
+            await _cancelled(telling, hearing)
+            await self._settle()
+
+    async def _settle(self) -> None:
+        """Have replies that came kept, since they may have been paid for; break off everything else."""
+        for ticket, task in self._tasks.items():
+            if (errand := self._errands.get(ticket)) is None or errand.came is None:
+                task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        if not self._broken.cancel():
+            self._broken.exception()  # somebody has seen it
+
+    async def _tell(self) -> None:
+        """Hand over what has gathered while the last messages were on their way."""
+        while True:
+            await self._rung.wait()
+            self._rung.clear()
+            out, self._out = self._out, []
+            out += self._given()
+            if out:
+                await self._member.tell(out)
+            await self._desk.put_aside()
+
+    def _given(self) -> Sequence[Down]:
+        """Further items, or that there are none; each end is told once."""
+        board, is_stopped = self._desk.board, self._desk.stop.is_set()
+        gives = [] if is_stopped or self._last is not None else board.take(self._seat)
+        if not is_stopped and not board.is_done:
+            return gives
+        last = Finish(now=is_stopped)
+        if self._last in (last, Finish(now=True)):
+            return gives
+        self._last = last
+        self._desk.ring_all()
+        return (*gives, last)
+
+    async def _hear(self, telling: "asyncio.Task[None]") -> None:
+        while not self.is_over and not telling.done():
+            self._listens = True
+            said = await self._member.listen()
+            self._listens = False
+            for message in said:
+                self._take(message)
+            for message in said:  # what others wait for comes first, since there may be no room for results
+                if isinstance(message, Done):
+                    await self._record(message)
+                elif isinstance(message, Over):
+                    self._over(message)
+
+    def _take(self, message: Up) -> None:
+        if isinstance(message, Asks):
+            errand = self._errands[message.ticket] = Errand(message.ticket, self._say)
+            self._begin(message.ticket, lambda: self._desk.duty.errands.run(message, errand))
+        elif isinstance(message, Came):
+            if (known := self._errands.get(message.ticket)) is not None:
+                known.back(message.said)
+        elif isinstance(message, Wants):
+            self._begin(message.ticket, lambda: self._desk.duty.offers.do(message))
+        elif isinstance(message, Dropped):
+            if (task := self._tasks.get(message.ticket)) is not None:
+                task.cancel()
+        elif isinstance(message, Free):
+            self._desk.board.free(self._seat, message.more)
+            self.ring()
+
+    async def _record(self, message: Done) -> None:
+        """Hand in a result. Only then is it done: who is cancelled before leaves it to another hand."""
+        result = self._desk.board.result(self._seat, message)
+        if result is None:
+            return
+        await self._desk.put(result)
+        self._desk.board.done(self._seat, message)
+        if self._desk.board.is_done:
+            self._desk.ring_all()
+        else:
+            self.ring()
+
+    def _over(self, message: Over) -> None:
+        self.is_over = True
+        self._desk.over(message, left_out=self._desk.board.held(self._seat) > 0)
+
+    def _say(self, message: Go | Told) -> None:
+        self._out.append(message)
+        self.ring()
+
+    def _begin(self, ticket: int, work: Callable[[], Coroutine[Any, Any, Told]]) -> None:
+        async def answered() -> None:
+            self._say(await work())
+
+        def ended(task: "asyncio.Task[None]") -> None:
+            self._tasks.pop(ticket, None)
+            self._errands.pop(ticket, None)
+            if not task.cancelled() and (fault := task.exception()) is not None and not self._broken.done():
+                self._broken.set_exception(fault)
+
+        task = self._tasks[ticket] = asyncio.create_task(answered())
+        task.add_done_callback(ended)
+
+
+async def _cancelled(*tasks: "asyncio.Task[None]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,101 @@
+"""Hands of a run in this process, which end, take their time or cannot be had when a test says so."""
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from evalmark.cluster import CrewError, Hand, HandLostError, Post
+from evalmark.cluster.messages import Down, Up
+from evalmark.engine import Limits, Work
+
+
+class LocalMember:
+    """A hand whose tasks are this event loop's; what it hears and says is copied, as on the way to another process."""
+
+    def __init__(self, hand: Callable[[Post], Hand], seconds: float = 0.0, until: int | None = None) -> None:
+        """It ends by itself once so many messages (`until`) have come or gone; None: never."""
+        loop = asyncio.get_running_loop()
+        self._seconds, self._left = seconds, until
+        self._said = asyncio.Event()
+        self._why: str | None = None
+        self._post = Post(lambda: loop.call_soon_threadsafe(self._said.set))
+        self._hand = hand(self._post)
+        self._work = loop.create_task(self._hand.run())
+        self._work.add_done_callback(self._ended)
+
+    def lose(self, why: str = "it was told to end") -> None:
+        """End at once: what it was doing is cancelled, and what it has not told yet is never heard."""
+        self._why = self._why or why
+        self._work.cancel()
+        self._said.set()
+
+    async def tell(self, messages: Sequence[Down]) -> None:
+        """Hand over messages. Raises HandLostError: the hand has ended."""
+        await asyncio.sleep(self._seconds)
+        self._count(messages)
+        self._hand.take(deepcopy(messages))
+
+    async def listen(self) -> Sequence[Up]:
+        """What the hand has to say. Raises HandLostError: the hand has ended."""
+        await self._said.wait()
+        await asyncio.sleep(self._seconds)
+        self._said.clear()
+        said = self._post.fetch() if self._why is None else ()
+        self._count(said)
+        return deepcopy(said)
+
+    def _count(self, messages: Sequence[object]) -> None:
+        if self._left is not None:
+            self._left -= len(messages)
+            if self._left <= 0:
+                self.lose()
+        if self._why is not None:
+            self._said.set()  # for those who listen again
+            raise HandLostError(self._why)
+
+    def _ended(self, work: "asyncio.Task[None]") -> None:
+        if not work.cancelled() and (error := work.exception()) is not None:
+            self.lose(f"{type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalCrew:
+    """Hires hands that do the work which `made` gives; hires are counted from 0.
+
+    >>> LocalCrew(made=lambda post: None, size=3).size
+    3
+    """
+
+    made: Callable[[Post], Work]
+    limits: Limits = field(default_factory=Limits)
+    size: int = 2
+    seconds: float = 0.0
+    """How long messages are on their way."""
+    until: Mapping[int, int] = field(default_factory=dict)
+    """By hire, the messages after which a hand ends; 0: while it gets ready."""
+    refused: Collection[int] = ()
+    """Hires for which there is no hand to be had."""
+    members: list[LocalMember | None] = field(default_factory=list)
+    """All that were hired, in order; None where none came of it."""
+
+    async def hire(self) -> LocalMember:
+        """A hand that is ready.
+
+        Raises:
+            CrewError: it is one of those that are refused.
+            HandLostError: it ended while it was getting ready.
+        """
+        number = len(self.members)
+        self.members.append(None)
+        await asyncio.sleep(self.seconds)
+        if number in self.refused:
+            raise CrewError(f"there is no hand {number} to be had")
+        if self.until.get(number) == 0:
+            raise HandLostError(f"hand {number} did not get ready")
+        member = LocalMember(self._hand, self.seconds, self.until.get(number))
+        self.members[number] = member
+        return member
+
+    def _hand(self, post: Post) -> Hand:
+        return Hand(post, self.made, self.limits)
