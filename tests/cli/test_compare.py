@@ -10,6 +10,7 @@ import pytest
 
 from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
+from evalmark.wording import DASH
 
 BOT = """
 import json, pathlib
@@ -189,6 +190,130 @@ def test_a_store_from_a_newer_version_is_left_alone(world, evalmark):
     db.close()
     found = evalmark("compare", "last", "last", "--store", "a.db")
     assert (found.code, "newer" in found.err) == (2, True), found.err
+
+
+# Two targets of one run.
+
+LARGE, SMALL = "openai/large", "openai/small"
+
+
+def answers(passing, target, repeats=1):
+    """Thirty cases, of which those below `passing` pass."""
+    return [
+        Result(
+            trial=Trial(case=Case(id=f"q{n}", input=f"say {n}"), dataset="d", target=target, position=n, repeat=repeat),
+            output=Output(value=f"say {n}" if (ok := n < passing) else "no"),
+            scores=(Score(name="equals", raw=ok, value=float(ok), passed=ok),),
+        )
+        for n in range(30)
+        for repeat in range(repeats)
+    ]
+
+
+@pytest.fixture
+def two_models(world):
+    """A run of two models, of which one answers every case and the other one 21 of 30."""
+    with open_store("a.db") as store:
+        run = Run(
+            id="20261122-041027-36v6",
+            name="squares",
+            created="2026-11-22T04:10:00Z",
+            status="running",
+            target=f"{LARGE}, {SMALL}",
+            datasets=(DatasetInfo(name="d"),),
+            metrics=(Metric(name="equals"),),
+        )
+        store.start(run)
+        asyncio.run(store.sink(run.id).write([*answers(30, LARGE), *answers(21, SMALL)]))
+        store.finish(replace(run, status="complete"))
+    return world
+
+
+def test_two_targets_of_one_run_stand_beside_each_other(two_models, evalmark):
+    found = evalmark("compare", "last", "--target", SMALL, "--against", LARGE, "-n", 2, "--store", "a.db")
+    assert found.code == 1
+    assert [line.strip() for line in found.out.splitlines() if line.strip()] == [
+        f"openai/small against openai/large{' ' * 58}✗ worse",
+        "two targets of run 20261122-041027-36v6 of 2026-11-22 04:10",
+        "Worse: pass rate is 70 % against 100 %.",
+        "30 cases of both targets",
+        "metric      n  openai/large  openai/small  difference       interval       p  verdict",
+        f"pass rate  30         100 %          70 %       -30.0  -47.9 {DASH} -12.5  0.0039  worse",
+        "Differences of shares are in points. 95 % intervals, paired by case.",
+        "flips   9 came out worse with openai/small, 0 better, 21 alike",
+        "✗  q21  passes with openai/large alone",
+        "✗  q22  passes with openai/large alone",
+        "and 7 more; all of them with -n 9",
+    ]
+    other = evalmark("compare", "last", "--target", LARGE, "--against", SMALL, "--store", "a.db")
+    assert (other.code, "Better: pass rate is 100 % against 70 %." in other.out) == (0, True)
+
+
+def test_texts_and_reports_of_two_targets_name_them(two_models, evalmark, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    words = ["--target", SMALL, "--against", LARGE, "--store", "a.db", "--pairs", "-n", 1]
+    found = evalmark("compare", "last", *words, "-o", "c.md", "-o", "c.json", "--to", "github")
+    assert "Words of one side alone stand in [- -] of openai/large and in {+ +} of openai/small." in found.out
+    assert "c.md: openai/small against openai/large" in found.out
+    assert "title=q21%3A passes with openai/large alone::openai/large: say 21%0Aopenai/small: no" in found.out
+    page = (two_models / "c.md").read_text(encoding="utf-8")
+    assert "| metric | n | openai/large | openai/small | difference |" in page
+    assert "| | openai/large | openai/small |" in page
+    assert page.endswith("<sub>two targets of run 20261122-041027-36v6 of 2026-11-22 04:10</sub>\n")
+    assert "before" not in page
+    (target,) = json.loads((two_models / "c.json").read_text(encoding="utf-8"))["targets"]
+    assert (target["target"], target["against"]) == (SMALL, LARGE)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        pytest.param(
+            ["last", "last~1", "--target", SMALL, "--against", LARGE],
+            "--target and --against name two targets of one run, and two runs are named; leave out BASELINE.",
+            id="two runs",
+        ),
+        pytest.param(
+            ["last", "last~1", "--target", SMALL],
+            "--target and --against name two targets of one run, and two runs are named; leave out BASELINE.",
+            id="two runs and one target",
+        ),
+        pytest.param(
+            ["last", "--target", SMALL, "--against", "nobody"],
+            "20261122-041027-36v6 has no target 'nobody'; it has 'openai/large', 'openai/small'.",
+            id="an unknown target",
+        ),
+        pytest.param(
+            ["last", "--target", "a", "--against", "b"],
+            "20261122-041027-36v6 has no target 'a' and no target 'b'; it has 'openai/large', 'openai/small'.",
+            id="two unknown targets",
+        ),
+        pytest.param(
+            ["last", "--target", SMALL, "--against", SMALL],
+            "--target and --against are both 'openai/small'; name two targets of 20261122-041027-36v6.",
+            id="the same twice",
+        ),
+        pytest.param(
+            ["last", "--target", SMALL],
+            "--target names one target of the run; name the other one with --against.",
+            id="one target",
+        ),
+        pytest.param(
+            ["last", "--against", SMALL],
+            "--against names one target of the run; name the other one with --target.",
+            id="the other target",
+        ),
+        pytest.param(
+            ["last"],
+            "BASELINE is missing; name an earlier run, such as last~1, or two targets of this one with --target and "
+            "--against.",
+            id="nothing to compare with",
+        ),
+    ],
+)
+def test_targets_that_cannot_be_compared_are_one_sentence(two_models, evalmark, words, said):
+    found = evalmark("compare", *words, "--store", "a.db")
+    assert (found.code, found.out, " ".join(found.err.split())) == (2, "", f"compare: {said}")
 
 
 # `run` with a baseline.

@@ -11,6 +11,7 @@ from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.shell.conduct import refuse_over
 from evalmark.shell.terminal import command, look, say, say_line
+from evalmark.wording.compared import compared_title
 
 from . import flags
 from .report import kept_place, write_job_summary
@@ -30,10 +31,16 @@ Run = Annotated[
     ),
 ]
 Baseline = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="BASELINE", help="The earlier run that it is held against, such as `last~1` or `last-green`."
     ),
+]
+Target = Annotated[
+    str | None, typer.Option("--target", metavar="NAME", help="A target of RUN, held to the one that --against names.")
+]
+Against = Annotated[
+    str | None, typer.Option("--against", metavar="NAME", help="Another target of RUN, in the place of BASELINE.")
 ]
 Pairs = Annotated[
     bool, typer.Option("--pairs", help="With the texts of the cases that came out otherwise, side by side.")
@@ -63,7 +70,9 @@ def add(app: typer.Typer) -> None:
 
 def compare(  # noqa: PLR0913  each is a flag of the command line
     run: Run,
-    baseline: Baseline,
+    baseline: Baseline = None,
+    target: Target = None,
+    against: Against = None,
     pairs: Pairs = False,
     margin: Margin = 0.05,
     level: Level = 0.95,
@@ -75,24 +84,26 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Compare RUN, the newer one, with BASELINE, case by case: better, worse, the same within a margin, or cannot tell.
 
-    For example: evalmark compare last last~1. Exit code 0: better or the same. 1: worse. 3: it cannot be told
+    For example: evalmark compare last last~1. With --target and --against, two targets of RUN are compared. Exit code 0: better or the same. 1: worse. 3: it cannot be told
     (0 with --allow-undecided). 2: something is wrong with the call.
     """
     if to not in (None, "github"):
         raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is (.json .md): -o FILE.")
     for path in output or []:
         report.comparison_writer_for(path)
+    named = _named(baseline, target, against)
     with ExitStack() as stores:
         newer, earlier = _runs(run, baseline, flags.settings(store=store).store, stores)
+        targets = None if named is None else comparison.two_targets(newer, *named)
         refuse_over(
             [name for one in (newer, earlier) for name in (one.suite, *(d.path for d in one.datasets))], output or []
         )
-        found = comparison.compare(newer, earlier, level=level, margin=margin)
+        found = comparison.compare(newer, earlier, level=level, margin=margin, targets=targets)
         texts = comparison.pairs_of(found, newer, earlier, limit) if pairs or to else []
         say(console.comparison(found, look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
             api.save_comparison(found, path, texts if pairs else ())
-            say_line(f"{path}: {found.run} against {found.baseline}")
+            say_line(f"{path}: {compared_title(found) if targets else f'{found.run} against {found.baseline}'}")
         if to:
             _to_github(found, texts)
     raise typer.Exit(code_of(found, allow_undecided=allow_undecided))
@@ -103,8 +114,31 @@ def code_of(found: "Comparison", *, allow_undecided: bool) -> int:
     return 0 if allow_undecided and found.exit_code == UNDECIDED else found.exit_code
 
 
-def _runs(run: str, baseline: str, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":
-    """Both runs; each may be of another file.
+def _named(baseline: str | None, target: str | None, against: str | None) -> tuple[str, str] | None:
+    """The two targets that are named in the place of a baseline; None where there is one.
+
+    Raises:
+        ConfigError: neither is named, or both are.
+    """
+    if baseline is not None and (target is not None or against is not None):
+        raise ConfigError(
+            "compare: --target and --against name two targets of one run, and two runs are named; leave out BASELINE."
+        )
+    if baseline is not None:
+        return None
+    if target is None and against is None:
+        raise ConfigError(
+            "compare: BASELINE is missing; name an earlier run, such as last~1, or two targets of this one with --target "
+            "and --against."
+        )
+    if target is None or against is None:
+        given, other = ("--against", "--target") if target is None else ("--target", "--against")
+        raise ConfigError(f"compare: {given} names one target of the run; name the other one with {other}.")
+    return target, against
+
+
+def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":
+    """Both runs, each of which may be of another file; the same one twice without a baseline.
 
     Raises:
         ConfigError: there is no run that `last-green` could mean.
@@ -119,6 +153,8 @@ def _runs(run: str, baseline: str, store: str, stores: ExitStack) -> "tuple[Kept
 
     path, name = kept_place(run, store)
     newer = opened(path).run(name)
+    if baseline is None:
+        return newer, newer
     path, name = kept_place(baseline, store)
     found = api.baseline_of(opened(path), name, newer)
     if found.run is None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .comparing import compare, compare_by_case
     from .earlier import comparable_with, earlier_of, is_same_suite, is_whole
     from .pairs import Pair, pairs_of
+    from .targets import two_targets
 
 __all__ = [
     "WENT",
@@ -35,6 +36,7 @@ __all__ = [
     "is_whole",
     "pairs_of",
     "telling_cases",
+    "two_targets",
 ]
 
 __getattr__ = deferred(
@@ -62,5 +64,6 @@ __getattr__ = deferred(
         "is_whole": "earlier",
         "pairs_of": "pairs",
         "telling_cases": "cases",
+        "two_targets": "targets",
     },
 )

@@ -21,7 +21,7 @@ def warnings(
                 *_unfinished(run, baseline),
                 *_datasets(run, baseline),
                 *_targets(changes, targets, within_one=_is_one(run, baseline)),
-                *(said for change in changes for said in _cases(change.matching)),
+                *(said for change in changes for said in _cases(change, within_one=_is_one(run, baseline))),
                 *_metrics(run, baseline),
                 *_models(run, baseline),
             ]
@@ -54,6 +54,9 @@ def _unfinished(run: Run, baseline: Run) -> Iterator[str]:
 def _targets(
     changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]], *, within_one: bool
 ) -> Iterator[str]:
+    if not all(targets) and within_one:
+        yield "One of the two targets has no result to compare."
+        return
     if not all(targets):
         empty = [called for names, called in zip(targets, ("the run", "the baseline"), strict=True) if not names]
         yield f"There is no result to compare in {' and '.join(empty)}."
@@ -72,7 +75,23 @@ def _targets(
             yield f"Only {where} has {_some(alone)}, which is not compared."
 
 
-def _cases(matching: Matching) -> Iterator[str]:
+def _cases(change: TargetChange, *, within_one: bool) -> Iterator[str]:
+    if within_one and change.target != change.against:
+        return _cases_of_two(change)
+    return _cases_of_runs(change.matching)
+
+
+def _cases_of_two(change: TargetChange) -> Iterator[str]:
+    """Of two targets that were asked in one run: nothing has changed, but one of them may have been asked less."""
+    matching = change.matching
+    if not matching.common:
+        yield "The two targets have no case in common."
+    for ids, target in ((matching.new, change.target), (matching.gone, change.against)):
+        if ids:
+            yield f"{count(len(ids), 'case')} only of {_named(target)}{_such_as(ids)}; not compared."
+
+
+def _cases_of_runs(matching: Matching) -> Iterator[str]:
     if not matching.common:
         yield "The two runs have no case in common."
     if matching.edited:

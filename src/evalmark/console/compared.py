@@ -1,6 +1,6 @@
 """A run beside an earlier one, for a terminal: what else changed, the verdict, the metrics, and the cases that flipped."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from rich.cells import cell_len
@@ -12,6 +12,7 @@ from rich.text import Text
 from evalmark.comparison import Comparison, Flip, Pair, TargetChange
 from evalmark.wording import bare, clean, compared, cut, name_of, one_line
 from evalmark.wording.compared import ChangeRow
+from evalmark.wording.heads import Heads, heads_of
 from evalmark.wording.word_changes import GONE, NEW, Piece, marked, word_changes
 
 from .cases import fields
@@ -19,7 +20,6 @@ from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, inner
 
 _ENDINGS = {"better": "pass", "same": "pass", "worse": "fail", "cannot tell": "cannot tell"}
 """How each outcome is coloured and marked."""
-_HEADINGS = ("metric", "n", "before", "now", "difference", "interval", "p", "verdict")
 _NAME = 14
 """Columns that longer names of metrics keep, however narrow the terminal."""
 _LINES = 10
@@ -38,7 +38,8 @@ def comparison(found: Comparison, look: Look = DEFAULT, *, limit: int = 10, pair
         parts += _target(found, target, look)
         parts += _flips(found, target, limit, named=not pairs)
         parts += _slices(target)
-    parts += _pairs(pairs, look)
+    if pairs:
+        parts += _pairs(pairs, heads_of(found, found.targets[0]), look)
     return drawn(parts, look)
 
 
@@ -49,8 +50,7 @@ def _header(found: Comparison) -> RenderableType:
     ending = _ENDINGS[found.outcome]
     said = f"{MARKS[ending]} {compared.compared_outcome(found)}"
     line.add_row(Text(compared.compared_title(found), style="bold"), Text(said, style=f"bold {COLORS[ending]}"))
-    now, before = compared.compared_origin(found)
-    return Group(line, Text(f"run {now}, against {before}", style="dim"))
+    return Group(line, Text(compared.compared_runs(found), style="dim"))
 
 
 def _warnings(found: Comparison) -> Iterable[RenderableType]:
@@ -72,58 +72,62 @@ def _verdict(found: Comparison) -> Iterable[Text]:
 
 
 def _target(found: Comparison, target: TargetChange, look: Look) -> Iterable[RenderableType]:
+    heads, several = heads_of(found, target), len(found.targets) > 1
     yield Text("")
-    yield Text(compared.target_title(target, several=len(found.targets) > 1), style="bold")
+    yield Text(compared.target_title(target, several=several, of_one_run=heads.of_one_run), style="bold")
     yield Text("")
-    yield _table(compared.change_rows(target), look)
+    yield _table(compared.change_rows(target), heads, look)
     yield Text(" ".join(compared.table_remarks(found)), style="dim")
-    if remarks := compared.change_remarks(target):
+    if remarks := compared.change_remarks(target, heads.where):
         yield Text("")
         yield Padding(_listed(remarks), (0, 0, 0, 2))
 
 
-def _table(rows: Sequence[ChangeRow], look: Look) -> Table:
+def _table(rows: Sequence[ChangeRow], heads: Heads, look: Look) -> Table:
     """One line a metric; the interval stands below the difference where the terminal is too narrow for both."""
     gap = 2 if look.width >= 90 else 1
+    named = {"before": heads.before, "now": heads.now}
     cells = [_cells(row, apart=True) for row in rows]
-    if _width(cells, gap) > inner(look):
+    if _width(cells, named, gap) > inner(look):
         cells = [_cells(row, apart=False) for row in rows]
     table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     longest = max((cell_len(row.metric) for row in rows), default=0)
     names = min(_NAME, longest)
-    fits = _width(cells, gap) - longest + names <= inner(look)
+    fits = _width(cells, named, gap) - longest + names <= inner(look)
     for heading in cells[0] if cells else ():
         if heading == "metric":
             table.add_column(heading, overflow="fold", min_width=names)
         elif heading == "verdict":
             table.add_column(heading, no_wrap=fits, overflow="fold")
         else:
-            table.add_column(heading, justify="right", no_wrap=True)
+            table.add_column(Text(named.get(heading, heading)), justify="right", no_wrap=True)
     for row in cells:
         table.add_row(*row.values())
     return table
 
 
 def _cells(row: ChangeRow, *, apart: bool) -> dict[str, Text]:
-    ending = _ENDINGS[row.outcome]
-    found = {name: Text(said) for name, said in zip(_HEADINGS, row, strict=False)}
-    found["difference"].stylize("bold")
-    interval = found.pop("interval")
+    """What stands under each heading; the interval below the difference unless it stands apart."""
+    difference = Text(row.difference, style="bold")
     if not apart:
-        found["difference"].append("\n").append(interval.plain, style="not bold dim")
-        return found | {"verdict": Text(row.verdict, style=COLORS[ending])}
+        difference.append("\n").append(row.interval, style="not bold dim")
     return {
-        **{name: found[name] for name in ("metric", "n", "before", "now", "difference")},
-        "interval": interval,
-        "p": found["p"],
-        "verdict": Text(row.verdict, style=COLORS[ending]),
+        "metric": Text(row.metric),
+        "n": Text(row.n),
+        "before": Text(row.before),
+        "now": Text(row.now),
+        "difference": difference,
+        **({"interval": Text(row.interval)} if apart else {}),
+        "p": Text(row.p),
+        "verdict": Text(row.verdict, style=COLORS[_ENDINGS[row.outcome]]),
     }
 
 
-def _width(rows: Sequence[dict[str, Text]], gap: int) -> int:
+def _width(rows: Sequence[Mapping[str, Text]], named: Mapping[str, str], gap: int) -> int:
     if not rows:
         return 0
-    widest = (max(cell_len(heading), *(cell_len(row[heading].plain) for row in rows)) for heading in rows[0])
+    heads = {key: cell_len(named.get(key, key)) for key in rows[0]}
+    widest = (max(head, *(cell_len(row[key].plain) for row in rows)) for key, head in heads.items())
     return sum(widest) + gap * (len(rows[0]) - 1)
 
 
@@ -140,23 +144,24 @@ def _flips(found: Comparison, target: TargetChange, limit: int, *, named: bool) 
     """How many cases came out otherwise, and the first of them, unless their texts follow."""
     if not target.flips:
         return
+    heads = heads_of(found, target)
     yield Text("")
-    yield Text.assemble((_flips_heading(found, target), "bold"), f"   {compared.flips_title(target)}")
+    yield Text.assemble((_flips_heading(found, target), "bold"), f"   {compared.flips_title(target, heads)}")
     shown = min(limit, len(target.flips))
     if named:
-        yield Padding(_names(target, limit), (0, 0, 0, 2))
+        yield Padding(_names(target, heads, limit), (0, 0, 0, 2))
     if more := compared.more_flips(target, shown):
         yield Text(f"  {more}" if named else f"  {shown:,} with their texts below, {more}", style="dim")
 
 
-def _names(target: TargetChange, limit: int) -> Table:
+def _names(target: TargetChange, heads: Heads, limit: int) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
     several = len({flip.dataset for flip in target.flips}) > 1
     for flip in islice(target.flips, limit):
-        table.add_row(_mark(flip), *map(Text, compared.flip_line(flip, several=several)))
+        table.add_row(_mark(flip), *map(Text, compared.flip_line(flip, heads, several=several)))
     return table
 
 
@@ -179,30 +184,31 @@ def _slices(target: TargetChange) -> Iterable[RenderableType]:
         yield Padding(_listed(lines), (0, 0, 0, 2))
 
 
-def _pairs(pairs: Sequence[Pair], look: Look) -> Iterable[RenderableType]:
+def _pairs(pairs: Sequence[Pair], heads: Heads, look: Look) -> Iterable[RenderableType]:
     """The texts of each flip: what was asked, and both answers beside each other."""
     for pair in pairs:
         yield Text("")
         named = Text.assemble(_mark(pair.flip), " ", (name_of(pair.now), "bold"))
-        yield named.append(f"   {compared.flip_said(pair.flip)}", style="not bold")
+        yield named.append(f"   {compared.flip_said(pair.flip, heads)}", style="not bold")
         table = fields()
         case = pair.now.trial.case
         for label, value in (("asked", bare(case.input)), ("expected", case.expected)):
             if value is not None:
                 table.add_row(label, Text(one_line(value, look.width * _LINES)))
         yield Padding(table, (0, 0, 0, 2))
-        yield Padding(_beside(pair, look), (0, 0, 0, 2))
-    if pairs:
-        yield Text("")
-        yield Text(f"Words of one side alone stand in {' '.join(GONE)} before and in {' '.join(NEW)} now.", style="dim")
+        yield Padding(_beside(pair, heads, look), (0, 0, 0, 2))
+    yield Text("")
+    marks = (" ".join(GONE), " ".join(NEW))
+    sides = zip(marks, heads.where if heads.of_one_run else heads[:2], strict=True)
+    yield Text(f"Words of one side alone stand in {' and in '.join(map(' '.join, sides))}.", style="dim")
 
 
-def _beside(pair: Pair, look: Look) -> Table:
+def _beside(pair: Pair, heads: Heads, look: Look) -> Table:
     before, now = pair.before.output, pair.now.output
     sides = word_changes(before.value, now.value)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", expand=True)
-    table.add_column("before", ratio=1, overflow="fold")
-    table.add_column("now", ratio=1, overflow="fold")
+    for head in (heads.before, heads.now):
+        table.add_column(Text(head), ratio=1, overflow="fold")
     answers = _words(sides.before, GONE, "red"), _words(sides.now, NEW, "green")
     errors = (Text(clean(error), style=COLORS["error"]) if error else None for error in (before.error, now.error))
     table.add_row(*(error or answer for error, answer in zip(errors, answers, strict=True)))

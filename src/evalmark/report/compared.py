@@ -5,6 +5,7 @@ from itertools import islice
 
 from evalmark.comparison import Comparison, Pair, TargetChange
 from evalmark.wording import bare, compared, cut, name_of, shown
+from evalmark.wording.heads import TWO_RUNS, Heads, heads_of
 from evalmark.wording.word_changes import GONE, NEW, Piece, marked, word_changes
 
 from .markdown import LONGEST, block, in_html, listed, safe
@@ -22,26 +23,27 @@ def comparison_in_markdown(found: Comparison, pairs: Sequence[Pair] = (), limit:
     title = f"{compared.compared_title(found)}: {compared.compared_outcome(found)}"
     yield f"## {MARKS[found.outcome]} {safe(title)}\n\n"
     yield from comparison_part(found, pairs, limit)
-    now, before = compared.compared_origin(found)
-    yield f"<sub>{safe(f'run {now}, against {before}')}</sub>\n"
+    yield f"<sub>{safe(compared.compared_runs(found))}</sub>\n"
 
 
 def comparison_part(found: Comparison, pairs: Sequence[Pair] = (), limit: int = _FLIPS) -> Iterator[str]:
     """The same without its title, for a page of something else."""
     yield "".join(f"> {safe(warning)}\n" for warning in found.warnings) + ("\n" if found.warnings else "")
     yield f"**{compared.compared_outcome(found).capitalize()}:** {safe(compared.verdict_sentence(found))}\n\n"
+    heads = TWO_RUNS
     for target in found.targets:
-        yield f"{safe(compared.target_title(target, several=len(found.targets) > 1))}\n\n"
-        yield _table(found, target)
-        yield from listed("", compared.change_remarks(target))
-        yield from _flips(target, limit)
+        heads, several = heads_of(found, target), len(found.targets) > 1
+        yield f"{safe(compared.target_title(target, several=several, of_one_run=heads.of_one_run))}\n\n"
+        yield _table(found, target, heads)
+        yield from listed("", compared.change_remarks(target, heads.where))
+        yield from _flips(target, heads, limit)
         yield from _slices(target)
-    yield from map(_pair, pairs)
+    yield from (_pair(pair, heads) for pair in pairs)
 
 
-def _table(found: Comparison, target: TargetChange) -> str:
+def _table(found: Comparison, target: TargetChange, heads: Heads) -> str:
     lines = [
-        f"| metric | n | before | now | difference | {100 * found.level:g} % interval | p | verdict |",
+        f"| metric | n | {safe(heads.before)} | {safe(heads.now)} | difference | {100 * found.level:g} % interval | p | verdict |",
         "|:--|--:|--:|--:|--:|:--|--:|:--|",
     ]
     for row in compared.change_rows(target):
@@ -59,12 +61,12 @@ def _table(found: Comparison, target: TargetChange) -> str:
     return "\n".join(lines) + f"\n\n{safe(' '.join(compared.table_remarks(found)))}\n\n"
 
 
-def _flips(target: TargetChange, limit: int) -> Iterator[str]:
+def _flips(target: TargetChange, heads: Heads, limit: int) -> Iterator[str]:
     if not target.flips:
         return
     several = len({flip.dataset for flip in target.flips}) > 1
-    yield f"<details><summary>Flips: {compared.flips_title(target)}</summary>\n\n"
-    yield from listed("", [compared.flip_line(flip, several=several) for flip in islice(target.flips, limit)])
+    yield f"<details><summary>Flips: {in_html(compared.flips_title(target, heads))}</summary>\n\n"
+    yield from listed("", [compared.flip_line(flip, heads, several=several) for flip in islice(target.flips, limit)])
     left = len(target.flips) - limit
     yield f"and {left:,} more\n\n" if left > 0 else ""
     yield "</details>\n\n"
@@ -76,9 +78,9 @@ def _slices(target: TargetChange) -> Iterator[str]:
         yield from listed("", compared.slice_lines(target))
 
 
-def _pair(pair: Pair) -> str:
+def _pair(pair: Pair, heads: Heads) -> str:
     case = pair.now.trial.case
-    title = f"{name_of(pair.now)}: {compared.flip_said(pair.flip)}"
+    title = f"{name_of(pair.now)}: {compared.flip_said(pair.flip, heads)}"
     lines = [f"<details><summary>{in_html(title)}</summary>\n"]
     asked = (("asked", bare(case.input)), ("expected", case.expected))
     lines += [f"{label}\n{block(value)}\n" for label, value in asked if value is not None]
@@ -87,7 +89,11 @@ def _pair(pair: Pair) -> str:
     errors = [cut(shown(result.output.error), LONGEST) for result in (pair.before, pair.now)]
     rows += [("error", errors[0], errors[1])] if any(errors) else []
     rows += [("scores", cut(before, LONGEST), cut(now, LONGEST)) for before, now in compared.deciding(pair)]
-    lines += ["| | before | now |", "|:--|:--|:--|", *(f"| {' | '.join(map(safe, row))} |" for row in rows)]
+    lines += [
+        f"| | {safe(heads.before)} | {safe(heads.now)} |",
+        "|:--|:--|:--|",
+        *(f"| {' | '.join(map(safe, row))} |" for row in rows),
+    ]
     return "\n".join([*lines, "\n</details>\n\n"])
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from evalmark.comparison import Comparison, Pair
 from evalmark.wording import compared, name_of, one_line
+from evalmark.wording.heads import Heads, heads_of
 
 from .compared import comparison_in_markdown
 from .github import ANNOTATIONS, LIMIT, command, place_of, within
@@ -22,14 +23,17 @@ def comparison_annotations(found: Comparison, pairs: Sequence[Pair] = (), *, mos
         title = f"{compared.compared_title(found)}: {compared.compared_outcome(found)}"
         said.append(command(level, {"title": title}, [compared.verdict_sentence(found), *found.warnings]))
     worse = (pair for pair in pairs if pair.flip.now < pair.flip.before)
-    said += [_annotation(pair, found) for pair in worse]
+    level = "error" if found.outcome == "worse" else "warning"
+    said += [_annotation(pair, heads_of(found, found.targets[0]), level) for pair in worse]
     return said[:most]
 
 
-def _annotation(pair: Pair, found: Comparison) -> str:
+def _annotation(pair: Pair, heads: Heads, level: str) -> str:
     case = pair.now.trial.case
-    lines = [f"before: {one_line(pair.before.output.value, 300)}", f"now: {one_line(pair.now.output.value, 300)}"]
+    lines = [
+        f"{heads.before}: {one_line(pair.before.output.value, 300)}",
+        f"{heads.now}: {one_line(pair.now.output.value, 300)}",
+    ]
     lines += [now for _, now in compared.deciding(pair)]
-    title = f"{name_of(pair.now)}: {compared.flip_said(pair.flip)}"
-    level = "error" if found.outcome == "worse" else "warning"
+    title = f"{name_of(pair.now)}: {compared.flip_said(pair.flip, heads)}"
     return command(level, {**place_of(case.place), "title": title}, lines)

@@ -9,6 +9,7 @@ from evalmark.values import Result, count
 
 from .cleaning import one_line
 from .figures import DASH, GAP, figure, percent
+from .heads import TWO_RUNS, Heads
 from .titles import quoted
 from .verdicts import standing, telling
 
@@ -52,6 +53,12 @@ def compared_origin(found: Comparison) -> list[str]:
     return [f"{one_line(run)}{f' of {_day(created)}' if created else ''}" for run, created in runs]
 
 
+def compared_runs(found: Comparison) -> str:
+    """The same as a line that stands by itself."""
+    now, before = compared_origin(found)
+    return f"two targets of run {now}" if found.is_of_one_run else f"run {now}, against {before}"
+
+
 def _day(created: str) -> str:
     return one_line(created)[:16].replace("T", " ")
 
@@ -70,7 +77,8 @@ def verdict_sentence(found: Comparison) -> str:
     if not found.targets:
         return "There is nothing that could be compared."
     if found.outcome == "same" and all(target.is_identical for target in found.targets):
-        return "Every output is word for word what it was, and so is every score."
+        was = "that of the other" if found.is_of_one_run else "what it was"
+        return f"Every output is word for word {was}, and so is every score."
     if found.outcome == "same":
         return f"No difference is larger than the margin of {_points(found.margin)} points."
     if found.outcome == "cannot tell":
@@ -88,15 +96,16 @@ def _undecided(changes: Sequence[MetricChange], *, of_one_run: bool) -> str:
         return f"No case was judged {'of both targets' if of_one_run else 'in both runs'}, so nothing can be said."
     lost = [_name(change) for change in changes if change.is_lost]
     if lost:
-        return f"{_listed(lost)} judged no case in both runs."
+        return f"{_listed(lost)} judged no case {'of both targets' if of_one_run else 'in both runs'}."
     doubted = [_name(change) for change in changes if change.outcome != change.difference.outcome]
+    if doubted and of_one_run:
+        return f"Cases that could not be judged may hide that {_listed(doubted)} is worse."
     if doubted:
         return f"Cases that can no longer be judged may hide that {_listed(doubted)} fell."
+    what, nothing = ("What differs", "nothing does") if of_one_run else ("What changed", "nothing changed")
     if not any(change.difference.up or change.difference.down for change in changes):
-        return "No case came out otherwise, but so few cases do not show that nothing changed."
-    if of_one_run:
-        return "What differs may be luck, and so few cases do not show that nothing does."
-    return "What changed may be luck, and so few cases do not show that nothing changed."
+        return f"No case came out otherwise, but so few cases do not show that {nothing}."
+    return f"{what} may be luck, and so few cases do not show that {nothing}."
 
 
 def _is(change: MetricChange) -> str:
@@ -223,9 +232,7 @@ def table_remarks(found: Comparison) -> list[str]:
     return said
 
 
-def change_remarks(
-    target: TargetChange, sides: tuple[str, str] = ("in the baseline", "in the run")
-) -> list[tuple[str, str]]:
+def change_remarks(target: TargetChange, sides: tuple[str, str] = TWO_RUNS.where) -> list[tuple[str, str]]:
     """What is missing, and what would decide where nothing can be told: a metric, and a sentence."""
     return [(_name(change), said) for change in target.changes for said in _remarks(change, target, sides)]
 
@@ -285,24 +292,31 @@ def decided_metrics(target: TargetChange) -> list[str]:
     ]
 
 
-def flips_title(target: TargetChange) -> str:
+def flips_title(target: TargetChange, heads: Heads = TWO_RUNS) -> str:
     """How many cases came out otherwise."""
     worse = sum(flip.now < flip.before for flip in target.flips)
     better = len(target.flips) - worse
     same = target.overall.difference.n - len(target.flips)
+    if heads.of_one_run:
+        return f"{worse:,} came out worse with {heads.now}, {better:,} better, {same:,} alike"
     return f"{worse:,} came out worse, {better:,} better, {same:,} as before"
 
 
-def flip_line(flip: Flip, *, several: bool = False) -> tuple[str, str]:
+def flip_line(flip: Flip, heads: Heads = TWO_RUNS, *, several: bool = False) -> tuple[str, str]:
     """A case, and what became of it; with its dataset where there are several."""
     where = f" ({one_line(flip.dataset, 60)})" if several else ""
     asked = "" if flip.asked is None else quoted(flip.asked)
-    return f"{one_line(flip.case, 100)}{where}{asked}", flip_said(flip)
+    return f"{one_line(flip.case, 100)}{where}{asked}", flip_said(flip, heads)
 
 
-def flip_said(flip: Flip) -> str:
+def flip_said(flip: Flip, heads: Heads = TWO_RUNS) -> str:
     """What became of a case, in words."""
-    if {flip.before, flip.now} == {0.0, 1.0}:
+    is_whole = {flip.before, flip.now} == {0.0, 1.0}
+    if heads.of_one_run and is_whole:
+        return f"passes with {heads.before if flip.before else heads.now} alone"
+    if heads.of_one_run:
+        return f"passes {percent(flip.now)} of its repeats, with {heads.before} {percent(flip.before)}"
+    if is_whole:
         return "passed, fails now" if flip.before else "failed, passes now"
     return f"passed {percent(flip.before)} of its repeats, now {percent(flip.now)}"
 
