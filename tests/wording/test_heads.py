@@ -102,3 +102,11 @@ def test_of_very_many_targets_some_are_named():
         two_targets(run, "m/0", "nobody")
     with pytest.raises(ConfigError, match=r"it has no result\.$"):
         two_targets(replace(run, results=()), "m/0", "m/1")
+
+
+def test_a_target_without_a_result_is_said():
+    run = Run(id="r", name="r", created="", target="m/a, m/b, m/c", results=[result(1, "m/a", True)])
+    assert compare(run, run, targets=("m/a", "m/b")).warnings == (
+        "There is no result to compare of one of the targets.",
+    )
+    assert compare(run, run, targets=("m/b", "m/c")).warnings == ("There is no result to compare of either target.",)

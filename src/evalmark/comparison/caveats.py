@@ -55,7 +55,7 @@ def _targets(
     changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]], *, within_one: bool
 ) -> Iterator[str]:
     if not all(targets) and within_one:
-        yield "One of the two targets has no result to compare."
+        yield f"There is no result to compare of {'one of the targets' if any(targets) else 'either target'}."
         return
     if not all(targets):
         empty = [called for names, called in zip(targets, ("the run", "the baseline"), strict=True) if not names]
