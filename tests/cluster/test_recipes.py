@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ..conftest import ROOT
+from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 

@@ -1,14 +1,18 @@
 """Which Ray is used, and which one is refused."""
 
 import json
+import os
+import secrets
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from evalmark.cluster import where
 from evalmark.errors import ConfigError
+from evalmark.store import open_store
 
 
 @pytest.mark.parametrize(
@@ -40,29 +44,146 @@ def test_an_address_says_where():
 
 
 SUITE = {"datasets": ["cases.jsonl"], "metrics": ["equals"], "target": "app:answer"}
+APP = """
+import os
+
+def answer(input):
+    return str(os.environ.get(input))
+"""
+HERE = Path(__file__).parent
+OTHERS = "takes the work of anybody who knows its address"
 
 
 @pytest.fixture
 def suite(world):
-    Path("app.py").write_text("import os\n\ndef answer(input):\n    return str(os.environ.get('A_TOKEN'))\n", encoding="utf-8")
-    Path("cases.jsonl").write_text(json.dumps({"input": "?", "expected": "!"}), encoding="utf-8")
-    Path("suite.json").write_text(json.dumps(SUITE), encoding="utf-8")
+    """A suite whose target says what is in the environment of whoever answers."""
+
+    def write(asked: str = "HOME", app: str = APP, **more) -> None:
+        Path("app.py").write_text(app, encoding="utf-8")
+        Path("cases.jsonl").write_text(json.dumps({"input": asked, "expected": "!"}), encoding="utf-8")
+        Path("suite.json").write_text(json.dumps({**SUITE, **more}), encoding="utf-8")
+
+    return write
 
 
 def evalmark(*words, **env):
-    import os
-
     command = [sys.executable, "-m", "evalmark", "run", "suite.json", "--store", "runs.db", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env={**os.environ, **env})
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env={**ours, **env})
+
+
+def answered() -> list[object]:
+    with open_store("runs.db") as store:
+        return [result.output.value for result in store.run("last").results]
 
 
 def test_without_ray_the_extra_is_named(suite):
-    try:
-        import ray  # noqa: F401
-    except ImportError:
-        said = evalmark("--on", "ray")
-        assert said.returncode == 2
-        assert "pip install 'evalmark[ray]'" in said.stderr
-        assert not Path("runs.db").exists() or "no runs" in evalmark("--resume").stderr
-    else:
-        pytest.skip("Ray is installed")
+    suite()
+    hidden = "import sys; sys.modules['ray'] = None; from evalmark.cli import main; main(sys.argv[1:])"
+    words = ["run", "suite.json", "--store", "runs.db", "--on", "ray"]
+    said = subprocess.run([sys.executable, "-c", hidden, *words], capture_output=True, text=True, check=False)
+    assert said.returncode == 2
+    assert "pip install 'evalmark[ray]'" in said.stderr
+    with open_store("runs.db") as store:
+        assert list(store.runs()) == []
+
+
+@contextmanager
+def other_cluster(**env):
+    """A cluster that is not ours: its two addresses."""
+    command = [sys.executable, str(HERE / "other_cluster.py")]
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    quiet = {"RAY_USAGE_STATS_ENABLED": "0"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**ours, **quiet, **env}
+    ) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()
+        process.communicate("", timeout=60)
+
+
+def test_a_cluster_that_takes_anybody_is_refused_unless_it_is_trusted(ray_env, suite):
+    suite()
+    with other_cluster(RAY_AUTH_MODE="disabled") as (address, client):
+        for on in ("ray:auto", client):
+            refused = evalmark("--on", on, RAY_ADDRESS=address)
+            assert refused.returncode == 2
+            assert OTHERS in refused.stderr
+            assert not Path("runs.db").exists() or answered_nothing()
+        for on in ("ray:auto", client):
+            trusted = evalmark("--on", on, "--trust-cluster", RAY_ADDRESS=address)
+            assert trusted.returncode == 1, trusted.stderr  # it ran, and the answer is wrong
+            assert trusted.stderr == ""
+
+
+def answered_nothing() -> bool:
+    with open_store("runs.db") as store:
+        return not list(store.runs())
+
+
+def test_a_cluster_with_a_token_takes_those_who_have_it(ray_env, suite):
+    suite()
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    with other_cluster(**token) as (address, client):
+        for on in ("ray:auto", client):
+            known = evalmark("--on", on, RAY_ADDRESS=address, **token)
+            assert known.returncode == 1, known.stderr
+            stranger = evalmark("--on", on, RAY_ADDRESS=address, **{**token, "RAY_AUTH_TOKEN": secrets.token_hex(32)})
+            assert stranger.returncode == 2
+            assert stranger.stderr.count("\n") == 1, stranger.stderr
+
+
+def test_keys_are_those_of_the_workers_and_none_is_sent(ray_env, suite):
+    """On this machine a worker has the environment of its desk; a target that holds a key is not sent."""
+    suite("A_SECRET")
+    own = secrets.token_hex(16)
+    said = evalmark("--on", "ray", A_SECRET=own)
+    assert said.returncode == 1, said.stderr
+    assert answered() == [own]
+    suite(app=HOLDS)
+    said = evalmark("--on", "ray", "--target", "app:target", A_SECRET=own)
+    assert said.returncode == 2
+    assert "the value of A_SECRET" in said.stderr
+    assert own not in said.stderr
+
+
+HOLDS = """
+import os
+from evalmark.targets import as_target
+
+def make(key):
+    def answer(input):
+        return input + key[:0]
+    answer.__module__ = "__main__"  # as a function of a script, which is sent as it is
+    answer.__qualname__ = "answer"
+    return answer
+
+target = make(os.environ["A_SECRET"])
+"""
+
+
+def test_a_ray_of_our_own_listens_on_loopback_only(ray_env, suite):
+    suite(
+        app="import subprocess\n\ndef answer(input):\n    return subprocess.run(['ss', '-ltnpH'], capture_output=True, text=True).stdout\n"
+    )
+    said = evalmark("--on", "ray")
+    assert said.returncode == 1, said.stderr
+    (lines,) = answered()
+    ours = [
+        line.split()[3]
+        for line in str(lines).splitlines()
+        if any(part in line for part in ("raylet", "gcs_server", "ray::"))
+    ]
+    assert len(ours) > 3
+    assert [place for place in ours if "127.0.0.1" not in place] == []
+
+
+def test_a_target_that_cannot_be_sent_is_one_sentence(ray_env, suite):
+    suite(
+        app="import threading\n\nclass Bot:\n    def __init__(self):\n        self.lock = threading.Lock()\n    def __call__(self, input):\n        return input\n\nbot = Bot()\n",
+        target="app:bot",
+    )
+    said = evalmark("--on", "ray")
+    assert said.returncode == 2
+    assert said.stderr.startswith("The target or a scorer cannot be sent to a worker: cannot pickle")
+    assert said.stderr.count("\n") == 1

@@ -89,10 +89,18 @@ def processors(ray: ModuleType) -> int:
 
 async def reached(ray: ModuleType, reference: Any) -> Any:
     """What an actor gives. Raises HandLostError: it has ended, or broke."""
+    answer = asyncio.wrap_future(reference.future())
+    answer.add_done_callback(_heard)
     try:
-        return await reference
+        return await asyncio.shield(answer)  # Ray breaks on an answer that was cancelled
     except ray.exceptions.RayError as error:
         raise HandLostError(why(error)) from error
+
+
+def _heard(answer: "asyncio.Future[Any]") -> None:
+    """Nobody may be waiting any more, and asyncio would say so."""
+    if not answer.cancelled():
+        answer.exception()
 
 
 def why(error: Exception) -> str:

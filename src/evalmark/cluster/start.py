@@ -22,8 +22,9 @@ RUNNING = "ray:auto"
 _WITHIN = 60
 """Seconds in which a cluster has to say whether it asks for a token."""
 _QUIET = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+_QUIETLY = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "error"}
 _ALONE = {
-    "RAY_USAGE_STATS_ENABLED": "0",
+    **_QUIETLY,
     # On Linux as elsewhere: without it Ray listens on every address of the machine, also for a Ray of one machine.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",
@@ -71,8 +72,9 @@ def where(on: str, *, is_trusted: bool = False) -> Where:
     except ValueError:
         fine = False
     if not fine or "@" in on:
+        found = "" if "@" in on else f" {on!r}"  # it may hold a password
         raise ConfigError(
-            f"--on {on!r} is no place to run; name local, {OWN} (a Ray of its own on this machine), {RUNNING} (the "
+            f"--on{found} is no place to run; name local, {OWN} (a Ray of its own on this machine), {RUNNING} (the "
             "cluster that this machine is part of) or ray://HOST:PORT."
         )
     return Where(address=on, is_trusted=is_trusted)
@@ -94,6 +96,8 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
     with _surrounded(environ, own):  # read by Ray when it is imported, and by what it starts
         ray = need("ray", "ray")
         logging.getLogger("ray").setLevel(logging.ERROR)
+        # Ray says on the standard output that a worker has ended, where reports stand; the desk says so in the run.
+        ray._private.worker._worker_logs_enabled = False
         if place.address is not None and not place.is_trusted:
             _refuse_open(place.address, environ)
         _connect(ray, place)
@@ -113,8 +117,10 @@ def _connect(ray: "ModuleType", place: Where) -> None:
         ray.init(**given)
     except Exception as error:  # foreign code: Ray raises many kinds, by version and by what is wrong
         told = str(error).strip().splitlines()
-        reason = told[0] if told else type(error).__name__
-        raise ConfigError(f"--on: Ray cannot be used at {place.address or 'this machine'}: {reason}") from error
+        reason = (told[0] if told else type(error).__name__).rstrip(".")
+        raise ConfigError(
+            f"--on: Ray cannot be used: {reason}. Check the address, and RAY_AUTH_TOKEN where the cluster asks for a token."
+        ) from error
 
 
 @contextmanager
@@ -145,8 +151,9 @@ def _refuse_open(address: str, environ: Mapping[str, str]) -> None:
     except subprocess.TimeoutExpired:
         return  # nobody was let in
     if found.returncode == 0:
+        told = environ.get("RAY_ADDRESS", "this machine") if address == "auto" else address
         raise ConfigError(
-            f"The Ray cluster at {address} takes the work of anybody who knows its address, so others could read keys "
+            f"The Ray cluster at {told} takes the work of anybody who knows its address, so others could read keys "
             "and data there. Start it with RAY_AUTH_MODE=token, or say --trust-cluster where its network is closed."
         )
 
