@@ -34,7 +34,7 @@ def _is_one(run: Run, baseline: Run) -> bool:
 
 
 def _same_run(run: Run, baseline: Run, changes: Sequence[TargetChange]) -> Iterator[str]:
-    if run.id and _is_one(run, baseline) and all(change.target == change.against for change in changes):
+    if run.id and changes and _is_one(run, baseline) and all(one.target == one.against for one in changes):
         yield f"{run.id} is compared with itself."
 
 
@@ -54,18 +54,23 @@ def _unfinished(run: Run, baseline: Run) -> Iterator[str]:
 def _targets(
     changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]], *, within_one: bool
 ) -> Iterator[str]:
-    if not all(targets) and within_one:
-        yield f"There is no result to compare of {'one of the targets' if any(targets) else 'either target'}."
-        return
     if not all(targets):
-        empty = [called for names, called in zip(targets, ("the run", "the baseline"), strict=True) if not names]
-        yield f"There is no result to compare in {' and '.join(empty)}."
-        return
-    if not changes:
+        yield f"There is no result to compare {_without(targets, within_one=within_one)}."
+    elif not changes:
         yield "The two runs have no target in common, and one of them has several, so nothing can be compared."
-        return
-    if within_one:  # both were chosen
-        return
+    elif not within_one:  # else both were chosen
+        yield from _other_targets(changes, targets)
+
+
+def _without(targets: tuple[Sequence[str], Sequence[str]], *, within_one: bool) -> str:
+    """Which of the two sides has nothing."""
+    if within_one:
+        return "of one of the targets" if any(targets) else "of either target"
+    empty = [called for names, called in zip(targets, ("the run", "the baseline"), strict=True) if not names]
+    return f"in {' and '.join(empty)}"
+
+
+def _other_targets(changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]]) -> Iterator[str]:
     for change in changes:
         if change.target != change.against:
             yield f"The target was {_named(change.against)} and is now {_named(change.target)}."
