@@ -104,6 +104,22 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     assert watched.faults == []
 
 
+@pytest.mark.parametrize("width", [320, 360, 1280])
+def test_the_list_tells_the_gate_and_what_became_of_a_run_however_narrow_it_is(watched, width):
+    page = watched.page
+    page.set_viewport_size({"width": width, "height": 800})
+    row = page.locator(f"tr[data-id='{NEW}']")
+    assert row.locator(".gate").inner_text() == "\N{BALLOT X} failed"
+    trend, name = (row.locator(part).bounding_box() for part in (".trend", "a.name"))
+    assert "worse" in row.locator(".trend").inner_text()
+    assert trend["x"] + trend["width"] <= width
+    assert (trend["y"] > name["y"] + name["height"]) is (width < 768), "in a line of its own where there is no room"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    table = page.eval_on_selector("table.runs", "one => one.parentElement.scrollWidth - one.parentElement.clientWidth")
+    assert table == 0 or width >= 768, "nothing is to be scrolled from left to right"
+    assert watched.faults == []
+
+
 def test_a_person_sees_what_flipped_on_the_page_of_a_run(watched, address):
     page = watched.page
     watched.visit(f"{origin_of(address)}/runs/{NEW}")

@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .canvas import Drawn
     from .costs import are_comparable, cost_drawn, cost_table, qualities
-    from .course import DASHES, Line, Stop, course_picture
+    from .course import DASHES, Line, Outcome, Stop, course_picture
     from .curves import Chosen, Roc, roc_drawn
     from .differences import differences_picture
     from .drawing import environment, page
@@ -34,6 +34,7 @@ __all__ = [
     "Halves",
     "Line",
     "Milestone",
+    "Outcome",
     "Passage",
     "Point",
     "Roc",
@@ -114,6 +115,7 @@ __getattr__ = deferred(
         "Point": "scatter",
         "scatter_drawn": "scatter",
         "Line": "course",
+        "Outcome": "course",
         "Stop": "course",
         "course_picture": "course",
         "LONGEST": "text",

@@ -14,6 +14,7 @@ from evalmark.addresses.paging import Paging
 from evalmark.values import Run, RunStatus, count, in_all, seconds_between
 
 from .desk import Desk
+from .gates import Gates
 from .live import Live, unchanged
 from .shelf import RunLine, Shelf
 from .trends import Trends
@@ -23,10 +24,10 @@ SIZE = 25
 
 def routes(desk: Desk) -> list[Route]:
     """Where the page stands."""
-    return [Route("/", partial(_answer, desk, Trends(desk.shelf)))]
+    return [Route("/", partial(_answer, desk, Trends(desk.shelf), Gates(desk.shelf)))]
 
 
-def _answer(desk: Desk, trends: Trends, request: Request) -> Response:
+def _answer(desk: Desk, trends: Trends, gates: Gates, request: Request) -> Response:
     moment = desk.shelf.store.moment()
     if (same := unchanged(request, moment.mark)) is not None:
         return same
@@ -35,7 +36,9 @@ def _answer(desk: Desk, trends: Trends, request: Request) -> Response:
         said = f"{count(len(moment.under_way), 'run')} under way"
         live = Live(mark=moment.mark, said=said, ended="No run is under way any more.")
     found = values(desk.shelf, runs_asked(request.query_params), moment.runs)
-    return desk.page(request, "runs.html", {**found, "live": live, "trends": trends.of(found["lines"], moment.runs)})
+    lines = found["lines"]
+    beside = {"trends": trends.of(lines, moment.runs), "gates": gates.of(lines)}
+    return desk.page(request, "runs.html", {**found, **beside, "live": live})
 
 
 def values(shelf: Shelf, asked: RunsAsked, total: int) -> Mapping[str, Any]:
