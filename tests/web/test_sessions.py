@@ -204,6 +204,33 @@ def test_the_id_of_an_answer_or_a_step_leads_to_its_session(month):
         assert f'id="span-{span.id}"' in page(app, f"/sessions/{session.id}")
 
 
+@pytest.mark.parametrize(
+    ("typed", "led_to"),
+    [
+        pytest.param("user-3", "{session}", id="the key by which the app knows it"),
+        pytest.param("{session:.7}", "{session}", id="the start of its id"),
+        pytest.param("{answer:.7}", "{session}#span-{answer}", id="the start of the id of an answer"),
+        pytest.param("user-3?project=shop", "{session}?project=shop", id="what the list was filtered by stays"),
+        pytest.param("user-3/whole.json", "{session}/whole.json", id="all of it as JSON"),
+        pytest.param("{session:.7}/whole.json", "{session}/whole.json", id="all of it by the start of its id"),
+    ],
+)
+def test_the_address_of_a_session_takes_what_the_command_line_takes(month, typed, led_to):
+    store, app, ids = month
+    session = store.traffic.session(ids("user-3"))
+    names = {"session": session.id, "answer": session.answers[0].id}
+    answer = from_browser(app, f"/sessions/{typed.format(**names)}")
+    assert (answer.status, answer.headers["location"]) == (303, f"/sessions/{led_to.format(**names)}")
+    assert from_browser(app, answer.headers["location"].partition("#")[0]).status == 200
+
+
+def test_what_several_sessions_could_be_meant_by_is_said(store):
+    store.traffic.keep([replace(HEADER, id=f"b{number}" * 8) for number in range(2)], [])
+    for end in ("", "/whole.json"):
+        text = words(page(shown(store), f"/sessions/b{end}", 404))
+        assert "could be session b0b0b0b0b0b0b0b0, session b1b1b1b1b1b1b1b1; write more of the id." in text
+
+
 @pytest.mark.parametrize("reference", ["ffff", "~", "~Ly4u", "%ED%A0%80", "x" * 3000])
 def test_what_is_not_recorded_is_said(month, reference):
     assert "Nothing is recorded under" in page(month[1], f"/sessions/{reference}", 404)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         of_result,
         of_span,
         own_name,
+        recorded_as,
         subject,
     )
 
@@ -44,6 +45,7 @@ __all__ = [
     "of_span",
     "own_name",
     "read_words",
+    "recorded_as",
     "subject",
     "thumbs_of",
 ]
@@ -72,6 +74,7 @@ __getattr__ = deferred(
         "of_span": "subjects",
         "own_name": "subjects",
         "read_words": "rows",
+        "recorded_as": "subjects",
         "subject": "subjects",
         "thumbs_of": "raters",
     },

@@ -89,9 +89,7 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
         ConfigError: several could be meant.
         StoreError: there is none.
     """
-    named = ledger.traffic.starting(reference)
-    exact = [one for one in named if one.id == reference]
-    named = exact or named
+    named = _by_id(ledger, reference)
     try:
         run = ledger.run(reference)
     except StoreError as fault:
@@ -101,11 +99,32 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
         run = None
     several = ([] if run is None else [f"run {run.id}"]) + [f"{one.kind} {one.id}" for one in named]
     if len(several) > 1 and (run is None or run.id != reference):
-        raise ConfigError(f"{reference!r} could be {_listed(several)}; write more of the id.")
+        raise ConfigError(_ambiguous(reference, several))
     if run is not None:
         return run
     one = named[0]
     return ledger.traffic.session(one.id) if one.kind == "session" else ledger.traffic.span(one.id)
+
+
+def recorded_as(ledger: "Store", reference: str) -> "Named | None":
+    """The same of what is recorded alone, without reading it; None where nothing is.
+
+    Raises:
+        ConfigError: several could be meant.
+    """
+    named = _by_id(ledger, reference) or _of_key(ledger, reference)
+    if len(named) > 1:
+        raise ConfigError(_ambiguous(reference, [f"{one.kind} {one.id}" for one in named]))
+    return named[0] if named else None
+
+
+def _by_id(ledger: "Store", reference: str) -> "list[Named]":
+    named = ledger.traffic.starting(reference)
+    return [one for one in named if one.id == reference] or named
+
+
+def _ambiguous(reference: str, several: Sequence[str]) -> str:
+    return f"{reference!r} could be {_listed(several)}; write more of the id."
 
 
 def _of_key(ledger: "Store", key: str) -> "list[Named]":

@@ -15,9 +15,10 @@ from starlette.types import Receive, Scope, Send
 from evalmark.addresses.asking import counted, sessions_asked
 from evalmark.addresses.paths import as_said, name_in, session_path
 from evalmark.documents import MASK
-from evalmark.labelling import of_span
+from evalmark.errors import ConfigError
+from evalmark.labelling import of_span, recorded_as
 from evalmark.markup import text_of
-from evalmark.traffic import SessionPart, as_json, by_answer, share_of_time, spent
+from evalmark.traffic import Named, SessionPart, as_json, by_answer, share_of_time, spent
 from evalmark.values import Label, Span, plain
 
 from .desk import Desk
@@ -74,7 +75,7 @@ def _answer(desk: Desk, request: Request) -> Response:
     with desk.shelf.figures.give_way():
         part = traffic.part(reference, after or 0)
         if part is None:
-            return _led_on(desk, reference)
+            return _led_on(desk, request, reference)
         newer, older = (None, None) if part.number is None else traffic.beside(asked.wanted, part.number)
     answers = _answers(desk, part, desk.author(request))
     is_whole = part.shown == part.total
@@ -95,13 +96,29 @@ def _answer(desk: Desk, request: Request) -> Response:
     return desk.page(request, "session.html", values)
 
 
-def _led_on(desk: Desk, reference: str) -> Response:
-    """To the session of an answer or a step that goes by this id."""
-    place = desk.shelf.store.traffic.place_of(reference)
+def _led_on(desk: Desk, request: Request, reference: str) -> Response:
+    """To the session that the command line would show: of an app's key, of the start of an id, of an answer or a step."""
+    span, place = reference, desk.shelf.store.traffic.place_of(reference)
     if place is None:
-        raise HTTPException(404, f"Nothing is recorded under {reference!r}, or no longer.")
+        named = _meant(desk, reference)
+        if named.kind == "session":
+            return RedirectResponse(session_path(named.id, f"?{request.url.query}" if request.url.query else ""), 303)
+        span, place = named.id, desk.shelf.store.traffic.place_of(named.id)
+    if place is None:
+        raise HTTPException(404, f"{span} was deleted.")
     session, after = place
-    return RedirectResponse(session_path(session, f"?after={after}" if after else "") + f"#span-{reference}", 303)
+    return RedirectResponse(session_path(session, f"?after={after}" if after else "") + f"#span-{span}", 303)
+
+
+def _meant(desk: Desk, reference: str) -> Named:
+    """What is recorded under the start of an id, or under an app's key."""
+    try:
+        named = recorded_as(desk.shelf.store, reference)
+    except ConfigError as error:
+        raise HTTPException(404, str(error)) from error
+    if named is None:
+        raise HTTPException(404, f"Nothing is recorded under {reference!r}, or no longer.")
+    return named
 
 
 def _download(desk: Desk, request: Request) -> Response:
@@ -109,6 +126,9 @@ def _download(desk: Desk, request: Request) -> Response:
     identity = name_in(request.path_params["session"])
     part = traffic.part(identity)
     if part is None:
+        named = _meant(desk, identity)
+        if named.kind == "session" and named.id != identity:
+            return RedirectResponse(f"{session_path(named.id)}/whole.json", 303)
         raise HTTPException(404, f"No session {identity!r} is recorded, or no longer.")
     headers = {"content-disposition": 'attachment; filename="session.json"'}
     return Sent(as_json(part.session, traffic.each_span(identity)), media_type="application/json", headers=headers)
