@@ -30,10 +30,10 @@ sweep: | $(PYTHON)
 	$(PYTHON) -m pytest -n auto -m sweep
 
 # The tests that skip where their part is absent: other frameworks, the second runtime, the graph checker, statistics of others,
-# a PostgreSQL server (apt-get install postgresql).
+# a PostgreSQL server (apt-get install postgresql), clusters of Ray.
 integration: | $(PYTHON)
-	$(PYTHON) -m pip install -q dspy langchain langchain-classic langgraph onnx openai openai-agents opentelemetry-sdk openvino ppi-python 'pydantic-ai-slim[openai]'
-	$(PYTHON) -m pytest -n auto tests/models tests/providers tests/targets tests/transcripts tests/tools tests/quality tests/openai_evals tests/inference tests/reliability tests/unit_tests tests/recording tests/web tests/doorway tests/store tests/browsing tests/results tests/journal tests/traffic tests/cli/test_store_on_a_server.py
+	$(PYTHON) -m pip install -q dspy langchain langchain-classic langgraph onnx openai openai-agents opentelemetry-sdk openvino ppi-python 'pydantic-ai-slim[openai]' 'ray[client,data]'
+	$(PYTHON) -m pytest -n auto tests/models tests/providers tests/targets tests/transcripts tests/tools tests/quality tests/openai_evals tests/inference tests/reliability tests/unit_tests tests/recording tests/web tests/doorway tests/store tests/browsing tests/results tests/journal tests/traffic tests/cli/test_store_on_a_server.py tests/cluster
 
 # Every figure in README and docs/ comes from here; nothing else may run meanwhile.
 bench: | $(PYTHON)

@@ -13,6 +13,8 @@ SOURCE = ROOT / "src" / "evalmark"
 CATCH_FOREIGN_CODE = {
     "api/door.py:_in_a_thread",
     "api/door.py:run",
+    "cluster/actors.py:work",
+    "cluster/start.py:_connect",
     "engine/trial.py:_answered",
     "engine/trial.py:_ask",
     "engine/trial.py:_settled",

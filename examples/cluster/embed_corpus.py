@@ -28,7 +28,9 @@ class Embedder:
 def main(corpus: str, folder: str) -> None:
     """Read, embed and write in one stream: never is the whole corpus in memory."""
     rows = ray.data.read_json(corpus, lines=True)
-    rows.map_batches(Embedder, batch_size=1_000, compute=ray.data.ActorPoolStrategy(min_size=1, max_size=4)).write_parquet(folder)
+    rows.map_batches(
+        Embedder, batch_size=1_000, compute=ray.data.ActorPoolStrategy(min_size=1, max_size=4)
+    ).write_parquet(folder)
 
 
 if __name__ == "__main__":

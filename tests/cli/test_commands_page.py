@@ -79,6 +79,7 @@ WHEN_UNSET = {
     "connections": "as many as `jobs`",
     "rpm": "what the endpoint says",
     "tpm": "what the endpoint says",
+    "workers": "one for each processor",
     "models": "no named endpoints",
 }
 """What holds where a setting has no value of its own."""

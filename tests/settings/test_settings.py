@@ -44,6 +44,9 @@ PLACES = [
     pytest.param("tpm", "60", "0.5", 3, (60.0, 0.5, 3.0), id="tpm"),
     pytest.param("call_timeout", "60", "0.5", 3, (60.0, 0.5, 3.0), id="call_timeout"),
     pytest.param("retries", "0", "2", 3, (0, 2, 3), id="retries"),
+    pytest.param("on", '"ray"', "ray:auto", "local", ("ray", "ray:auto", "local"), id="on"),
+    pytest.param("workers", "1", "2", 3, (1, 2, 3), id="workers"),
+    pytest.param("trust_cluster", "true", "0", True, (True, False, True), id="trust_cluster"),
 ]
 
 

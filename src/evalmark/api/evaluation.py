@@ -21,7 +21,7 @@ from .door import now
 from .ledger import Memory, with_results
 from .recorded import recorded_cases
 
-SETTINGS = ("jobs", "timeout", "replay", "max_cost", "max_calls", "max_tokens")
+SETTINGS = ("jobs", "timeout", "replay", "max_cost", "max_calls", "max_tokens", "on", "workers", "trust_cluster")
 """Options that are settings too."""
 
 Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
@@ -61,6 +61,12 @@ class Options(TypedDict, total=False):
     """Model calls that may be sent."""
     max_tokens: int
     """Tokens, in and out, that the model calls may come to."""
+    on: str
+    """Where trials are answered and judged: `local`, `ray`, `ray:auto` or `ray://HOST:PORT`."""
+    workers: int
+    """Processes of Ray that answer and judge."""
+    trust_cluster: bool
+    """Use a Ray cluster also where it takes the work of anybody who knows its address."""
 
 
 def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]) -> Run:
@@ -71,7 +77,7 @@ def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **op
     or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
     inside a running loop (there, prefer `await evaluate_async(...)`). By name it takes the options
     `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `until_decided`, `seed`, `judge`,
-    `replay`, `max_cost`, `max_calls` and `max_tokens`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
+    `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`, `workers` and `trust_cluster`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
 
     >>> from evalmark import evaluate
     >>> run = evaluate([{"id": "1", "input": "ping", "expected": "pong"}], lambda text: "pong", ["equals"], store=None)
