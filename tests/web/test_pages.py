@@ -182,6 +182,36 @@ def test_pages_follow_each_other_and_the_last_one_is_the_last(app):
     assert cases(page(app, f"{PAGE}?size=25&page=7&after=999999")) == first
 
 
+def heads(text: str) -> list[str]:
+    """The metrics of the table of cases, then those of the figures."""
+    return re.findall(r'class="num"><a class="sort"[^>]*>(m\d+)', text) + re.findall(r"<bdi>(m\d+)</bdi>", text)
+
+
+def test_of_many_metrics_fifty_stand_on_a_page_and_the_others_are_reached_by_links(store):
+    names = [f"m{n:03}" for n in range(120)]
+    kept = result(1)
+    scores = tuple(Score(name=name, value=0.5, passed=True) for name in names)
+    keep(store, a_run(metrics=tuple(Metric(name=name) for name in names)), [replace(kept, scores=scores)])
+    app = shown(store)
+    text = page(app, PAGE)
+    assert heads(text) == names[:50] * 2
+    assert words(text).count(f"Metrics 1 {DASH} 50 of 120") == 2
+    (_, following) = re.findall(r'rel="next" href="([^"]*)"', text)
+    assert following == f"{PAGE}?metrics=2#cases"
+    last = page(app, f"{PAGE}?verdict=pass&metrics=9")
+    assert heads(last) == names[100:] * 2
+    assert "?verdict=pass&amp;metrics=2#group-1" in last
+    for query in ("metric=m070&low=0.1", "sort=score:m070", "sort=score:m070&metrics=2", "metrics=2"):
+        assert heads(page(app, f"{PAGE}?{query}")) == names[50:100] * 2, query
+    assert text.count("<option value=") > 120, "cases are filtered by any of them"
+
+
+def test_few_metrics_stand_on_one_page(app):
+    text = page(app, f"{PAGE}?metrics=2")
+    assert "similarity</a>" in re.sub(r"<span.*?</span>", "", text)
+    assert "Metrics 1" not in words(text)
+
+
 def test_a_click_on_a_head_sorts_and_a_second_one_turns_it_round(app):
     text = page(app, f"{PAGE}?verdict=fail&sort=score:similarity")
     assert 'aria-sort="ascending"' in text

@@ -56,6 +56,8 @@ class CasesAsked:
     page: int = 1
     """Which one this is, as whoever came here has counted; where `at` says otherwise, that holds."""
     size: int = SIZES[1]
+    metrics: int = 0
+    """Which page of the metrics, counted from 1; 0: the one with the metric that rows are sorted or filtered by."""
 
     @property
     def place(self) -> At:
@@ -107,6 +109,7 @@ class CasesAsked:
             "after": at.after,
             "before": at.before,
             "stretch": at.stretch,
+            "metrics": self.metrics or "",
         } | changes
         return written(said)
 
@@ -159,6 +162,7 @@ def cases_asked(query: Mapping[str, str], verdicts: list[str], metrics: list[str
         ),
         page=whole(query.get("page", ""), 1),
         size=size if size in SIZES else SIZES[1],
+        metrics=whole(query.get("metrics", ""), 0),
     )
 
 

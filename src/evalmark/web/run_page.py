@@ -1,6 +1,6 @@
 """The page of a run: what it came to, and its cases, filtered and sorted by its address."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,9 +11,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark.addresses.asking import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
+from evalmark.addresses.paging import Paging
 from evalmark.browsing import Kept
 from evalmark.errors import StoreError
 from evalmark.labelling import of_result
+from evalmark.stats import Group
 from evalmark.values import Metric, Mode, Run, Score, Trial, metrics_for
 
 from .compared import against_of, held_to_flips
@@ -23,6 +25,9 @@ from .labelled import held_to_labels
 from .labels import fields_of, said_of
 from .live import following, unchanged
 from .shelf import Shelf
+
+METRICS = 50
+"""Metrics that a page shows; a thousand of them in fifty rows would take a browser seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,8 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         asked = asked.found_at(found.place)
         rows = [_row(row.leader, row.results, run) for row in found.rows]
         run = replace(run, spending=shelf.spending(run))
+    names = list(dict.fromkeys(metric.name for metric in run.metrics))
+    metrics = paged(names, asked)
     return {
         "run": run,
         "asked": asked,
@@ -105,7 +112,10 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "is_behind": figures is not None and figures.summary.trials != trials <= FEW,
         "rows": rows,
         "columns": sorted({column for row in rows for column in row.cells}, key=partial(_as_named, run.target)),
-        "metrics": list(dict.fromkeys(metric.name for metric in run.metrics)),
+        "every_metric": names,
+        "metrics": metrics.part(names),
+        "metric_pages": metrics,
+        "groups": [] if figures is None else [_of(group, metrics, names) for group in figures.summary.groups],
         "shows_dataset": len(run.datasets) > 1,
         "found": found,
         "first": asked.start if found.place is None else found.place,
@@ -115,6 +125,21 @@ def values(shelf: Shelf, run: Run, asked: CasesAsked) -> Mapping[str, Any]:
         "against": against,
         "several_modes": len({mode for row in rows for _, mode in row.cells}) > 1,
     }
+
+
+def paged(names: Sequence[str], asked: CasesAsked) -> Paging:
+    """The page of the metrics of a run that is asked for, or the one with the metric that rows are sorted or filtered by."""
+    named = asked.wanted.sorted_metric or asked.wanted.metric
+    place = names.index(named) if named in names else 0
+    return Paging(total=len(names), size=METRICS, asked=asked.metrics or place // METRICS + 1)
+
+
+def _of(group: Group, metrics: Paging, names: Sequence[str]) -> Group:
+    """The figures of a group, those of one page of the metrics."""
+    if metrics.pages == 1:
+        return group
+    shown = frozenset(metrics.part(names))
+    return replace(group, metrics=tuple(metric for metric in group.metrics if metric.name in shown))
 
 
 def _figures(shelf: Shelf, run: Run, trials: int) -> tuple[RunFigures | None, str]:
