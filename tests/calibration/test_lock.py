@@ -122,6 +122,7 @@ def test_a_file_that_is_not_there_says_how_to_make_one(path):
         pytest.param({"version": "v2"}, "e", ["before a change of the metric's code or settings"], id="the metric"),
         pytest.param({}, "f", ["with another embedding model"], id="the embedder"),
         pytest.param({}, "", [], id="no embedder"),
+        pytest.param({}, "local:e:int8", ["with another embedding model"], id="another model in another mode"),
         pytest.param({"judge": "a/x"}, "e", ["with no judge, and the judge is now a/x"], id="the judge"),
         pytest.param({"judge": "a/x", "version": "v2"}, "f", ["judge is now", "judge's prompt", "embedding"], id="all"),
     ],
@@ -132,6 +133,12 @@ def test_what_has_changed_is_one_sentence_each(entry, metric, embedder, said):
     for sentence, part in zip(found, said, strict=True):
         assert part in sentence
         assert sentence.startswith("Warning: evalmark.lock.json: the threshold of m")
+
+
+def test_another_mode_of_the_same_embedding_model_is_said_as_such(entry):
+    learned_so = replace(entry, embedder="local:e")
+    (said,) = changed(learned_so, Metric(name="m", version="v1"), "local:e:int8", "evalmark.lock.json")
+    assert "was learned with the embedding model in exact mode, which is now in int8 mode; evalmark" in said
 
 
 def test_more_labels_and_other_labels_are_said_and_fewer_are_not(entry):

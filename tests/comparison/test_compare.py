@@ -378,6 +378,24 @@ def test_scores_that_cannot_pass_are_compared_all_the_same():
             "The dataset was old and is now new.",
             id="another dataset",
         ),
+        pytest.param(
+            replace(of([UP]), embedder="local:b"),
+            replace(of([UP], "then"), embedder="local:a"),
+            "The embedding model has changed; differences of its metrics may be the model's.",
+            id="another embedding model",
+        ),
+        pytest.param(
+            replace(of([UP]), embedder="local:b:int8"),
+            replace(of([UP], "then"), embedder="local:a"),
+            "The embedding model has changed; differences of its metrics may be the model's.",
+            id="another embedding model in another mode",
+        ),
+        pytest.param(
+            replace(of([UP]), embedder="local:a:int8"),
+            replace(of([UP], "then"), embedder="local:a"),
+            "The embedding model ran in exact mode and now runs in int8 mode; differences of its metrics may come from that.",
+            id="another mode of the embedding model",
+        ),
     ],
 )
 def test_what_is_odd_about_two_runs_is_said(now, before, said):

@@ -190,6 +190,14 @@ def test_different_gates_judge_nothing():
     assert "The runs had different gates, so none of them judges the whole." in whole.notes
 
 
+def test_vectors_of_different_modes_are_said_to_differ_in_kind():
+    parts = [run("x", results("a", "a0"), embedder="local:a"), run("y", results("b", "b0"), embedder="local:a:int8")]
+    said = "The runs compared texts by different embedding models or modes, so their cosines differ in kind."
+    assert said in merged(parts).notes
+    assert merged(parts).embedder == ""
+    assert said not in merged([parts[0], run("y", results("b", "b0"))]).notes
+
+
 def test_spending_is_summed_by_model_and_unknown_stays_unknown():
     known = Spending(model="m", calls=2, input_tokens=10, output_tokens=3, cost=0.25)
     unknown = Spending(model="m", calls=1, unknown_usage=1, unknown_cost=1)

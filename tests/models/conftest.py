@@ -18,3 +18,9 @@ def minilm_folder() -> Path:
 @pytest.fixture(scope="session")
 def minilm(minilm_folder: Path) -> LocalEmbedder:
     return open_local(minilm_folder, "exact", KNOWN[0].pins)
+
+
+@pytest.fixture(scope="session", params=["exact", "int8"])
+def each_mode(minilm_folder: Path, request: pytest.FixtureRequest) -> LocalEmbedder:
+    """The same model in every mode that needs no special processor and no extra."""
+    return open_local(minilm_folder, request.param, KNOWN[0].pins)

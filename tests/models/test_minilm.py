@@ -46,7 +46,7 @@ def over_the_real_weights(minilm: LocalEmbedder) -> Tiny:
     return tiny
 
 
-def test_a_vector_does_not_depend_on_its_neighbours(minilm: LocalEmbedder):
+def test_a_vector_does_not_depend_on_its_neighbours(each_mode: LocalEmbedder):
     rng = random.Random(5)  # noqa: S311  any sentences will do
     words = [
         "the",
@@ -66,11 +66,11 @@ def test_a_vector_does_not_depend_on_its_neighbours(minilm: LocalEmbedder):
         "Paris",
     ]
     texts = [" ".join(rng.choices(words, k=rng.randint(1, 120))) for _ in range(60)]
-    together = embed(minilm, texts)
+    together = embed(each_mode, texts)
     shuffled = [*texts[::-1], "padding " * 200]
-    np.testing.assert_allclose(embed(minilm, shuffled)[:-1][::-1], together, atol=1e-5)
+    np.testing.assert_allclose(embed(each_mode, shuffled)[:-1][::-1], together, atol=1e-5)
     for index in (0, 7, 31, 59):
-        np.testing.assert_allclose(embed(minilm, [texts[index]])[0], together[index], atol=1e-5)
+        np.testing.assert_allclose(embed(each_mode, [texts[index]])[0], together[index], atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -87,27 +87,27 @@ def test_a_vector_does_not_depend_on_its_neighbours(minilm: LocalEmbedder):
         pytest.param("漢字" * 300, id="600 Chinese characters"),
     ],
 )
-def test_odd_texts_have_a_vector_too(text: str, minilm: LocalEmbedder):
-    vectors = embed(minilm, ["before", text, "after"])
+def test_odd_texts_have_a_vector_too(text: str, each_mode: LocalEmbedder):
+    vectors = embed(each_mode, ["before", text, "after"])
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(vectors[[0, 2]], embed(minilm, ["before", "after"]), atol=1e-5)
+    np.testing.assert_allclose(vectors[[0, 2]], embed(each_mode, ["before", "after"]), atol=1e-5)
 
 
-def test_a_lone_surrogate_counts_as_the_replacement_character(minilm: LocalEmbedder):
-    a, b, c = embed(minilm, ["x \ud83d y", "x \ufffd y", "x y"])
+def test_a_lone_surrogate_counts_as_the_replacement_character(each_mode: LocalEmbedder):
+    a, b, c = embed(each_mode, ["x \ud83d y", "x \ufffd y", "x y"])
     np.testing.assert_array_equal(a, b)
-    pair, smiley = embed(minilm, ["\ud83d\ude00 yes", "😀 yes"])
+    pair, smiley = embed(each_mode, ["\ud83d\ude00 yes", "😀 yes"])
     np.testing.assert_array_equal(pair, smiley)
     assert c.shape == (384,)
 
 
-def test_only_the_first_256_tokens_count_and_that_is_said_once_with_a_count(minilm: LocalEmbedder):
-    cached = CachedEmbedder(minilm)
+def test_only_the_first_256_tokens_count_and_that_is_said_once_with_a_count(each_mode: LocalEmbedder):
+    cached = CachedEmbedder(each_mode)
     long, longer, fits = "cat " * 255, "cat " * 254 + "dog dog", "cat " * 254
     vectors = embed(cached, [long, longer, fits, "short", long])
     np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)
     embed(cached, [long, "another"])
-    assert cached.notes() == ("2 of 5 texts were longer than the model's 256 tokens and were cut.",)
+    assert cached.notes()[-1:] == ("2 of 5 texts were longer than the model's 256 tokens and were cut.",)
 
 
 @pytest.mark.parametrize(
@@ -123,21 +123,21 @@ def test_texts_of_few_characters_and_many_tokens_are_counted_too(text: str, mini
     assert minilm.too_long([text, "short", "kurz für ß"]) == 1
 
 
-def test_no_texts_are_no_vectors(minilm: LocalEmbedder):
-    assert embed(minilm, []).shape == (0, 384)
-    assert len(embed(CachedEmbedder(minilm), [])) == 0
+def test_no_texts_are_no_vectors(each_mode: LocalEmbedder):
+    assert embed(each_mode, []).shape == (0, 384)
+    assert len(embed(CachedEmbedder(each_mode), [])) == 0
 
 
-def test_a_cancelled_call_stops_its_threads_and_the_next_one_is_whole(minilm: LocalEmbedder):
+def test_a_cancelled_call_stops_its_threads_and_the_next_one_is_whole(each_mode: LocalEmbedder):
     texts = [f"sentence number {n} of a rather long list of sentences" for n in range(400)]
 
     async def main() -> np.ndarray:
-        task = asyncio.create_task(minilm(texts))
+        task = asyncio.create_task(each_mode(texts))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return await minilm(texts[:3])
+        return await each_mode(texts[:3])
 
     assert np.linalg.norm(asyncio.run(main()), axis=1) == pytest.approx(1, abs=1e-5)
 

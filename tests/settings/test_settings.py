@@ -116,8 +116,8 @@ WRONG = [
     pytest.param("store", '["a.db"]', None, "['a.db'] is not a text", id="a store that is a list"),
     pytest.param("embeddings", "true", None, "True is not a text", id="a model that is a truth value"),
     pytest.param("cache_dir", "{}", None, "{} is not a text", id="a folder that is a table"),
-    pytest.param("embedding_mode", '"quick"', "quick", "'quick' is not 'exact' or 'fast'", id="an unknown mode"),
-    pytest.param("embedding_mode", "[]", None, "[] is not 'exact' or 'fast'", id="a mode that is a list"),
+    pytest.param("embedding_mode", '"quick"', "quick", "'quick' is not one of exact, fast, int8", id="an unknown mode"),
+    pytest.param("embedding_mode", "[]", None, "[] is not one of exact, fast, int8", id="a mode that is a list"),
     pytest.param("jobs", "0", "0", "is not a whole number", id="no jobs"),
     pytest.param("jobs", "-1", "-1", "is not a whole number", id="jobs below zero"),
     pytest.param("jobs", "2.5", "2.5", "is not a whole number", id="half a job"),
@@ -153,7 +153,7 @@ def test_a_bad_value_is_named_with_its_place(project, name, in_project, in_envir
 
 
 def test_a_bad_flag_is_named(tmp_path):
-    with pytest.raises(ConfigError, match=r"^embedding-mode: 'quick' is not 'exact' or 'fast'$"):
+    with pytest.raises(ConfigError, match=r"^embedding-mode: 'quick' is not one of exact, fast, int8$"):
         load({}, tmp_path, {"embedding_mode": "quick"})
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from evalmark.roles import model_and_mode
 from evalmark.values import Metric, count
 
 from .evidence import Evidence
@@ -21,7 +22,9 @@ def changed(entry: Locked, metric: Metric, embedder: str, path: str) -> Iterator
         what = "the judge's prompt or settings" if metric.judge else "the metric's code or settings"
         yield f"{opening} was learned before a change of {what}; {again}"
     if entry.embedder and embedder and entry.embedder != embedder:
-        yield f"{opening} was learned with another embedding model; {again}"
+        (model, mode), (earlier, mode_then) = model_and_mode(embedder), model_and_mode(entry.embedder)
+        other = f"the embedding model in {mode_then} mode, which is now in {mode} mode"
+        yield f"{opening} was learned with {other if model == earlier else 'another embedding model'}; {again}"
 
 
 def labels_changed(entry: Locked, now: Evidence, path: str) -> str | None:

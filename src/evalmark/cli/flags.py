@@ -42,7 +42,8 @@ Worst = Annotated[
 ]
 Offline = Annotated[bool | None, typer.Option("--offline/--online", help="Fetch no model weights.", show_default=False)]
 Mode = Annotated[
-    str | None, typer.Option("--mode", metavar="exact|fast", help="Arithmetic of the local embedding model [exact].")
+    str | None,
+    typer.Option("--mode", metavar="exact|fast|int8", help="Arithmetic of the local embedding model [exact]."),
 ]
 Model = Annotated[
     list[str] | None,

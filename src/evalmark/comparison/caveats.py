@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from evalmark.roles import model_and_mode
 from evalmark.values import Metric, Run, count
 
 from .change import Matching, TargetChange
@@ -136,7 +137,14 @@ def _metric(now: Metric, old: Metric) -> Iterator[str]:
 
 def _models(run: Run, baseline: Run) -> Iterator[str]:
     if run.embedder and baseline.embedder and run.embedder != baseline.embedder:
-        yield "The embedding model has changed; differences of its metrics may be the model's."
+        (model, mode), (earlier, mode_then) = model_and_mode(run.embedder), model_and_mode(baseline.embedder)
+        if model != earlier:
+            yield "The embedding model has changed; differences of its metrics may be the model's."
+        else:
+            yield (
+                f"The embedding model ran in {mode_then} mode and now runs in {mode} mode; "
+                "differences of its metrics may come from that."
+            )
     if run.repeat != baseline.repeat:
         yield f"Cases were answered {count(baseline.repeat, 'time')} and now {count(run.repeat, 'time')}."
 

@@ -239,5 +239,7 @@ def _notes(runs: Sequence[Run], found: _Cases, differing: Sequence[str]) -> tupl
         notes.append(f"{count(found.again, 'trial')} met in an earlier one of them counted once, as it is there.")
     if any(run.gate != runs[0].gate for run in runs):
         notes.append("The runs had different gates, so none of them judges the whole.")
+    if len({run.embedder for run in runs if run.embedder}) > 1:
+        notes.append("The runs compared texts by different embedding models or modes, so their cosines differ in kind.")
     notes += [f"The runs describe {name} differently; what the first says of it is shown." for name in differing]
     return tuple(dict.fromkeys((*(note for run in runs for note in run.notes), *notes)))

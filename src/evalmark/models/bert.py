@@ -1,6 +1,8 @@
 """The encoder of the BERT family as one ONNX graph of standard operators, straight over a safetensors file."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from .folder import Encoder
 from .onnx import FLOAT, GraphWriter
@@ -10,9 +12,27 @@ TOKENS, MASK = "input_ids", "attention_mask"
 _BLOCKED = 1e4
 """What is taken from the attention to a padded place: its share becomes exactly 0 in 32 bits."""
 
+Linear = Callable[[GraphWriter, str, str, int, int], str]
+"""Adds rows times the weights of a name, plus their bias; the last two are the numbers of inputs and of outputs."""
 
-def write_graph(weights: TensorFile, encoder: Encoder, *, inline: bool = False) -> bytes:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """What every layer works with."""
+
+    heads: str
+    """The shape of tokens whose numbers are divided among the heads."""
+    blocked: str
+    """What is added to the attention to each place."""
+    linear: Linear
+
+
+def write_graph(
+    weights: TensorFile, encoder: Encoder, *, inline: bool = False, linear: Linear = GraphWriter.linear
+) -> bytes:
     """An ONNX model from tokens and their mask to one vector a text.
+
+    `inline` copies the weights into it; `linear` says how rows are multiplied with weights.
 
     Raises:
         ModelError: the weights are not those that the configuration describes.
@@ -22,8 +42,9 @@ def write_graph(weights: TensorFile, encoder: Encoder, *, inline: bool = False) 
     blocked = g.op("Mul", g.op("Unsqueeze", g.op("Sub", mask, g.number(1.0)), g.integers(1, 2)), g.number(_BLOCKED))
     heads = g.op("Concat", g.op("Shape", TOKENS), g.integers(encoder.heads, encoder.hidden // encoder.heads), axis=0)
     rows = g.op("Reshape", _embedded(g, encoder), g.integers(-1, encoder.hidden))
+    shared = _Shared(heads=heads, blocked=blocked, linear=linear)
     for number in range(encoder.layers):
-        rows = _layer(g, encoder, f"{encoder.prefix}encoder.layer.{number}.", rows, heads, blocked)
+        rows = _layer(g, encoder, f"{encoder.prefix}encoder.layer.{number}.", rows, shared)
     states = g.op("Reshape", rows, g.op("Concat", g.op("Shape", TOKENS), g.integers(encoder.hidden), axis=0))
     pooled = _pooled(g, encoder, states, mask)
     output = g.op("LpNormalization", pooled, axis=1, p=2) if encoder.normalise else pooled
@@ -42,26 +63,27 @@ def _embedded(g: GraphWriter, encoder: Encoder) -> str:
     return _norm(g, encoder, f"{names}LayerNorm", g.op("Add", words, g.op("Slice", fixed, first, end, g.integers(0))))
 
 
-def _layer(g: GraphWriter, encoder: Encoder, names: str, rows: str, heads: str, blocked: str) -> str:
+def _layer(g: GraphWriter, encoder: Encoder, names: str, rows: str, shared: _Shared) -> str:
     """One layer over the tokens as rows; only the attention sees the texts apart."""
     h, wide = encoder.hidden, encoder.intermediate
-    seen = _attention(g, encoder, f"{names}attention.self.", rows, heads, blocked)
-    seen = g.op("Add", rows, _linear(g, f"{names}attention.output.dense", seen, h, h))
+    seen = _attention(g, encoder, f"{names}attention.self.", rows, shared)
+    seen = g.op("Add", rows, shared.linear(g, f"{names}attention.output.dense", seen, h, h))
     rows = _norm(g, encoder, f"{names}attention.output.LayerNorm", seen)
-    inner = _activated(g, encoder, _linear(g, f"{names}intermediate.dense", rows, h, wide))
-    outer = g.op("Add", rows, _linear(g, f"{names}output.dense", inner, wide, h))
+    inner = _activated(g, encoder, shared.linear(g, f"{names}intermediate.dense", rows, h, wide))
+    outer = g.op("Add", rows, shared.linear(g, f"{names}output.dense", inner, wide, h))
     return _norm(g, encoder, f"{names}output.LayerNorm", outer)
 
 
-def _attention(g: GraphWriter, encoder: Encoder, names: str, rows: str, heads: str, blocked: str) -> str:
+def _attention(g: GraphWriter, encoder: Encoder, names: str, rows: str, shared: _Shared) -> str:
     h = encoder.hidden
 
     def split(kind: str, order: list[int]) -> str:
-        return g.op("Transpose", g.op("Reshape", _linear(g, names + kind, rows, h, h), heads), perm=order)
+        product = shared.linear(g, names + kind, rows, h, h)
+        return g.op("Transpose", g.op("Reshape", product, shared.heads), perm=order)
 
     asked, offered, given = split("query", [0, 2, 1, 3]), split("key", [0, 2, 3, 1]), split("value", [0, 2, 1, 3])
     scale = g.number(1 / math.sqrt(h // encoder.heads))
-    scores = g.op("Add", g.op("Mul", g.op("MatMul", asked, offered), scale), blocked)
+    scores = g.op("Add", g.op("Mul", g.op("MatMul", asked, offered), scale), shared.blocked)
     mixed = g.op("MatMul", g.op("Softmax", scores, axis=-1), given)
     return g.op("Reshape", g.op("Transpose", mixed, perm=[0, 2, 1, 3]), g.integers(-1, h))
 
@@ -72,10 +94,6 @@ def _pooled(g: GraphWriter, encoder: Encoder, states: str, mask: str) -> str:
     kept = g.op("Mul", states, g.op("Unsqueeze", mask, g.integers(2)))
     total = g.op("ReduceSum", kept, g.integers(1), keepdims=0)
     return g.op("Div", total, g.op("ReduceSum", mask, g.integers(1), keepdims=1))
-
-
-def _linear(g: GraphWriter, name: str, rows: str, inputs: int, outputs: int) -> str:
-    return g.op("Gemm", rows, g.weight(f"{name}.weight", outputs, inputs), g.weight(f"{name}.bias", outputs), transB=1)
 
 
 def _norm(g: GraphWriter, encoder: Encoder, name: str, rows: str) -> str:

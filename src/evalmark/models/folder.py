@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.errors import ModelError
+from evalmark.roles import EmbeddingMode, in_mode
 from evalmark.values import fingerprint
 
 from .tensors import TensorFile, read_tensor_file
@@ -56,10 +57,11 @@ class ModelFolder:
     """Tokens of a text that the model reads; the rest is cut."""
     lower_case: bool
 
-    def fingerprint(self, mode: str, hashes: Mapping[str, str]) -> str:
+    def fingerprint(self, mode: EmbeddingMode, hashes: Mapping[str, str]) -> str:
         """The identity of the vectors: the hashes of weights and tokenizer, pooling, length and mode."""
         content = [hashes[name] for name in HASHED]
-        return f"local:{fingerprint(_GRAPH_VERSION, content, self.encoder, self.longest, self.lower_case, mode)}"
+        model = fingerprint(_GRAPH_VERSION, content, self.encoder, self.longest, self.lower_case, "exact")
+        return in_mode(model, mode)
 
 
 def read_folder(path: Path) -> ModelFolder:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evalmark.errors import ModelError, need
+from evalmark.errors import ConfigError, ModelError, need
+from evalmark.roles import EMBEDDING_MODES, EmbeddingMode
 
 from .folder import HASHED, ModelFolder, pinned, read_folder, sha256
 from .packing import pack
-from .runtime import has_bf16, open_exact, open_openvino, processors
+from .runtime import has_bf16, open_exact, open_int8, open_openvino, processors
 from .vectors import clean_texts
 
 if TYPE_CHECKING:
@@ -67,16 +68,32 @@ def _padded(rows: list[list[int]], folder: ModelFolder) -> "tuple[Tokens, Tokens
     return tokens, mask
 
 
+_OPEN: "Mapping[EmbeddingMode, Callable[[ModelFolder], Infer]]" = {
+    "exact": open_exact,
+    "fast": open_openvino,
+    "int8": open_int8,
+}
+
+
 @dataclass(frozen=True)
 class LocalEmbedder:
-    """A model folder as an embedder; what it needs is read at the first use."""
+    """A model folder as an embedder; what it needs is read at the first use.
+
+    Raises:
+        ConfigError: there is no such mode.
+    """
 
     path: Path
-    mode: str = "exact"
-    """`exact`, or `fast`: bf16 where the processor has it."""
+    mode: EmbeddingMode = "exact"
+    """`exact`; `fast`: bf16 where the processor has it; or `int8`: 8-bit integers."""
     pins: tuple[tuple[str, str], ...] = ()
     """Files and the SHA-256 they must have."""
     bf16: Callable[[], bool] = has_bf16
+
+    def __post_init__(self) -> None:
+        if self.mode not in EMBEDDING_MODES:
+            known = ", ".join(EMBEDDING_MODES)
+            raise ConfigError(f"The local embedding model has no mode {self.mode!r}; its modes are {known}.")
 
     @cached_property
     def folder(self) -> ModelFolder:
@@ -90,9 +107,9 @@ class LocalEmbedder:
         return pinned(self.path, [p for p in self.pins if p[0] in HASHED]) or {n: sha256(self.path / n) for n in HASHED}
 
     @cached_property
-    def mode_in_force(self) -> str:
-        """`fast` only where it was asked for and the hardware can."""
-        return "fast" if self.mode == "fast" and self.bf16() else "exact"
+    def mode_in_force(self) -> EmbeddingMode:
+        """That which was asked for, but `exact` instead of `fast` where the hardware cannot."""
+        return "exact" if self.mode == "fast" and not self.bf16() else self.mode
 
     @cached_property
     def fingerprint(self) -> str:
@@ -109,7 +126,7 @@ class LocalEmbedder:
         """The model in memory."""
         with ThreadPoolExecutor(1) as aside:  # hashing needs no interpreter, so it costs no time here
             checked = aside.submit(lambda: self.hashes)
-            infer = (open_openvino if self.mode_in_force == "fast" else open_exact)(self.folder)
+            infer = _OPEN[self.mode_in_force](self.folder)
             checked.result()
         return Loaded(infer=infer, tokenizer=self.tokenizer, folder=self.folder)
 
@@ -137,13 +154,15 @@ class LocalEmbedder:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know."""
+        if self.mode_in_force == "int8":
+            return ("Embeddings ran in int8 mode: cosines are near those of exact mode, and not the same.",)
         if self.mode == self.mode_in_force:
             return ()
         return ("Embeddings ran in exact mode: this processor has no bf16 for the fast one.",)
 
 
 @cache
-def open_local(path: Path, mode: str, pins: tuple[tuple[str, str], ...] = ()) -> LocalEmbedder:
+def open_local(path: Path, mode: EmbeddingMode, pins: tuple[tuple[str, str], ...] = ()) -> LocalEmbedder:
     """The embedder of a folder, kept for the life of the process: a model is loaded once, whoever asks."""
     return LocalEmbedder(path, mode, pins)
 

@@ -12,7 +12,7 @@ from .tensors import Tensor, TensorFile
 
 Attribute = int | float | str | Sequence[int]
 
-FLOAT, INT32, INT64 = 1, 6, 7
+FLOAT, UINT8, INT8, INT32, INT64 = 1, 2, 3, 6, 7
 _DTYPES = {"F32": FLOAT, "F16": 10, "BF16": 16}
 _OPSET = 20
 _IR_VERSION = 9
@@ -41,6 +41,15 @@ class GraphWriter:
         if name not in self._initializers:
             self._initializers[name] = _tensor(name, _DTYPES[tensor.dtype], shape) + self._data(tensor)
         return name if tensor.dtype == "F32" else self.op("Cast", name, to=FLOAT)
+
+    def linear(self, name: str, rows: str, inputs: int, outputs: int) -> str:
+        """Add the product of rows with the weights of this name, plus their bias."""
+        weights, bias = self.weight(f"{name}.weight", outputs, inputs), self.weight(f"{name}.bias", outputs)
+        return self.op("Gemm", rows, weights, bias, transB=1)
+
+    def array(self, dtype: int, shape: Sequence[int], data: bytes) -> str:
+        """Add an array, its numbers as bytes in little-endian order."""
+        return self._constant(_tensor("", dtype, shape) + _field(9, data))
 
     def integers(self, *values: int) -> str:
         """Add a list of whole numbers."""

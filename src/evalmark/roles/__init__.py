@@ -9,16 +9,19 @@ if TYPE_CHECKING:
     from .copies import own
     from .identity import described
     from .loading import is_named_object, load_object
+    from .modes import EMBEDDING_MODES, EmbeddingMode, in_mode, model_and_mode
     from .protocols import ChatModel, Embedder, EmbeddingCache, Journal, Recorded, Scorer, Sink, Target, ToolJournal
     from .replaying import ToolMode, ToolReplay, TrialTools
     from .threads import Threads
     from .uses import Lend, Uses, counting, current_tools, current_uses
 
 __all__ = [
+    "EMBEDDING_MODES",
     "Binding",
     "ChatModel",
     "Embedder",
     "EmbeddingCache",
+    "EmbeddingMode",
     "Journal",
     "Lend",
     "Recorded",
@@ -36,8 +39,10 @@ __all__ = [
     "current_tools",
     "current_uses",
     "described",
+    "in_mode",
     "is_named_object",
     "load_object",
+    "model_and_mode",
     "own",
 ]
 
@@ -47,7 +52,9 @@ __getattr__ = deferred(
         "Binding": "binding",
         "ChatModel": "protocols",
         "Embedder": "protocols",
+        "EMBEDDING_MODES": "modes",
         "EmbeddingCache": "protocols",
+        "EmbeddingMode": "modes",
         "Journal": "protocols",
         "Lend": "uses",
         "Recorded": "protocols",
@@ -65,8 +72,10 @@ __getattr__ = deferred(
         "current_tools": "uses",
         "current_uses": "uses",
         "described": "identity",
+        "in_mode": "modes",
         "is_named_object": "loading",
         "load_object": "loading",
+        "model_and_mode": "modes",
         "own": "copies",
     },
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from evalmark.errors import ConfigError
+from evalmark.roles import EMBEDDING_MODES, EmbeddingMode
 
 Replay = Literal["auto", "off", "record", "strict"]
 
@@ -23,8 +24,8 @@ class Settings:
     Or the address of a PostgreSQL server, which may hold a password."""
     embeddings: str = "all-MiniLM-L6-v2"
     """The embedding model: a name, a local folder, or `module:attribute`."""
-    embedding_mode: str = "exact"
-    """`exact` (fp32) or `fast` (bf16 where the processor has it)."""
+    embedding_mode: EmbeddingMode = "exact"
+    """`exact` (fp32), `fast` (bf16 where the processor has it) or `int8` (8-bit integers)."""
     jobs: int = 10
     """How many trials are answered at the same time (`-j`)."""
     timeout: float | None = None
@@ -159,8 +160,8 @@ def _seconds(given: Any) -> float:
     return float(given)
 
 
-def _mode(given: Any) -> str:
-    return {"exact": "exact", "fast": "fast"}[given]
+def _mode(given: Any) -> EmbeddingMode:
+    return {mode: mode for mode in EMBEDDING_MODES}[given]
 
 
 def _replay(given: Any) -> str:
@@ -225,7 +226,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "models": _table,
 }
 _EXPECTED = {
-    "embedding_mode": "'exact' or 'fast'",
+    "embedding_mode": f"one of {', '.join(EMBEDDING_MODES)}",
     "jobs": f"a whole number from 1 to {MOST_JOBS:,}",
     "timeout": "a number of seconds above 0",
     "offline": "true or false",
