@@ -78,7 +78,7 @@ class Errands:
     def _model(self, name: str, identity: str) -> ChatModel:
         known = (name, identity)
         if known not in self._models:
-            self._models[known] = self._door(_Elsewhere(name, identity))
+            self._models[known] = self._door.around(_Elsewhere(name, identity))  # the door knows the desk's own one
         return self._models[known]
 
 

@@ -155,16 +155,20 @@ class Door:
             return replace(model, model=self(model.model))
         known = (model.identity, model.name)  # one endpoint may stand in the table under two names, with two prices
         if known not in self._made:
-            conditions = calls.Conditions(
-                meter=self.meter,
-                throttle=self._throttle(model),
-                prices=self._prices,
-                journal=self._journal,
-                replay=self._models.settings.replay,
-                patience=self._models.patience,
-            )
-            self._made[known] = calls.through(model, conditions)
+            self._made[known] = self.around(model)
         return self._made[known]
+
+    def around(self, model: ChatModel) -> ChatModel:
+        """What the run puts around this very object, whatever others there are of its name."""
+        conditions = calls.Conditions(
+            meter=self.meter,
+            throttle=self._throttle(model),
+            prices=self._prices,
+            journal=self._journal,
+            replay=self._models.settings.replay,
+            patience=self._models.patience,
+        )
+        return calls.through(model, conditions)
 
     def _throttle(self, model: ChatModel) -> "Throttle":
         endpoint = self._models.endpoint(model)

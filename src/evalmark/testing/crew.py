@@ -19,10 +19,15 @@ class LocalMember:
         self._seconds, self._left = seconds, until
         self._said = asyncio.Event()
         self._why: str | None = None
-        self._post = Post(lambda: loop.call_soon_threadsafe(self._said.set))
-        self._hand = hand(self._post)
+        self.post = Post(lambda: loop.call_soon_threadsafe(self._said.set))
+        self._hand = hand(self.post)
         self._work = loop.create_task(self._hand.run())
         self._work.add_done_callback(self._ended)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it has ended before its time."""
+        return self._why is not None
 
     def lose(self, why: str = "it was told to end") -> None:
         """End at once: what it was doing is cancelled, and what it has not told yet is never heard."""
@@ -41,7 +46,7 @@ class LocalMember:
         await self._said.wait()
         await asyncio.sleep(self._seconds)
         self._said.clear()
-        said = self._post.fetch() if self._why is None else ()
+        said = self.post.fetch() if self._why is None else ()
         self._count(said)
         return deepcopy(said)
 
