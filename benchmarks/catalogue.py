@@ -42,6 +42,7 @@ KNOWN = (
     Script("reading.py", "large", _short("--size 5")),
     Script("journal.py", "store", _short("--calls 1280")),
     Script("server_store.py", "store", _short("--calls 100")),
+    Script("cluster.py", "cluster", _short("--cases 40")),
     Script("embedding.py", "embedding", _short("--texts 200")),
     Script("rag.py", "rag", _short("--items 5")),
     Script("what_cosines_miss.py", "rag", ()),

@@ -22,9 +22,9 @@ RUNNING = "ray:auto"
 _WITHIN = 60
 """Seconds in which a cluster has to say whether it asks for a token."""
 _QUIET = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
-_QUIETLY = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "error"}
+_UNCOUNTED = {"RAY_USAGE_STATS_ENABLED": "0"}
 _ALONE = {
-    **_QUIETLY,
+    **_UNCOUNTED,
     # On Linux as elsewhere: without it Ray listens on every address of the machine, also for a Ray of one machine.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",
