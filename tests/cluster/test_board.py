@@ -256,6 +256,18 @@ def test_whatever_happens_every_trial_gets_one_result_and_turns_know_those_befor
         assert gave_up or result.output == expected[result.trial.position]
 
 
+@given(st.integers(1, 9), st.sets(st.integers(0, 8), max_size=3), st.integers(1, 3), st.integers(1, 3))
+def test_a_turn_that_no_hand_survives_is_given_up_and_those_after_it_do_without_it(count, poison, room, hands):
+    turns = [trial(n, "conversation") for n in range(count)]
+    poison = {n for n in poison if n < count}
+    story = Hands([Conversation(target="", turns=turns), *singles(100)[count:]], hands, room, {f"x{n}" for n in poison})
+    found = {result.trial.position: result.output for result in story.until_done()}
+    assert {n for n, output in found.items() if output.error} == poison
+    survivors = [one for one in turns if one.position not in poison]
+    alone = answer(Conversation(target="", turns=survivors))
+    assert [found[one.position] for one in survivors] == [output for _, output in alone]
+
+
 @given(st.integers(1, 30), st.sets(st.integers(0, 29), max_size=4), st.integers(1, 12), st.integers(1, 4))
 def test_a_case_that_no_hand_survives_is_given_up_and_no_other_one(count, poison, room, hands):
     inputs = {f"x{place}" for place in poison}

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 from evalmark.engine import Answered, Conversation, Item, Said
 from evalmark.values import Output, Result, Trial
@@ -19,32 +18,46 @@ _ASIDE = 1_000
 """Results that need no hand and wait to be recorded, from which on nothing further is read."""
 
 
+_Turns = tuple[Trial | Result | Said | Answered, ...]
+
+
 @dataclass(slots=True, eq=False)
 class _Entry:
     """An item that is not over yet."""
 
     number: int
     item: Handed
-    trials: list[Trial]
-    open: set[int]
+    trials: list[Trial] = field(init=False)
+    open: set[int] = field(init=False)
     """Its parts without a result."""
     told: dict[int, Output] = field(default_factory=dict)
     """What its turns were answered."""
     lost: int = 0
     """How many hands in a row ended while they had it, and had nothing done of it."""
+    later: _Turns = ()
+    """The turns after those of the item, of a conversation whose next turn is tried alone."""
+
+    def __post_init__(self) -> None:
+        self.trials = list(trials_of(self.item))
+        self.open = set(range(len(self.trials)))
 
     @property
     def is_suspect(self) -> bool:
         return self.lost >= _SUSPECT
 
-    def rest(self, number: int) -> "_Entry":
-        """What is still to be done of it, as an item of its own: answered turns are what the others build on."""
-        if not self.told:
-            return replace(self, number=number)
-        item = cast(Conversation, self.item)
-        left = [self.trials[part] for part in sorted(self.open)]
-        rest = replace(item, turns=tuple(self._turns(item)))
-        return _Entry(number, rest, left, set(range(len(left))), lost=self.lost)
+    def rest(self, number: int) -> "_Entry | None":
+        """What is still to be done of it, as an item of its own; None where that is nothing.
+
+        Turns that were answered are what the others build on. Of a suspect, the next turn alone comes first.
+        """
+        if not isinstance(self.item, Conversation):
+            return _Entry(number, self.item, lost=self.lost) if self.open else None
+        turns = (*self._turns(self.item), *self.later)
+        last = next((place for place, turn in enumerate(turns) if not isinstance(turn, Said)), None)
+        if last is None:
+            return None
+        end = last + 1 if self.is_suspect else len(turns)
+        return _Entry(number, replace(self.item, turns=turns[:end]), lost=self.lost, later=turns[end:])
 
     def _turns(self, item: Conversation) -> Iterator[Trial | Result | Said | Answered]:
         part = 0
@@ -52,9 +65,9 @@ class _Entry:
             if isinstance(turn, Said):
                 yield turn
                 continue
-            if part not in self.told:
+            if part in self.open:
                 yield turn
-            elif not isinstance(turn, Result):  # which is no turn, and is recorded by now
+            elif part in self.told and not isinstance(turn, Result):  # which is no turn, and is recorded by now
                 yield Said(case=self.trials[part].case, output=self.told[part])
             part += 1
 
@@ -146,9 +159,9 @@ class Board:
                 continue
             if isinstance(item, Conversation):
                 item = replace(item, turns=tuple(item.turns))
-            if trials := list(trials_of(item)):
+            if trials_of(item):
                 self._number += 1
-                return _Entry(self._number, item, trials, set(range(len(trials))))
+                return _Entry(self._number, item)
         return None
 
     def free(self, hand: int, more: int) -> None:
@@ -171,20 +184,29 @@ class Board:
         if not entry.open:
             del entries[said.number]
             self._out -= 1
+            entry.lost = 0
+            self._give_back(entry)
 
     def lose(self, hand: int, why: str) -> list[Result]:
         """A hand has ended: others get what it had. Gives results without scores for what too many have ended over."""
         entries = list(self._lots.pop(hand, _Lot()).entries.values())
         self._emptying.discard(hand)
         self._out -= len(entries)
-        for entry in entries:
-            entry.lost = 1 if entry.told else entry.lost + 1
-        given_up = [entry for entry in entries if entry.lost >= MOST_LOST]
+        given_up: list[Result] = []
         for entry in reversed(entries):
-            if entry.lost < MOST_LOST:
-                self._number += 1
-                (self._suspects if entry.is_suspect else self._again).appendleft(entry.rest(self._number))
-        return [_given_up(entry, part, why) for entry in given_up for part in sorted(entry.open)]
+            entry.lost = 1 if entry.told else entry.lost + 1
+            if entry.lost >= MOST_LOST:
+                given_up += (_given_up(entry, part, why) for part in sorted(entry.open))
+                entry.open.clear()
+                entry.lost = 0
+            self._give_back(entry)
+        return given_up
+
+    def _give_back(self, entry: _Entry) -> None:
+        """Have what is left of an item done, if anything is, before anything new."""
+        if (rest := entry.rest(self._number + 1)) is not None:
+            self._number += 1
+            (self._suspects if rest.is_suspect else self._again).appendleft(rest)
 
     def close(self) -> bool:
         """Begin nothing more; gives whether anything was left out."""
