@@ -90,6 +90,10 @@ class StoreError(EvalmarkError):
     """The store cannot be opened, read or written."""
 
 
+class NotKeptError(StoreError):
+    """The store has nothing under this name, or several things that it could mean."""
+
+
 class StoreFullError(StoreError):
     """The disk or the store's own limit is full; what was acknowledged is kept."""
 

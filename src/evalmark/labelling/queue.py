@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalmark.browsing import trial_name
 from evalmark.calibration import cluster_of
-from evalmark.errors import StoreError
+from evalmark.errors import NotKeptError
 from evalmark.values import Label, Turn, about_output, about_span
 
 from .raters import Agreement, Thumbs, agreement, thumbs_of
@@ -85,7 +85,7 @@ class Source:
         """An output with what it was given for.
 
         Raises:
-            StoreError: it is no longer there.
+            NotKeptError: it is no longer there.
         """
         if self.browsing is None or item.number is None:
             span = self.ledger.traffic.span(item.span)
@@ -93,7 +93,7 @@ class Source:
             return Shown(subject=of_span(span), input=span.input, history=(), contexts=contexts, value=span.output)
         result = self.browsing.result(item.number)
         if result is None:
-            raise StoreError(f"{self.run} has no such result, or no longer.")
+            raise NotKeptError(f"{self.run} has no such result, or no longer.")
         case = result.trial.case
         return Shown(
             subject=of_result(self.run, result),

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from evalmark.documents import masked
-from evalmark.errors import ConfigError, StoreError
+from evalmark.errors import ConfigError, NotKeptError
 from evalmark.values import (
     Label,
     Result,
@@ -87,12 +87,12 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
 
     Raises:
         ConfigError: several could be meant.
-        StoreError: there is none.
+        NotKeptError: there is none.
     """
     named = _by_id(ledger, reference)
     try:
         run = ledger.run(reference)
-    except StoreError as fault:
+    except NotKeptError as fault:
         named = named or _of_key(ledger, reference)
         if not named:
             raise _unknown(ledger, reference, fault) from None
@@ -133,12 +133,12 @@ def _of_key(ledger: "Store", key: str) -> "list[Named]":
     return [one for i in ids for one in ledger.traffic.starting(i) if one.kind == "session"]
 
 
-def _unknown(ledger: "Store", reference: str, fault: StoreError) -> StoreError:
+def _unknown(ledger: "Store", reference: str, fault: NotKeptError) -> NotKeptError:
     if not ledger.traffic.projects():
         return fault
     if reference.startswith("last"):
-        return StoreError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
-    return StoreError(
+        return NotKeptError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
+    return NotKeptError(
         f"{str(fault).rstrip('.')}; nor is a session or an answer recorded under {reference!r}. "
         "Their ids: evalmark list sessions"
     )

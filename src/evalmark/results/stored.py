@@ -12,7 +12,7 @@ from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, has_left
 from evalmark.database.stored import a_status
 from evalmark.database.ways import ALL, Connection, Place
-from evalmark.errors import StoreError
+from evalmark.errors import NotKeptError, StoreError
 from evalmark.values import Result, Run, RunStatus
 
 from .names import back_from_last, near
@@ -107,11 +107,11 @@ def writing_of(db: Connection, path: Place, here: Holder, run_id: str) -> tuple[
     """The number of a run, its latest pass, and whether a process is writing it.
 
     Raises:
-        StoreError: there is no run with this id.
+        NotKeptError: there is no run with this id.
     """
     row = db.execute("select number, pass, holder from run where id = ?", (run_id,)).fetchone()
     if row is None:
-        raise StoreError(_not_found(db, path, run_id, 0))
+        raise NotKeptError(_not_found(db, path, run_id, 0))
     number, passed, held = row
     holder = from_text(held)
     return number, passed, holder is not None and not has_left(db, number, passed, holder, here)
@@ -121,7 +121,7 @@ def find_run(db: Connection, path: Place, here: Holder, reference: str) -> Run:
     """The run with an id, with the only id that starts so, or so many before the `last` one.
 
     Raises:
-        StoreError: there is no such run, or there are several.
+        NotKeptError: there is no such run, or there are several.
     """
     return _run(db, path, here, *_find(db, path, reference))
 
@@ -140,7 +140,7 @@ def _find(db: Connection, path: Place, reference: str) -> tuple[Any, ...]:
         rows += db.execute(f"{_HEADER} where id = ?", (reference,))
         rows = rows or [*db.execute(f"{_HEADER} where substr(id, 1, ?) = ?", (len(reference), reference))]
     if len(rows) != 1:
-        raise StoreError(_not_found(db, path, reference, len(rows)))
+        raise NotKeptError(_not_found(db, path, reference, len(rows)))
     return rows[0]
 
 

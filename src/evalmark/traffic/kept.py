@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from evalmark.database.fields import from_sql, sql_text
 from evalmark.database.schema import transaction
 from evalmark.database.ways import ALL, Connection, Place, Read, Write
-from evalmark.errors import StoreError
+from evalmark.errors import NotKeptError, StoreError
 from evalmark.values import Label, Session, Span, about_output, about_span
 
 from .browsing import SessionPage, SessionPart, first_asked, names, neighbours, place_of, session_page, session_part
@@ -156,7 +156,7 @@ class Traffic:
         """The session with an id, or with the only id that starts so, or `last`; with its spans.
 
         Raises:
-            StoreError: there is no such session, or there are several.
+            NotKeptError: there is no such session, or there are several.
         """
 
         def read(db: Connection) -> Session:
@@ -171,7 +171,7 @@ class Traffic:
         """The span with an id, or with the only id that starts so.
 
         Raises:
-            StoreError: there is no such span, or there are several.
+            NotKeptError: there is no such span, or there are several.
         """
         return self._read(lambda db: self._span(self._one(db, "span", reference, "content, checksum")))
 
@@ -287,11 +287,13 @@ class Traffic:
         query = f"select {columns} from {table} where {which} order by number desc limit 2"  # noqa: S608  names of ours
         rows = db.execute(query, given).fetchall()
         if not rows:
-            raise StoreError(
+            raise NotKeptError(
                 f"{self._path}: no {table} {reference!r} is recorded; the sessions there are: evalmark list sessions"
             )
         if given and len(rows) > 1:
-            raise StoreError(f"{self._path}: several ids of a {table} start with {reference!r}; write more of the id.")
+            raise NotKeptError(
+                f"{self._path}: several ids of a {table} start with {reference!r}; write more of the id."
+            )
         return rows[0]
 
     def _span(self, row: Any) -> Span:

@@ -1,11 +1,10 @@
 """The page of a comparison: what became of a run since another one, and the cases that show it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -15,7 +14,7 @@ from evalmark.addresses.paging import Paging
 from evalmark.api import LAST_GREEN
 from evalmark.browsing import Kept
 from evalmark.comparison import WENT, Flip, Place, comparable_with, earlier_of
-from evalmark.errors import EvalmarkError, StoreError
+from evalmark.errors import EvalmarkError
 from evalmark.markup import text_of, visible
 from evalmark.values import Run
 from evalmark.wording.compared import CaseScore, case_scores, told
@@ -29,7 +28,6 @@ SIZE = 20
 """Cases a page; each has two answers."""
 MOST_RUNS = 300
 """Runs that a form offers."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +63,9 @@ def _answer(desk: Desk, request: Request) -> Response:
         )
         if not asked.run:
             return desk.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, ())})
-        run = _found(lambda: shelf.store.run(asked.run))
+        run = shelf.store.run(asked.run)
         recent = list(shelf.back_from(run))
-        baseline, said = _found(lambda: _baseline(shelf, run, asked, recent))
+        baseline, said = _baseline(shelf, run, asked, recent)
     held, trouble = None, ""
     if baseline is not None:
         try:
@@ -182,11 +180,3 @@ def _choices(asked: ComparedAsked, runs: Sequence[Run], recent: Sequence[Run]) -
         "others": [one for one in runs if one.id not in known],
         "last_green": LAST_GREEN,
     }
-
-
-def _found(look: Callable[[], T]) -> T:
-    """Raises HTTPException where there is no such run."""
-    try:
-        return look()
-    except StoreError as error:
-        raise HTTPException(404, str(error)) from error

@@ -11,7 +11,6 @@ from starlette.responses import HTMLResponse, Response
 from evalmark.addresses.asking import counted, written
 from evalmark.addresses.paths import case_path, download_path, label_path, name_in, named, run_path
 from evalmark.doorway import cookies
-from evalmark.errors import EvalmarkError
 from evalmark.markup import environment, page
 from evalmark.values import Run
 
@@ -54,12 +53,9 @@ class Desk:
         """The run that an address names, without its results being read.
 
         Raises:
-            HTTPException: there is none, or no longer.
+            NotKeptError: there is none, or no longer.
         """
-        try:
-            return self.shelf.store.run(name_in(request.path_params["run"]))
-        except EvalmarkError as error:
-            raise HTTPException(404, str(error)) from error
+        return self.shelf.store.run(name_in(request.path_params["run"]))
 
     def number(self, request: Request) -> int:
         """The number of a result that an address names.

@@ -16,7 +16,7 @@ from evalmark.addresses.paths import as_said, named
 from evalmark.addresses.queues import QueueAsked, queue_asked
 from evalmark.browsing import Wanted
 from evalmark.doorway import FORM
-from evalmark.errors import StoreError
+from evalmark.errors import NotKeptError
 from evalmark.labelling import LONGEST_NAME, MOST, Item, Part, Source, agreed
 
 from .desk import Desk
@@ -43,7 +43,7 @@ def _choose(desk: Desk, request: Request) -> Response:
     asked = queue_asked(request.query_params)
     runs = [*store.runs(_RUNS)]
     if asked.run and all(run.id != asked.run for run in runs):
-        with suppress(StoreError):  # it was deleted
+        with suppress(NotKeptError):
             runs = [*{run.id: run for run in (*runs, store.run(asked.run))}.values()]
     values = {"asked": asked, "runs": runs, "projects": store.traffic.projects(), "verdicts": VERDICTS, "named": named}
     return desk.page(request, "label.html", values)
@@ -65,19 +65,16 @@ def _answer(desk: Desk, request: Request) -> Response:
     asked, by = queue_asked(request.query_params), desk.author(request)
     if not asked.what or not by:
         return _choose(desk, request)
-    try:
-        source = _source(desk, asked)
-        items = source.drawn(_wanted(asked), asked.n or MOST, asked.seed)
-        part = Part(items=items, labels=source.labels(items), by=by)
-        at = asked.at - 1 if 0 < asked.at <= len(items) else part.following(asked.start - 1)
-        asked = replace(asked, run=source.run)
-        values = {"asked": asked, "part": part, "at": at, "queue": QUEUE, "source": source}
-        if at is None:
-            return desk.page(request, "agreement.html", {**values, **_agreed(source, part), "as_said": as_said})
-        undo = None if part.last is None else _fields(source, items[part.last])
-        return desk.page(request, "queue.html", {**values, "undo": undo, **_seen(desk, source, part, at)})
-    except StoreError as error:
-        raise HTTPException(404, str(error)) from error
+    source = _source(desk, asked)
+    items = source.drawn(_wanted(asked), asked.n or MOST, asked.seed)
+    part = Part(items=items, labels=source.labels(items), by=by)
+    at = asked.at - 1 if 0 < asked.at <= len(items) else part.following(asked.start - 1)
+    asked = replace(asked, run=source.run)
+    values = {"asked": asked, "part": part, "at": at, "queue": QUEUE, "source": source}
+    if at is None:
+        return desk.page(request, "agreement.html", {**values, **_agreed(source, part), "as_said": as_said})
+    undo = None if part.last is None else _fields(source, items[part.last])
+    return desk.page(request, "queue.html", {**values, "undo": undo, **_seen(desk, source, part, at)})
 
 
 def _source(desk: Desk, asked: QueueAsked) -> Source:

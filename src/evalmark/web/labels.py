@@ -13,7 +13,7 @@ from starlette.routing import Route
 from evalmark.addresses.asking import counted
 from evalmark.addresses.paths import name_in, named
 from evalmark.doorway import FORM
-from evalmark.errors import ConfigError, StoreError
+from evalmark.errors import ConfigError, NotKeptError, StoreError
 from evalmark.labelling import Subject, Word, note, of_result, of_span
 from evalmark.store import Store
 from evalmark.values import Label, in_force, settled, thumb
@@ -127,7 +127,7 @@ def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[st
 
     Raises:
         ConfigError: it names nothing, or a score that is not there.
-        StoreError: there is no such run, result or recorded answer, or no longer.
+        NotKeptError: there is no such run, result or recorded answer, or no longer.
     """
     store = desk.shelf.store
     if form.get("span"):
@@ -138,7 +138,7 @@ def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[st
     run = store.run(name_in(form["run"]))
     result = desk.shelf.browsing(run).result(number)
     if result is None:
-        raise StoreError(f"{run.id} has no such result, or no longer.")
+        raise NotKeptError(f"{run.id} has no such result, or no longer.")
     metric = name_in(form["metric"]) if form.get("metric") else None
     return of_result(run.id, result, metric), fields_of(run.id, number, metric or "")
 

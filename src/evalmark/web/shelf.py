@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from evalmark.browsing import Browsing, Endings, Known, Wanted
-from evalmark.errors import StoreError
+from evalmark.errors import NotKeptError
 from evalmark.inference import Share, no_interval, share, wilson
 from evalmark.store import Store
 from evalmark.values import Run, Spending, Verdict
@@ -112,7 +112,7 @@ class Shelf:
             return run.spending
         try:
             return self.store.spending(run.id)
-        except StoreError:  # it was deleted since
+        except NotKeptError:  # it was deleted since
             return ()
 
 

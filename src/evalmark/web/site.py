@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evalmark.doorway import Door, Guarded
-from evalmark.errors import StoreError
+from evalmark.errors import NotKeptError, StoreBusyError, StoreError
 from evalmark.markup import look, script
 from evalmark.store import Store
 
@@ -69,7 +69,8 @@ def pages(
 def site(desk: Desk) -> Starlette:
     """The same without the door."""
     routes = [route for one in PAGES for route in one.routes(desk)]
-    faults = {HTTPException: partial(_missing, desk), StoreError: partial(_broken, desk)}
+    told = {HTTPException: _missing, NotKeptError: _missing, StoreError: _broken, Exception: _failed}
+    faults = {kind: partial(tell, desk) for kind, tell in told.items()}
     return Starlette(routes=[*routes, *_static()], exception_handlers=faults)
 
 
@@ -101,5 +102,12 @@ def _missing(desk: Desk, request: Request, error: Exception) -> Response:
 
 
 def _broken(desk: Desk, request: Request, error: Exception) -> Response:
-    """Of a store that cannot be read."""
-    return desk.page(request, "fault.html", {"title": "The store cannot be read", "said": str(error)}, 500)
+    """Of a store that cannot be read: it is damaged, or of a newer evalmark; or only now, as others are writing it."""
+    status = 503 if isinstance(error, StoreBusyError) else 500
+    return desk.page(request, "fault.html", {"title": "The store cannot be read", "said": str(error)}, status)
+
+
+def _failed(desk: Desk, request: Request, error: Exception) -> Response:
+    """Of a fault of our own; what it is stands on the terminal, and here nothing of it, since others may see a page."""
+    said = "evalmark itself has failed over this page. What went wrong is printed where the viewer was started."
+    return desk.page(request, "fault.html", {"title": "Failed", "said": said}, 500)
