@@ -55,6 +55,30 @@ def test_it_prints_the_address_of_the_run_with_a_token_and_ends_when_it_is_inter
     assert process.returncode == 0
 
 
+NO_REQUESTS = {
+    "bytes of another protocol": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(64) + b"\r\n\r\n",
+    "a line that is none": b"GET\r\n\r\n",
+    "a length that is none": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+    "a header without a name": b"GET / HTTP/1.1\r\n: a\r\n\r\n",
+    "another protocol to go on with": b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+}
+
+
+def test_what_is_no_request_is_turned_away_and_leaves_the_terminal_alone(kept):
+    command = [sys.executable, "-m", "evalmark", "view", "--no-open", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        port = int(re.search(r":(\d+)/", process.stdout.readline())[1])
+        statuses = {}
+        for kind, sent in NO_REQUESTS.items():
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as raw:
+                raw.sendall(sent)
+                statuses[kind] = raw.recv(1_000).split()[1]
+        process.send_signal(signal.SIGINT)
+        _, complained = process.communicate(timeout=30)
+    assert statuses == dict.fromkeys(NO_REQUESTS, b"400")
+    assert complained == ""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a script stands for the browser")
 def test_a_browser_is_started_with_a_ticket_and_never_with_the_token(kept):
     browser, seen = kept / "browser", kept / "seen"

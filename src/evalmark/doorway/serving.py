@@ -67,6 +67,7 @@ def serve(app: Application, bound: Bound, ready: Callable[[], object] = lambda: 
         ws="none",
         lifespan="off",
         log_config=None,
+        log_level="error",  # what others send that is no request is not for the terminal
         access_log=False,
         server_header=False,
         proxy_headers=False,
