@@ -194,7 +194,7 @@ def test_a_sink_that_is_slow_slows_the_hands_down(size):
     assert world.sink.batches[0] <= world.sink.batches[1] <= size * room + LIMITS.window + LIMITS.window
 
 
-@pytest.mark.parametrize("full_after", [0, 30, 60])
+@pytest.mark.parametrize("full_after", [0, 30, 58])
 @pytest.mark.parametrize("how", [here, elsewhere])
 def test_a_sink_that_breaks_ends_the_run_whatever_waits_for_it(how, full_after):
     """Also when all is done, and more results wait than there is room for."""
