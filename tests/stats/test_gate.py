@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark.stats import judge, summarise
-from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial
+from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Shard, Trial
 
 from .test_summary import result
 
@@ -222,3 +222,22 @@ def test_a_first_score_that_is_none_does_not_turn_round_what_is_better(first, va
     assert summary.metrics[0].direction == "lower"
     gate = Gate(min_pass_rate=None, thresholds={"m": 0.3}, max_errors=1, max_unscored=1)
     assert judge(summary, gate).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("endings", "gate", "status", "exit_code", "reason"),
+    [
+        pytest.param("pf", None, "complete", 0, "The gate judges all shards together, once they are merged.", id="answers are judged later"),
+        pytest.param("ff", Gate(min_pass_rate=0.9, min_score=0.9, thresholds={"m": 1}), "complete", 0, "The gate judges all shards together, once they are merged.", id="whatever the gate asks for"),
+        pytest.param("", None, "complete", 0, "The gate judges all shards together, once they are merged.", id="a share without cases"),
+        pytest.param("ss", None, "complete", 0, "The gate judges all shards together, once they are merged.", id="all skipped"),
+        pytest.param("pe", None, "complete", 3, "1 error, and 0 allowed.", id="more errors than all of them may have"),
+        pytest.param("pe", Gate(max_errors=1), "complete", 0, "The gate judges all shards together, once they are merged.", id="an error that is allowed"),
+        pytest.param("puu", Gate(max_unscored=1), "complete", 3, "2 unscored trials, and 1 allowed.", id="more unscored ones than all of them may have"),
+        pytest.param("pf", None, "stopped", 3, "The run is not complete.", id="a share that broke off"),
+    ],
+)  # fmt: skip
+def test_a_shard_says_whether_it_did_its_work(endings, gate, status, exit_code, reason):
+    verdict = judge(trials(endings, status=status, shard=Shard(number=1, of=2)), gate)
+    assert (verdict.exit_code, verdict.reasons) == (exit_code, (reason,))
+    assert verdict.gated == bool(exit_code)

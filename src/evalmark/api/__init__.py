@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
     from .keeping import keep
     from .ledger import Ledger, Memory
+    from .merging import Merged, merge_shards
     from .promises import evidence_now, labels_on
     from .rag import RagJob, plan_rag
     from .recorded import as_row, recorded_cases
     from .rescoring import Rescore, plan_rescore
+    from .sharing import rows_asked, shard_faults
     from .sitting import Seat, Sitting
     from .validation import validate
 
@@ -35,6 +37,7 @@ __all__ = [
     "Ledger",
     "Loop",
     "Memory",
+    "Merged",
     "RagJob",
     "Rescore",
     "Seat",
@@ -54,13 +57,16 @@ __all__ = [
     "grown_by",
     "keep",
     "labels_on",
+    "merge_shards",
     "now",
     "own_version",
     "plan_rag",
     "plan_rescore",
     "recorded_cases",
+    "rows_asked",
     "save",
     "save_comparison",
+    "shard_faults",
     "validate",
 ]
 
@@ -82,6 +88,8 @@ __getattr__ = deferred(
         "Conduct": "conduct",
         "Ledger": "ledger",
         "Memory": "ledger",
+        "Merged": "merging",
+        "merge_shards": "merging",
         "RagJob": "rag",
         "Rescore": "rescoring",
         "check_usable": "conduct",
@@ -100,8 +108,10 @@ __getattr__ = deferred(
         "own_version": "doctor",
         "plan_rag": "rag",
         "plan_rescore": "rescoring",
+        "rows_asked": "sharing",
         "save": "files",
         "save_comparison": "files",
+        "shard_faults": "sharing",
         "validate": "validation",
     },
 )

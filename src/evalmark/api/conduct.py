@@ -4,7 +4,6 @@ import asyncio
 import os
 import platform
 import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,11 +12,12 @@ from importlib.metadata import version
 
 from evalmark.engine import Engine, Limits, Outcome, Watch, Work
 from evalmark.errors import ConfigError
+from evalmark.merging import LOST
 from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse
 from evalmark.results import new_run_id
 from evalmark.roles import Recorded, ToolReplay
 from evalmark.settings import Settings
-from evalmark.values import Case, DatasetInfo, Run, Spending, count
+from evalmark.values import Case, DatasetInfo, Run, Shard, Spending, count
 
 from .away import EngineOf, engine_for
 from .early import DRAWN, SAVED, Early, early, order_of
@@ -25,6 +25,7 @@ from .ledger import Ledger
 from .promises import with_label_notes
 from .reading import Reading, trials
 from .revision import asked as asked_revision
+from .sharing import deal_of, refuse_other_share, rows_asked, shard_faults
 
 DEFAULTS = Settings()
 OWN_FILES = 32
@@ -52,6 +53,8 @@ class Conduct:
     """The most cases of each dataset; None: all."""
     only: Callable[[Case, str], bool] | None = None
     """Which cases of which dataset; None: all."""
+    shard: Shard | None = None
+    """Which share of these cases; None: all of them."""
     stop: asyncio.Event | None = None
     """Set from outside to finish early."""
     baseline: Run | None = None
@@ -64,7 +67,7 @@ class Conduct:
     @property
     def is_part(self) -> bool:
         """Whether cases may be left out."""
-        return self.limit is not None or self.only is not None
+        return self.limit is not None or self.only is not None or self.shard is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     plan = with_label_notes(plan, conduct.ledger)
     commit = asked_revision()
     checked = await asyncio.to_thread(check_usable, plan, conduct.settings)
-    refuse(_limit_faults(conduct.limit))
+    refuse([*_limit_faults(conduct.limit), *shard_faults(plan, conduct.shard)])
     said: dict[str, None] = {}  # in order, each once
     jobs = _affordable(conduct.settings.jobs, said)
     limits = Limits(jobs=_hands(plan, jobs), timeout=plan.timeout or conduct.settings.timeout)
@@ -106,7 +109,9 @@ async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked,
     if conduct.begun is not None:
         conduct.begun(run, checked)
     bound = plan.bound(ledger, door)
-    reading = Reading(plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said)
+    reading = Reading(
+        plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said, deal=deal_of(plan, conduct.shard)
+    )
     tools = ToolReplay(partial(ledger.tool_journal, run.id), conduct.settings.replay)
     work = Work(
         trials=trials(reading),
@@ -130,7 +135,7 @@ async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked,
         notes += () if looks is None else looks.notes(spent)
         run = replace(run, spending=spent, notes=run.notes + notes)
         try:
-            ledger.finish(_ended(run, outcome, reading.rows, looks))
+            ledger.finish(_ended(run, outcome, reading, looks))
         finally:  # last, since the SDK of a provider may break on it
             await door.close()
     return ledger.run(run.id)
@@ -149,7 +154,7 @@ def _unmatched(reading: Reading) -> tuple[str, ...]:
     if reading.conduct.only is None:
         return ()
     if not reading.rows.total():
-        return (UNMATCHED,)
+        return (UNMATCHED,) if reading.deal is None else ()  # another shard may have some
     return (GAPS,) if "conversation" in reading.plan.modes and reading.plan.kept is None else ()
 
 
@@ -231,11 +236,12 @@ def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run
                 f"run {kept.id} was made by another target, other scorers or another model than are named now, "
                 "and a run holds the answers of one. Go on with the flags and the code it began with, or leave --resume out."
             )
+        refuse_other_share(kept, conduct.shard)
         order = order_of(plan, kept.until_decided)
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
-        notes = tuple(note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED, DRAWN, SAVED)))
-        known = replace(taken, notes=notes, until_decided=order, is_part=conduct.is_part)
+        notes = tuple(note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED, DRAWN, SAVED, LOST)))
+        known = replace(taken, notes=notes, until_decided=order, is_part=conduct.is_part, shard=conduct.shard)
         return replace(known, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
     run = Run(
         id=new_run_id(),
@@ -243,7 +249,7 @@ def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run
         created=timestamp(),
         status="running",
         target=plan.target_name,
-        datasets=tuple(_with_rows(source.info, conduct, checked) for source in plan.sources),
+        datasets=_with_rows(plan, conduct, checked),
         metrics=tuple(scorer.versioned for scorer in plan.bound().scorers),
         repeat=plan.repeat,
         gate=plan.gate,
@@ -252,20 +258,19 @@ def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run
         embedder=plan.embedder.fingerprint if plan.embedder is not None else "",
         revision=revision,
         is_part=conduct.is_part,
+        shard=conduct.shard,
         until_decided=order_of(plan),
         versions=versions(),
-        notes=plan.notes,
+        notes=plan.notes if conduct.shard is None else (*plan.notes, conduct.shard.note),
     )
     conduct.ledger.start(run)
     return run
 
 
-def _with_rows(info: DatasetInfo, conduct: Conduct, checked: Checked) -> DatasetInfo:
-    """With how many rows will be asked, where the check has met them all, so that whoever follows the run knows how far it is."""
-    rows = checked.rows.get(info.name)
-    if rows is None or conduct.only is not None:
-        return info
-    return replace(info, rows=rows if conduct.limit is None else min(rows, conduct.limit))
+def _with_rows(plan: Plan, conduct: Conduct, checked: Checked) -> tuple[DatasetInfo, ...]:
+    """The datasets with how many rows will be asked, so that whoever follows the run knows how far it is."""
+    rows = rows_asked(plan, conduct, checked)
+    return tuple(replace(source.info, rows=of) for source, of in zip(plan.sources, rows, strict=True))
 
 
 def _met(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
@@ -274,14 +279,15 @@ def _met(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
     return kept.datasets + tuple(s.info for s in plan.sources if s.info.name not in known)
 
 
-def _ended(run: Run, outcome: Outcome | None, rows: Counter[str], looks: Early | None) -> Run:
+def _ended(run: Run, outcome: Outcome | None, reading: Reading, looks: Early | None) -> Run:
     """The header of a run that is over: complete, interrupted, or stopped by an error."""
     whole = outcome is not None and (not outcome.stopped or (looks is not None and looks.is_over))
     return replace(
         run,
         status="complete" if whole else "stopped" if outcome is None or outcome.reason else "interrupted",
         finished=timestamp(),
-        datasets=tuple(replace(info, rows=rows[info.name] if whole else None) for info in run.datasets),
+        datasets=tuple(replace(info, rows=reading.rows[info.name] if whole else None) for info in run.datasets),
+        shard=run.shard and replace(run.shard, dealt=reading.deal.seen if whole and reading.deal is not None else {}),
         until_decided=looks.ended if looks is not None and whole else run.until_decided,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from evalmark.cases import BadRow
+from evalmark.cases import BadRow, Deal
 from evalmark.engine import Answered, Conversation, Item, Said
 from evalmark.plans import Plan, Source
 from evalmark.roles import Recorded
@@ -25,6 +25,8 @@ class Reading:
     conduct: "Conduct"
     said: dict[str, None]
     """Filled while reading: notes."""
+    deal: Deal | None = None
+    """Which rows are this run's; None: all are."""
     rows: Counter[str] = field(default_factory=Counter)
     """Filled while reading: rows per dataset."""
     met: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
@@ -33,9 +35,18 @@ class Reading:
     def wants(self, row: Case | BadRow, dataset: str, position: int) -> bool:
         """Whether the row is among those to be run; what is recorded of others is kept."""
         conduct = self.conduct
-        if conduct.limit is not None and position >= conduct.limit:
+        if not self.is_within(position):
             return False
         return conduct.only is None or (isinstance(row, Case) and conduct.only(row, dataset))
+
+    def is_within(self, position: int) -> bool:
+        """Whether the row is among the first so many that count."""
+        return self.conduct.limit is None or position < self.conduct.limit
+
+    @property
+    def sources(self) -> Iterator[Source]:
+        """The datasets of which any row may be this run's."""
+        return (one for one in self.plan.sources if self.deal is None or self.deal.has(one.info.name))
 
 
 def trials(reading: Reading) -> Iterator[Item]:
@@ -43,7 +54,7 @@ def trials(reading: Reading) -> Iterator[Item]:
     if reading.plan.kept is not None:
         yield from _kept(reading, reading.plan.kept)
         return
-    for source in reading.plan.sources:
+    for source in reading.sources:
         for mode in reading.plan.modes:
             if mode == "conversation":
                 for target, repeat in product(reading.plan.targets, range(reading.plan.repeat)):
@@ -55,12 +66,20 @@ def trials(reading: Reading) -> Iterator[Item]:
 def _rows(
     reading: Reading, source: Source, mode: Mode, *, counted: bool = True
 ) -> Iterator[tuple[int, Case | BadRow, bool]]:
-    """The rows with their places, and whether they are to be run; others may be recorded already."""
-    name, conduct = source.info.name, reading.conduct
+    """The rows with their places, and whether they are to be run; others may be recorded already.
+
+    Rows of another shard are not among them.
+    """
+    name, conduct, deal = source.info.name, reading.conduct, reading.deal
     counts = mode == reading.plan.modes[0] and counted  # a dataset that is used both ways has its rows once
     rows = source.read(lambda note: reading.said.setdefault(note))
     for position, row in enumerate(rows if conduct.resume is not None else islice(rows, conduct.limit)):
         wanted = reading.wants(row, name, position)
+        if deal is not None:
+            if counts and reading.is_within(position):
+                deal.note(name, row)
+            if wanted and not deal.takes_next():
+                continue
         reading.rows[name] += counts and wanted
         yield position, row, wanted
 
@@ -119,7 +138,7 @@ def _turns(reading: Reading, source: Source, target: str, repeat: int) -> Iterat
     Once a turn is asked anew, those after it are too: what they were answered with before rests on another history.
     """
     anew = False
-    first = target == reading.plan.targets[0].name
+    first = target == reading.plan.targets[0].name and not repeat
     for position, row, wanted in _rows(reading, source, "conversation", counted=first):
         if isinstance(row, BadRow) and repeat:
             continue

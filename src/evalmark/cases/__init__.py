@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .dealing import Deal, parse_shard, share
     from .faults import Faults
     from .fields import SYNONYMS, can_ask, named_columns
     from .filtering import CaseFilter, parse_filter
@@ -17,6 +18,7 @@ __all__ = [
     "SYNONYMS",
     "BadRow",
     "CaseFilter",
+    "Deal",
     "Faults",
     "Header",
     "ReadOptions",
@@ -26,8 +28,10 @@ __all__ = [
     "made_cases",
     "named_columns",
     "parse_filter",
+    "parse_shard",
     "read_cases",
     "read_header",
+    "share",
 ]
 
 __getattr__ = deferred(
@@ -35,6 +39,7 @@ __getattr__ = deferred(
     {
         "BadRow": "options",
         "CaseFilter": "filtering",
+        "Deal": "dealing",
         "Faults": "faults",
         "Header": "header",
         "READERS": "read",
@@ -46,7 +51,9 @@ __getattr__ = deferred(
         "made_cases": "read",
         "named_columns": "fields",
         "parse_filter": "filtering",
+        "parse_shard": "dealing",
         "read_cases": "read",
         "read_header": "header",
+        "share": "dealing",
     },
 )

@@ -28,6 +28,7 @@ VERBS = {
     **dict.fromkeys(("list", "show", "validate"), "runs"),
     "view": "view",
     "report": "report",
+    "merge": "merge",
     "compare": "compare",
     "note": "note",
     "calibrate": "calibrate",

@@ -8,13 +8,13 @@ import typer
 
 from evalmark import api, comparison, console, report
 from evalmark import store as kept
-from evalmark.errors import ConfigError
+from evalmark.errors import ConfigError, need
 from evalmark.shell.conduct import refuse_over
+from evalmark.shell.job_summary import write_job_summary
+from evalmark.shell.references import kept_place
 from evalmark.shell.terminal import command, look, say, say_line
-from evalmark.wording.compared import compared_title
 
 from . import flags
-from .report import kept_place, write_job_summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,7 +103,8 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         say(console.comparison(found, look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
             api.save_comparison(found, path, texts if pairs else ())
-            say_line(f"{path}: {compared_title(found) if targets else f'{found.run} against {found.baseline}'}")
+            named = need("evalmark.wording.compared").compared_title
+            say_line(f"{path}: {named(found) if targets else f'{found.run} against {found.baseline}'}")
         if to:
             _to_github(found, texts)
     raise typer.Exit(code_of(found, allow_undecided=allow_undecided))

@@ -107,6 +107,12 @@ Filter = Annotated[
         "Repeatable: all have to hold.",
     ),
 ]
+Shard = Annotated[
+    str | None,
+    typer.Option(
+        "--shard", metavar="K/N", help="Only a share of the cases, as 2/4; `evalmark merge` makes one run of all."
+    ),
+]
 Replay = Annotated[
     str | None,
     typer.Option(

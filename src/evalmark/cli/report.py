@@ -1,9 +1,7 @@
 """`evalmark report`: kept runs as files, and for GitHub; several runs as one, and a gate over them."""
 
-from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +9,11 @@ import typer
 
 from evalmark import api, comparison, merging, report, stats, values, wording
 from evalmark import store as kept
-from evalmark.errors import ConfigError, EvalmarkError
+from evalmark.errors import ConfigError
 from evalmark.shell.conduct import refuse_over
-from evalmark.shell.terminal import command, complain, say, say_document, say_line
+from evalmark.shell.job_summary import write_job_summary
+from evalmark.shell.references import kept_place, kept_runs
+from evalmark.shell.terminal import command, complain, say_document, say_line
 
 from . import flags
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from evalmark.values import Gate, Run
 
 NOTHING_RAN = 3
-SUMMARY_FILE = "GITHUB_STEP_SUMMARY"
 GITHUB = "github"
 
 Runs = Annotated[
@@ -138,7 +137,7 @@ def _against(run: "Run", reference: str | None, store: str, stores: ExitStack) -
 def _held_to(run: "Run", gate: "Gate") -> "Run":
     """The run under another gate; one that stopped once its own was decided is not complete under any other."""
     if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
-        return replace(run, gate=gate)
+        return replace(run, gate=gate, shard=None)  # that of all shards judges later; this one judges what is here
     note = "The run stopped early, once its own gate was decided; another one lacks the cases that were not asked."
     return replace(run, gate=gate, until_decided=None, status="interrupted", notes=(*run.notes, note))
 
@@ -155,39 +154,6 @@ def _gate(rate: float | None, score: float | None, unscored: int | None, errors:
     if rate is score is unscored is errors is None:
         return None
     return values.Gate(min_pass_rate=rate, min_score=score, max_unscored=unscored or 0, max_errors=errors or 0)
-
-
-def kept_runs(references: list[str], store: str, stores: ExitStack) -> Iterator["Run"]:
-    """The runs that are meant, each with what its calls came to."""
-    ledgers: dict[str, kept.Store] = {}
-    for reference in references:
-        path, name = kept_place(reference, store)
-        if path not in ledgers:
-            ledgers[path] = stores.enter_context(kept.open_store(path, read_only=True))
-        run = ledgers[path].run(name)
-        # A run that was killed has no figures of its calls in its header; the journal has.
-        yield run if run.spending else replace(run, spending=ledgers[path].spending(run.id))
-
-
-def kept_place(reference: str, store: str) -> tuple[str, str]:
-    """The file of runs that is meant, or the address of a server, and the run in it.
-
-    Raises:
-        ConfigError: what looks like a file is not there.
-    """
-    if (found := kept.run_at(reference)) is not None:
-        return found
-    path, at, name = reference.rpartition("@")
-    if Path(reference).is_file():
-        return reference, "last"
-    if at and Path(path).is_file():
-        return path, name or "last"
-    for file in filter(None, (reference, path)):
-        if Path(file).name != file or file.endswith(".db"):
-            raise ConfigError(
-                f"{file}: there is no such file of runs. Name one as FILE or FILE@RUN, or a run by its id."
-            )
-    return store, reference
 
 
 def _write(run: "Run", summary: "stats.Summary", options: "report.Options", output: list[Path], to: str | None) -> None:
@@ -221,32 +187,3 @@ def _report_to_github(run: "Run", summary: "stats.Summary") -> None:
     write_job_summary(lambda room: report.as_github(run, summary, room=room))
     for line in report.annotations(run, summary):
         command(line)
-
-
-def write_job_summary(written: "Callable[[int], Iterable[str]]") -> None:
-    """A summary within so many bytes, to the file that GitHub names, or to the standard output where it names none."""
-    name = environ.get(SUMMARY_FILE)
-    if name:
-        _append(Path(name), written)
-    else:
-        say("".join(written(report.LIMIT)))
-
-
-def _append(path: Path, written: "Callable[[int], Iterable[str]]") -> None:
-    """What a step has written there already stays, and counts against the room.
-
-    Raises:
-        EvalmarkError: the file cannot be written.
-    """
-    try:
-        before = b"\n" if path.exists() and path.stat().st_size else b""
-        room = report.LIMIT - (path.stat().st_size + len(before) if before else 0)
-        text = "".join(written(room)).encode(errors="backslashreplace")
-        if not text:
-            complain(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
-            return
-        with path.open("ab") as stream:
-            stream.write(before + text)
-    except OSError as error:
-        said = f"{path}: the job summary cannot be written there: {error.strerror or error}."
-        raise EvalmarkError(f"{said} Unset {SUMMARY_FILE} to have it printed.") from None

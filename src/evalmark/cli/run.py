@@ -1,19 +1,23 @@
 """`evalmark run`: run suites."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalmark import api, plans
+from evalmark import api, cases, plans
 from evalmark.errors import ConfigError
 from evalmark.shell.conduct import INTERRUPTED, Show, carry_out
 from evalmark.shell.progress import Progress
 from evalmark.shell.words import NEWEST, once_more
 
 from . import flags
+
+if TYPE_CHECKING:
+    from evalmark import values
+    from evalmark.settings import Settings
 
 WORST_FIRST = (INTERRUPTED, 1, 3, 0)
 
@@ -44,6 +48,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     jobs: flags.Jobs = None,
     limit: flags.Limit = None,
     filter: flags.Filter = None,  # noqa: A002  the flag's name
+    shard: flags.Shard = None,
     timeout: flags.Timeout = None,
     replay: flags.Replay = None,
     max_cost: flags.MaxCost = None,
@@ -67,27 +72,50 @@ def run(  # noqa: PLR0913  each is a flag of the command line
 
     Exit code 0: the gate holds. 1: it fails, or the run is worse than its baseline. 2: something is wrong with
     the call or the files, nothing was started. 3: it cannot be told (errors, unscored cases, a budget is reached,
-    no cases at all, or a comparison that cannot tell). 130: interrupted.
+    no cases at all, or a comparison that cannot tell). 130: interrupted. With --shard, answers are judged once the
+    shards are merged: 0 says that every case of the share was asked.
     """
     _refuse_mixed(files, output, resume, retry_errors)
     _refuse_one_baseline(files, baseline)
+    share = _share(shard, baseline)
     settings = flags.settings(**flags.given(context))
-    overrides = _louder(context.params)
+    wanted = _planned(files, settings, _louder(context.params), share, quiet=quiet)
+    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
+    show = replace(show, baseline=baseline, allow_undecided=allow_undecided, shard=share)
+    show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
+    raise typer.Exit(_worst(context.obj, list(zip(files, wanted, strict=True)), settings, show))
+
+
+def _planned(
+    files: Sequence[Path],
+    settings: "Settings",
+    overrides: "plans.Overrides",
+    share: "values.Shard | None",
+    *,
+    quiet: bool,
+) -> "list[plans.Plan]":
+    """The plans of all suites.
+
+    Raises:
+        ConfigError: one of them cannot be used; what is wrong with the last is no news to hear after the first is paid for.
+    """
     with Progress(quiet=quiet) as progress:
         wanted = [plans.plan_suite(path, settings, overrides, progress.loading, api.recorded_cases) for path in files]
-    if len(wanted) > 1:  # what is wrong with the last one is no news to hear after the first one has been paid for
-        for plan in wanted:
-            api.check_usable(plan, settings)
-    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
-    show = replace(show, baseline=baseline, allow_undecided=allow_undecided)
-    show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
+    plans.refuse([fault for plan in wanted for fault in api.shard_faults(plan, share)])
+    for plan in wanted if len(wanted) > 1 else ():
+        api.check_usable(plan, settings)
+    return wanted
+
+
+def _worst(said: Any, wanted: Sequence[tuple[Path, "plans.Plan"]], settings: "Settings", show: Show) -> int:
+    """Carry out one suite after the other; gives the exit code of the worst of them."""
     codes: list[int] = []
-    for path, plan in zip(files, wanted, strict=True):
-        again = once_more(context.obj, [str(other) for other in files if other != path])
+    for path, plan in wanted:
+        again = once_more(said, [str(other) for other, _ in wanted if other != path])
         codes.append(carry_out(plan, settings, replace(show, again=again)))
         if codes[-1] == INTERRUPTED:
             break
-    raise typer.Exit(min(codes, key=WORST_FIRST.index))
+    return min(codes, key=WORST_FIRST.index)
 
 
 def _louder(said: Mapping[str, Any]) -> "plans.Overrides":
@@ -103,6 +131,17 @@ def _louder(said: Mapping[str, Any]) -> "plans.Overrides":
         until_decided=said["until_decided"],
         seed=said["seed"],
     )
+
+
+def _share(shard: str | None, baseline: str | None) -> "values.Shard | None":
+    """The share of the cases that is asked. Raises ConfigError where it is none, or is to be compared with a whole run."""
+    if shard is None:
+        return None
+    if baseline not in (None, api.NO_BASELINE):
+        raise ConfigError(
+            f"--baseline {baseline} is for a whole run; merge the shards, and compare what comes of it with evalmark compare."
+        )
+    return cases.parse_shard(shard)
 
 
 def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:

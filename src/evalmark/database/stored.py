@@ -16,6 +16,7 @@ from evalmark.values import (
     ReplyStatus,
     Request,
     RunStatus,
+    Shard,
     SpanKind,
     Spending,
     Status,
@@ -199,6 +200,16 @@ RUN: Spec = {
     "embedder": _TEXT,
     "revision": _TEXT,
     "is_part": _TRUTH._replace(skip=False),
+    "shard": one(
+        Shard,
+        {
+            "number": _COUNT,
+            "of": _COUNT,
+            "limit": _COUNT,
+            "only": _TEXTS._replace(skip=()),
+            "dealt": _NAMES,
+        },
+    ),
     "until_decided": one(
         UntilDecided,
         {

@@ -92,6 +92,14 @@ def decode_call(row: CallRow) -> Call:
     )
 
 
+def is_sound(row: CallRow) -> bool:
+    """Whether a row holds what was written."""
+    try:
+        return row.checksum == _checksum(row)
+    except ValueError:  # damaged texts may be bytes
+        return False
+
+
 def _written(request: Request) -> str:
     """The request as JSON, put together from the texts that its key was made of."""
     messages, schema, settings, logprobs = request.texts

@@ -8,6 +8,8 @@ from itertools import chain, groupby, pairwise
 
 from evalmark.values import DatasetInfo, Metric, Result, Run, RunStatus, Trial, by_model, count, metrics_for
 
+from .lost import missing, own_notes
+
 Key = tuple[str, str, str]
 """A case of a run: its dataset, its id and its fingerprint."""
 
@@ -23,25 +25,32 @@ def merged(runs: Sequence[Run]) -> Run:
         return runs[0]
     found = _met(runs)
     metrics, differing = _metrics(runs, found)
+    lost = missing(runs)
     return Run(
         id="+".join(run.id for run in runs),
         name=_joined(run.name for run in runs),
         created=min(run.created for run in runs),
         finished=_latest(runs),
-        status=next((status for run in runs if (status := _status(run)) != "complete"), "complete"),
+        status=_status_of_all(runs, lost),
         target=_joined(run.target for run in runs),
-        datasets=_datasets(runs, found),
+        datasets=_datasets(runs, found, complete=not lost and all(run.status == "complete" for run in runs)),
         metrics=metrics,
         repeat=max(run.repeat for run in runs),
         gate=runs[0].gate if all(run.gate == runs[0].gate for run in runs) else None,
-        suite=_shared(runs, lambda run: run.suite),
-        plan=_shared(runs, lambda run: run.plan),
-        embedder=_shared(runs, lambda run: run.embedder),
-        versions=_versions(runs),
+        suite=shared(runs, lambda run: run.suite),
+        plan=shared(runs, lambda run: run.plan),
+        embedder=shared(runs, lambda run: run.embedder),
+        versions=versions(runs),
         spending=by_model(spent for run in runs for spent in run.spending),
-        notes=_notes(runs, found, differing),
+        notes=(*_notes(runs, found, differing), *lost),
         results=_Results(runs, found),
     )
+
+
+def _status_of_all(runs: Sequence[Run], lost: Collection[str]) -> RunStatus:
+    """Complete where every run is, and no shard is lost."""
+    broken = next((status for run in runs if (status := _status(run)) != "complete"), None)
+    return broken or ("interrupted" if lost else "complete")
 
 
 def _status(run: Run) -> RunStatus:
@@ -181,7 +190,7 @@ def _joined(texts: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(filter(None, texts)))
 
 
-def _shared(runs: Sequence[Run], of: Callable[[Run], str]) -> str:
+def shared(runs: Sequence[Run], of: Callable[[Run], str]) -> str:
     """What all runs have alike; empty where they differ."""
     return of(runs[0]) if len({of(run) for run in runs}) == 1 else ""
 
@@ -191,10 +200,9 @@ def _latest(runs: Sequence[Run]) -> str | None:
     return max(ends) if len(ends) == len(runs) else None
 
 
-def _datasets(runs: Sequence[Run], found: _Cases) -> tuple[DatasetInfo, ...]:
+def _datasets(runs: Sequence[Run], found: _Cases, *, complete: bool) -> tuple[DatasetInfo, ...]:
     """Every dataset once. How many rows one has that several runs share is known once all of them are complete."""
     infos: dict[str, DatasetInfo] = {}
-    complete = all(run.status == "complete" for run in runs)
     alike = len({(run.repeat, run.target) for run in runs}) == 1
     for info in (info for run in runs for info in run.datasets):
         first = infos.setdefault(info.name, info)
@@ -227,7 +235,8 @@ def _metrics(runs: Sequence[Run], found: _Cases) -> tuple[tuple[Metric, ...], li
     return tuple(metrics), [*differing]
 
 
-def _versions(runs: Sequence[Run]) -> Mapping[str, str]:
+def versions(runs: Sequence[Run]) -> Mapping[str, str]:
+    """What the runs were made with."""
     names = dict.fromkeys(name for run in runs for name in run.versions)
     return {name: _joined(run.versions.get(name, "") for run in runs) for name in names}
 
@@ -242,4 +251,4 @@ def _notes(runs: Sequence[Run], found: _Cases, differing: Sequence[str]) -> tupl
     if len({run.embedder for run in runs if run.embedder}) > 1:
         notes.append("The runs compared texts by different embedding models or modes, so their cosines differ in kind.")
     notes += [f"The runs describe {name} differently; what the first says of it is shown." for name in differing]
-    return tuple(dict.fromkeys((*(note for run in runs for note in run.notes), *notes)))
+    return tuple(dict.fromkeys((*own_notes(runs), *notes)))

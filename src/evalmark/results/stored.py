@@ -1,5 +1,6 @@
 """Reading: headers of runs, and results one at a time, straight from the file."""
 
+import itertools
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from evalmark.database.holder import Holder, from_text, has_left
 from evalmark.database.stored import a_status
 from evalmark.database.ways import ALL, Connection, Place
 from evalmark.errors import NotKeptError, StoreError
-from evalmark.values import Result, Run, RunStatus
+from evalmark.values import Result, Run, RunStatus, Shard
 
 from .names import back_from_last, near
 from .rows import Row, decode_result, decode_run
@@ -159,14 +160,20 @@ def _not_found(db: Connection, path: Place, reference: str, found: int) -> str:
 _OPEN = """
     where plan = ? and suite = ? and (status <> 'complete'
     or (? and exists (select 1 from result r where r.run = run.number and r.verdict = 'error' and r.pass > 0)))
-    order by run.number desc limit 1
+    order by run.number desc limit 1 offset ?
 """
 
 
-def unfinished_run(db: Connection, path: Place, here: Holder, same: tuple[str, str], *, errors: bool) -> Run | None:
-    """The newest run of the same plan and suite that is not complete, or, with `errors`, that has some."""
-    row = db.execute(f"{_HEADER} {_OPEN}", (*map(sql_text, same), errors)).fetchone()
-    return None if row is None else _run(db, path, here, *row)
+def unfinished_run(
+    db: Connection, path: Place, here: Holder, same: tuple[str, str], shard: Shard | None, *, errors: bool
+) -> Run | None:
+    """The newest run of the same plan, suite and shard that is not complete, or, with `errors`, that has some."""
+    for back in itertools.count():
+        row = db.execute(f"{_HEADER} {_OPEN}", (*map(sql_text, same), errors, back)).fetchone()
+        run = None if row is None else _run(db, path, here, *row)
+        if run is None or str(run.shard) == str(shard):
+            return run
+    return None
 
 
 class Pass(NamedTuple):

@@ -44,6 +44,8 @@ class Show:
     limit: int | None = None
     only: Sequence[str] = ()
     """Which cases: all of these have to hold."""
+    shard: "values.Shard | None" = None
+    """Which share of these cases; None: all of them."""
     resume: str | None = None
     """A run's id, `newest`, or None for a new run."""
     retry_errors: bool = False
@@ -101,7 +103,7 @@ def _baseline(plan: "plans.Plan", ledger: "store.Store", show: Show) -> "Run | N
     Raises:
         StoreError: there is no such run.
     """
-    wanted = show.baseline or (plan.baseline if plan.kept is None else None)
+    wanted = show.baseline or (plan.baseline if plan.kept is None and show.shard is None else None)
     of = values.Run(id="", name=plan.name, created="", suite=plan.suite)
     found = api.baseline_of(ledger, wanted, of)
     if found.said:
@@ -161,9 +163,9 @@ async def _run(
     with Progress(quiet=show.quiet) as progress:
 
         def begun(run: "Run", checked: "plans.Checked") -> None:
-            known = [checked.rows.get(source.info.name) for source in plan.sources]
-            rows = [min(found, show.limit or found) for found in known if found is not None]
-            total = sum(rows) * plan.repeat * len(plan.modes) if len(rows) == len(known) and not show.only else None
+            rows = api.rows_asked(plan, conduct, checked)
+            known = [count for count in rows if count is not None]
+            total = sum(known) * plan.repeat * len(plan.modes) if len(known) == len(rows) else None
             progress.begin(plan.name, total)
 
         conduct = api.Conduct(
@@ -173,6 +175,7 @@ async def _run(
             retry_errors=show.retry_errors,
             limit=show.limit,
             only=cases.parse_filter(show.only) if show.only else None,
+            shard=show.shard and replace(show.shard, limit=show.limit, only=tuple(show.only)),
             stop=stop,
             baseline=against,
             begun=begun,
@@ -185,34 +188,35 @@ async def _run(
 def _resumed(plan: "plans.Plan", ledger: "store.Store", show: Show) -> str | None:
     """The run to go on with; says which, or that a new one begins."""
     if show.resume is None:
-        _tell_of_unfinished(plan, ledger, show.again)
+        _tell_of_unfinished(plan, ledger, show)
         return None
     if show.resume != NEWEST:
         found: Run | None = ledger.run(show.resume)
     else:
-        found = ledger.unfinished(plan.fingerprint, plan.suite, retry_errors=show.retry_errors)
+        found = ledger.unfinished(plan.fingerprint, plan.suite, show.shard, retry_errors=show.retry_errors)
     if found is None and show.retry_errors:
         raise ConfigError(
             "--retry-errors: no run of this suite with the same target and scorers has errors or is unfinished. "
             "Leave the flag out to start a new one."
         )
     if found is None:
-        complain("No unfinished run of this suite with the same target and scorers; starting a new one.\n")
+        shard = "" if show.shard is None else f" that is shard {show.shard}"
+        complain(f"No unfinished run of this suite with the same target and scorers{shard}; starting a new one.\n")
         return None
     complain(f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n")
     return found.id
 
 
-def _tell_of_unfinished(plan: "plans.Plan", ledger: "store.Store", again: str) -> None:
+def _tell_of_unfinished(plan: "plans.Plan", ledger: "store.Store", show: Show) -> None:
     """Say how to go on with the run before this one, should it have broken off; another process may be writing it."""
     newest = ledger.runs(1)
     if not newest or newest[0].status == "complete":  # a fingerprint takes longer: it reads source code
         return
-    found = ledger.unfinished(plan.fingerprint, plan.suite)
+    found = ledger.unfinished(plan.fingerprint, plan.suite, show.shard)
     if found is not None and found.status != "running" and found.id == newest[0].id:
         there = values.count(len(found.results), "result")
         complain(
-            f"The run {found.id} before this one broke off with {there}. To go on with it: {again} --resume {found.id}\n"
+            f"The run {found.id} before this one broke off with {there}. To go on with it: {show.again} --resume {found.id}\n"
         )
 
 

@@ -48,6 +48,7 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
         worst=last.in_order(),
         agreements=tuple(panel.agreement(level) for panel in judged),
         until_decided=run.until_decided,
+        shard=run.shard,
         left_out=_tally(beside, level) if beside else None,
         by_target=_by_target(groups, run, level),
     )

@@ -16,6 +16,7 @@ from .summary import Group, MetricSummary, Summary, Tally
 Outcome = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
 NOTHING_GATED = "No score can pass or fail, so nothing was gated."
+GATED_LATER = "The gate judges all shards together, once they are merged."
 SLACK = 1e-9
 """A mean that misses its threshold by rounding alone reaches it."""
 
@@ -30,7 +31,7 @@ class GateVerdict:
     @property
     def gated(self) -> bool:
         """Whether anything could have failed."""
-        return self.reasons != (NOTHING_GATED,)
+        return self.reasons not in ((NOTHING_GATED,), (GATED_LATER,))
 
     @property
     def exit_code(self) -> int:
@@ -54,9 +55,13 @@ def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
 
     Trials that are left out of the headline (`left_out`) neither fail it nor are missing.
     What is missing within `max_errors` and `max_unscored` is left out of every rate and mean. Of a run that stopped once
-    its gate was decided, what was decided stands; a pass, only as long as no more is missing than may be.
+    its gate was decided, what was decided stands; a pass, only as long as no more is missing than may be. A shard is not
+    judged, but where more is missing in it than may be in all, nobody can tell.
     """
     gate = gate or Gate()
+    if summary.shard is not None:
+        gaps = tuple(finding.reason for finding in _gaps(summary, gate))
+        return GateVerdict(outcome="cannot tell" if gaps else "pass", reasons=gaps or (GATED_LATER,))
     if summary.until_decided is not None and (decided := summary.until_decided.outcome):
         gaps = () if decided == "fail" else tuple(finding.reason for finding in _gaps(summary, gate))
         return GateVerdict(outcome="cannot tell" if gaps else decided, reasons=gaps or (summary.until_decided.reason,))

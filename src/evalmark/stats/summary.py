@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from evalmark.inference import Interval, OfTries, Share
-from evalmark.values import Direction, Mode, Result, RunStatus, UntilDecided
+from evalmark.values import Direction, Mode, Result, RunStatus, Shard, UntilDecided
 
 from .headline import LeftOut
 
@@ -195,6 +195,8 @@ class Summary:
     """One for each metric that several judges share, over all trials."""
     until_decided: UntilDecided | None = None
     """How the run stopped early, where it was to stop once its gate is decided; None: it was to ask every case."""
+    shard: Shard | None = None
+    """Which share of an evaluation the run is; None: all of it."""
     left_out: Tally | None = None
     """Of the trials that stand beside the headline: not valid, of an ungrounded rule, baseline; None where all count."""
     by_target: Mapping[str, Tally] = field(default_factory=dict)

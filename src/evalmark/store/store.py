@@ -28,12 +28,13 @@ from evalmark.journal.keeping import Entry, save
 from evalmark.results.stored import all_runs, find_number, find_run, unfinished_run, writing_of
 from evalmark.roles import Journal, Recorded, Sink, ToolJournal
 from evalmark.traffic import Traffic
-from evalmark.values import Run, Spending, count
+from evalmark.values import Run, Shard, Spending, count
 
 from . import vectors, writing
 from .access import Access
 from .health import Health, examine, examine_server
 from .held import Held, RecordedTrials, RunSink
+from .joining import Joined, Share, join
 from .recordings import Recordings
 from .writing import Writing
 
@@ -164,6 +165,18 @@ class Store:
         """
         self._access.write(lambda db: writing.forget(db, self.path, run_id, self._here), "the change")
 
+    def join(self, whole: Run, shares: Sequence[tuple["Store", Run]]) -> Joined:
+        """Write a run with all that its shares hold, each of which stands in the store beside it: all of it, or nothing.
+
+        Results, recorded calls and labels are carried over; those calls that are here stay as they are. Where the run is
+        here already, nothing is written.
+
+        Raises:
+            StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
+        """
+        found = [Share(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
+        return self._access.write(lambda db: join(db, self.path, whole, found), "the merged run")
+
     # Reading.
 
     def runs(self, limit: int | None = None, offset: int = 0, *, before: str = "") -> list[Run]:
@@ -193,10 +206,12 @@ class Store:
         """
         return self._access.read(lambda db: find_run(db, self.path, self._here, reference))
 
-    def unfinished(self, plan: str, suite: str, *, retry_errors: bool = False) -> Run | None:
-        """The newest run of this plan and suite that is not complete; with `retry_errors` also one that has errors."""
+    def unfinished(
+        self, plan: str, suite: str, shard: Shard | None = None, *, retry_errors: bool = False
+    ) -> Run | None:
+        """The newest run of this plan, suite and shard that is not complete; with `retry_errors` also one that has errors."""
         return self._access.read(
-            lambda db: unfinished_run(db, self.path, self._here, (plan, suite), errors=retry_errors)
+            lambda db: unfinished_run(db, self.path, self._here, (plan, suite), shard, errors=retry_errors)
         )
 
     def browse(self, run_id: str) -> Browsing:

@@ -72,7 +72,7 @@ def start(db: Connection, path: Place, run: Run, holder: Holder) -> Writing:
         if number is None:
             raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
         db.hold(number, 1)
-    return Writing(run_id=run.id, number=int(number), pass_=1, sources=_names(run), holder=holder)
+    return Writing(run_id=run.id, number=int(number), pass_=1, sources=names_of(run), holder=holder)
 
 
 def resume(db: Connection, path: Place, run_id: str, holder: Holder, *, force: bool) -> Writing:
@@ -97,7 +97,7 @@ def resume(db: Connection, path: Place, run_id: str, holder: Holder, *, force: b
         )
         db.hold(number, passed + 1)
     sent.tidy(db, path)
-    sources = _names(decode_run(header))
+    sources = names_of(decode_run(header))
     return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
 
 
@@ -106,7 +106,7 @@ def amend(db: Connection, path: Place, writing: Writing, run: Run) -> Writing:
     with transaction(db):
         _confirm_held(db, path, writing)
         db.execute("update run set header = ? where number = ?", (encode_run(run), writing.number))
-    return replace(writing, sources=_names(run))
+    return replace(writing, sources=names_of(run))
 
 
 def _refuse_held(db: Connection, run: tuple[str, int, int], held: Holder | None, here: Holder) -> None:
@@ -119,7 +119,8 @@ def _refuse_held(db: Connection, run: tuple[str, int, int], held: Holder | None,
     )
 
 
-def _names(run: Run) -> tuple[str, ...]:
+def names_of(run: Run) -> tuple[str, ...]:
+    """The names of a run's datasets, in their order."""
     return tuple(dataset.name for dataset in run.datasets)
 
 
@@ -138,18 +139,22 @@ def write(
     db: Connection, path: Place, writing: Writing, kept: Sequence[tuple[Row, Result]], seen: Sequence[Seen]
 ) -> None:
     """Save results, and what was seen of earlier ones; when this returns, both are on the disk."""
-    order = {sql_text(name): number for number, name in enumerate(writing.sources)}
-    head = (writing.number, writing.pass_)
     with transaction(db):
         _confirm_held(db, path, writing)
         _confirm(db, writing, seen)
-        db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row, _ in kept))
-        keep_values(db, writing.number, kept)
+        put(db, (writing.number, writing.pass_), writing.sources, kept)
         if writing.pass_ > 1:
             db.executemany(
                 _REPLACE_EDITED,
                 ((writing.number, *identity(row), writing.pass_) for row, _ in kept),
             )
+
+
+def put(db: Connection, head: tuple[int, int], sources: Sequence[str], kept: Sequence[tuple[Row, Result]]) -> None:
+    """Put results into a run, as part of a transaction; `head` is its number and the pass that found them."""
+    order = {sql_text(name): number for number, name in enumerate(sources)}
+    db.executemany(_INSERT, ((*head, order.get(row.dataset, len(order)), *row) for row, _ in kept))
+    keep_values(db, head[0], kept)
 
 
 def _confirm(db: Connection, writing: Writing, seen: Sequence[Seen]) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .label import Label, about_output, about_score, about_span, content_of, in_force, settled, thumb
     from .moments import seconds_between
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
-    from .run import DatasetInfo, Gate, Metric, Run, RunStatus, UntilDecided, metrics_for
+    from .run import DatasetInfo, Gate, Metric, Run, RunStatus, Shard, UntilDecided, metrics_for
     from .score import Direction, Mode, Result, Score, Status, Trial, Verdict, trial_ids
     from .session import Session, Span, SpanKind, keyed_session
     from .spending import Spending, by_model, in_all, minus, spent_on
@@ -41,6 +41,7 @@ __all__ = [
     "RunStatus",
     "Score",
     "Session",
+    "Shard",
     "Span",
     "SpanKind",
     "Spending",
@@ -100,6 +101,7 @@ __getattr__ = deferred(
         "RunStatus": "run",
         "Score": "score",
         "Session": "session",
+        "Shard": "run",
         "Span": "session",
         "SpanKind": "session",
         "Spending": "spending",

@@ -93,6 +93,32 @@ class UntilDecided:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """Which share of the cases a run asks, where several runs side by side make one evaluation."""
+
+    number: int
+    """Counted from 1."""
+    of: int
+    """How many shards there are."""
+    limit: int | None = None
+    """Of each dataset, so many cases were dealt out; None: all."""
+    only: tuple[str, ...] = ()
+    """The conditions on the cases that were dealt out, as they were written."""
+    dealt: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprint of all rows of a dataset, also of those that went to others; empty until the run came to its end."""
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    @property
+    def note(self) -> str:
+        """What a reader of the run should know."""
+        return (
+            f"Shard {self.number} of {self.of}: other runs ask the other cases, and `evalmark merge` makes one of all."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Everything one evaluation found; the only thing a report reads."""
 
@@ -117,6 +143,8 @@ class Run:
     """The git commit that was checked out, with a `+` where files differed from it; empty where there is no git."""
     is_part: bool = False
     """Whether a limit or conditions left out cases of its datasets."""
+    shard: Shard | None = None
+    """Which share of the cases this one asks; None: it is no share of another evaluation."""
     until_decided: UntilDecided | None = None
     """How the run stops early; None: every case is asked."""
     versions: Mapping[str, str] = field(default_factory=dict)

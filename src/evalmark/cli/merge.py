@@ -1,0 +1,44 @@
+"""`evalmark merge`: one run out of shards."""
+
+from typing import Annotated
+
+import typer
+
+from evalmark.shell.merging import carry_out_merge
+
+from . import flags
+
+Shards = Annotated[
+    list[str],
+    typer.Argument(metavar="SHARD...", help="Files of runs, the newest of each; or FILE@RUN, or the id of a run."),
+]
+Into = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE|ADDRESS",
+        help="The store that the whole goes to; made where there is none [--store].",
+    ),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Make one run of shards that were run side by side.")(merge)
+
+
+def merge(
+    shards: Shards,
+    output: Into = None,
+    store: flags.Store = None,
+    worst: flags.Worst = 5,
+    quiet: flags.Quiet = False,
+) -> None:
+    """Make one run of the shards of a suite, the run that one machine would have made, and judge it as `run` does.
+
+    Exit codes are those of `run`. With a shard lost or broken off the run is not complete: 3, or 1 where the gate
+    fails whatever is missing. 2: they are no shards of one run, or one is there twice; nothing is written.
+    """
+    settings = flags.settings(store=store)
+    raise typer.Exit(carry_out_merge(shards, settings.store, output, worst, quiet=quiet))

@@ -1,0 +1,51 @@
+"""Runs as people name them on a command line: by id, or as another file or server with a run of it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalmark import store as kept
+from evalmark.errors import ConfigError
+
+if TYPE_CHECKING:
+    from evalmark.values import Run
+
+
+def kept_runs(references: Sequence[str], store: str, stores: ExitStack) -> Iterator["Run"]:
+    """The runs that are meant, each with what its calls came to."""
+    return (run for _, run in kept_beside(references, store, stores))
+
+
+def kept_beside(references: Sequence[str], store: str, stores: ExitStack) -> Iterator[tuple["kept.Store", "Run"]]:
+    """The same, each beside the store that has it."""
+    ledgers: dict[str, kept.Store] = {}
+    for reference in references:
+        path, name = kept_place(reference, store)
+        if path not in ledgers:
+            ledgers[path] = stores.enter_context(kept.open_store(path, read_only=True))
+        run = ledgers[path].run(name)
+        # A run that was killed has no figures of its calls in its header; the journal has.
+        yield ledgers[path], run if run.spending else replace(run, spending=ledgers[path].spending(run.id))
+
+
+def kept_place(reference: str, store: str) -> tuple[str, str]:
+    """The file of runs that is meant, or the address of a server, and the run in it.
+
+    Raises:
+        ConfigError: what looks like a file is not there.
+    """
+    if (found := kept.run_at(reference)) is not None:
+        return found
+    path, at, name = reference.rpartition("@")
+    if Path(reference).is_file():
+        return reference, "last"
+    if at and Path(path).is_file():
+        return path, name or "last"
+    for file in filter(None, (reference, path)):
+        if Path(file).name != file or file.endswith(".db"):
+            raise ConfigError(
+                f"{file}: there is no such file of runs. Name one as FILE or FILE@RUN, or a run by its id."
+            )
+    return store, reference

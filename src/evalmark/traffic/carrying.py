@@ -1,0 +1,35 @@
+"""What people say of the outputs of a run, carried from one store to another, where the run has another id."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from evalmark.database.fields import sql_text
+from evalmark.database.ways import Connection
+from evalmark.values import about_output
+
+from .rows import Sealed, open_label, sealed_label
+
+Look = Callable[[str, Sequence[Any]], list[Any]]
+"""Gives the rows that a statement finds in the other store."""
+
+_OF = ("output", "score")
+"""How what a label of a run is about can begin."""
+
+
+def carry_labels(look: Look, db: Connection, run: str, to: str) -> None:
+    """Carry every label on outputs and scores of a run, as part of a transaction; they are about the run `to` then.
+
+    Raises:
+        ValueError: a label is damaged.
+    """
+    for kind in _OF:
+        begin = f"{kind}:{about_output(run).partition(':')[2]}"
+        ends = sql_text(begin), sql_text(f"{begin[:-1]}0")  # `0` comes right after the slash
+        for row in look("select content, checksum from label where about >= ? and about < ? order by number", ends):
+            label = open_label(Sealed(*row))
+            moved = replace(label, about=f"{kind}:{to}/{label.about[len(begin) :]}")
+            db.execute(
+                "insert into label (about, fingerprint, content, checksum) values (?, ?, ?, ?)",
+                (sql_text(moved.about), moved.content, *sealed_label(moved)),
+            )
