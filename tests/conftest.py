@@ -1,9 +1,10 @@
 """What all tests share: the folder of golden vectors, a quiet network, a clean world."""
 
+import gc
 import ipaddress
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -15,6 +16,9 @@ from .postgres import schema, server
 hypothesis.settings.register_profile("shared", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("shared")
 
+# Hundreds of programs are started by tests: each finds what the one before it has compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 ROOT = Path(__file__).parent.parent
 
 PEAK = """
@@ -25,6 +29,17 @@ def peak():
 """
 """A function for programs that tests start; Linux only."""
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays to the end: to look for garbage among it would take a third of the collection, and more later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _refuse_the_outside(event: str, args: tuple) -> None:
