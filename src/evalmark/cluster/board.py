@@ -80,6 +80,8 @@ class _Lot:
     """By number."""
     free: int = 0
     """How many more it would like to have."""
+    most: int = 0
+    """How many it has wanted at a time, at the most."""
 
     @property
     def has_suspect(self) -> bool:
@@ -166,7 +168,14 @@ class Board:
 
     def free(self, hand: int, more: int) -> None:
         """A hand would like to have so many items more."""
-        self._lots.setdefault(hand, _Lot()).free += more
+        lot = self._lots.setdefault(hand, _Lot())
+        lot.free += more
+        lot.most = max(lot.most, lot.free)
+
+    def is_short(self, hand: int) -> bool:
+        """Whether a hand has begun everything that it has."""
+        lot = self._lots.get(hand)
+        return lot is not None and lot.free == lot.most
 
     def result(self, hand: int, said: Done) -> Result | None:
         """The result of a trial; None where it has one already."""

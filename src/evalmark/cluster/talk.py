@@ -100,6 +100,8 @@ class Talk:
                     await self._record(message)
                 elif isinstance(message, Over):
                     self._over(message)
+            if not self._tasks or self._desk.board.is_short(self._seat):
+                self.ring()  # else what comes of its calls will be told soon, and further items with it
 
     def _take(self, message: Up) -> None:
         if isinstance(message, Asks):
@@ -115,7 +117,6 @@ class Talk:
                 task.cancel()
         elif isinstance(message, Free):
             self._desk.board.free(self._seat, message.more)
-            self.ring()
 
     async def _record(self, message: Done) -> None:
         """Hand in a result. Only then is it done: who is cancelled before leaves it to another hand."""
@@ -126,8 +127,6 @@ class Talk:
         self._desk.board.done(self._seat, message)
         if self._desk.board.is_done:
             self._desk.ring_all()
-        else:
-            self.ring()
 
     def _over(self, message: Over) -> None:
         self.is_over = True
