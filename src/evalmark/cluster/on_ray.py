@@ -10,6 +10,7 @@ from .actors import EmbeddingActor, HandActor
 from .brief import Pack
 from .crew import CrewError, HandLostError
 from .messages import Down, Up
+from .start import why
 
 _READY = 120.0
 """Seconds in which a worker has to be ready; Ray waits for ever where no node has room for one."""
@@ -76,7 +77,7 @@ class RayCrew:
 
 def _pool(ray: ModuleType, embedder: Pack) -> list[Any]:
     """One actor a node, since a model uses all processors by itself; Ray starts one anew that ends."""
-    options = {"max_restarts": -1, "max_task_retries": -1, "num_cpus": 0, "scheduling_strategy": "SPREAD"}
+    options = {"max_restarts": 10, "max_task_retries": 3, "num_cpus": 0, "scheduling_strategy": "SPREAD"}
     kind = ray.remote(**options)(EmbeddingActor)
     nodes = sum(1 for node in ray.nodes() if node["Alive"])
     return [kind.remote(embedder) for _ in range(max(1, nodes))]
@@ -101,9 +102,3 @@ def _heard(answer: "asyncio.Future[Any]") -> None:
     """Nobody may be waiting any more, and asyncio would say so."""
     if not answer.cancelled():
         answer.exception()
-
-
-def why(error: Exception) -> str:
-    """What Ray says, in a line: the last one of a traceback, the first one of all else."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if "Traceback" in str(error) else lines[0] if lines else type(error).__name__

@@ -1,10 +1,9 @@
 """A run on Ray, from the plan to its outcome."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from types import ModuleType
 
 from evalmark.engine import Engine, Limits, Outcome, Watch, Work
@@ -34,33 +33,26 @@ class Site:
     hands: int
 
     def engine(self, door: Door, bound: Bound, cache: EmbeddingCache) -> Engine:
-        """What runs trials with the workers of the cluster, as `run_trials` would do here."""
-        return partial(
-            self._run, partial(Duty, errands=Errands(door)), partial(Offers, cache=cache, embedder=bound.embedder)
-        )
+        """What runs trials with the workers of the cluster, as `run_trials` would do here.
 
-    async def _run(
-        self,
-        duty: Callable[..., Duty],
-        offers: Callable[[ToolReplay], Offers],
-        work: Work,
-        limits: Limits,
-        *,
-        stop: asyncio.Event | None = None,
-        watch: Watch | None = None,
-    ) -> Outcome:
-        crew = RayCrew(self.ray, self.sent, self.embedder, self.hands)
-        await crew.check_pool(self.brief.embeds)
+        It raises CrewError where no worker can be had, or all of them end before they have done anything.
+        """
         each = self.brief.limits
-        offered = offers(work.tools or ToolReplay(_nothing, "off"))
-        whole = duty(crew=crew, offers=offered, room=2 * each.jobs + each.window)
-        return await run_elsewhere(work, limits, whole, stop=stop, watch=watch)
+
+        async def run(
+            work: Work, limits: Limits = each, *, stop: asyncio.Event | None = None, watch: Watch | None = None
+        ) -> Outcome:
+            crew = RayCrew(self.ray, self.sent, self.embedder, self.hands)
+            await crew.check_pool(self.brief.embeds)
+            offers = Offers(work.tools or ToolReplay(_nothing, "off"), cache, bound.embedder)
+            duty = Duty(crew=crew, errands=Errands(door), offers=offers, room=2 * each.jobs + each.window)
+            return await run_elsewhere(work, limits, duty, stop=stop, watch=watch)
+
+        return run
 
 
 @asynccontextmanager
-async def opened(
-    place: Where, plan: Plan, settings: Settings, limits: Limits, workers: int | None = None
-) -> AsyncIterator[Site]:
+async def opened(place: Where, plan: Plan, settings: Settings, limits: Limits) -> AsyncIterator[Site]:
     """The site of a run; nothing of the run is begun before it stands.
 
     Raises:

@@ -116,11 +116,15 @@ def _connect(ray: "ModuleType", place: Where) -> None:
     try:
         ray.init(**given)
     except Exception as error:  # foreign code: Ray raises many kinds, by version and by what is wrong
-        told = str(error).strip().splitlines()
-        reason = (told[0] if told else type(error).__name__).rstrip(".")
         raise ConfigError(
-            f"--on: Ray cannot be used: {reason}. Check the address, and RAY_AUTH_TOKEN where the cluster asks for a token."
+            f"--on: Ray cannot be used: {why(error).rstrip('.')}. Check the address, and RAY_AUTH_TOKEN where the cluster asks for a token."
         ) from error
+
+
+def why(error: Exception) -> str:
+    """What Ray says, in a line: the last one of a traceback, the first one of all else."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if "Traceback" in str(error) else lines[0] if lines else type(error).__name__
 
 
 @contextmanager
