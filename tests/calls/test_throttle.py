@@ -1,6 +1,7 @@
 """The gate in front of an endpoint: who goes when, and when nobody does."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -104,8 +105,28 @@ def test_the_room_grows_with_replies_and_comes_back_after_a_limit():
         await outcomes(limited, 2_000)
         return grown
 
-    assert 16 < run_leaping(main()) < 32  # by one with each round of replies
+    assert 16 < run_leaping(main()) < 32  # by one or two with each round of replies
     assert throttle.room == 32
+
+
+def test_a_large_room_comes_back_fast_at_first_and_looks_carefully_for_more():
+    throttle = Throttle(Pace(start=160, most=400))
+    rooms = []
+
+    async def main():
+        await outcomes(Limited(Watched(lambda request: limit(1.0), seconds=1.0), throttle), 160)
+        asking = asyncio.create_task(outcomes(Limited(Watched(seconds=1.0), throttle), 5_000))
+        for _ in range(30):
+            rooms.append(throttle.room)
+            await asyncio.sleep(1)
+        asking.cancel()
+
+    run_leaping(main())
+    assert rooms[0] == 80
+    assert rooms[12] > 130
+    steps = {before: after - before for before, after in pairwise(rooms)}
+    assert max(step for room, step in steps.items() if room < 100) > 5
+    assert max(step for room, step in steps.items() if 150 < room < 170) <= 2
 
 
 def test_a_limit_without_a_time_waits_longer_each_time():
@@ -162,6 +183,13 @@ def test_no_minute_has_more_requests_than_allowed(rpm):
     within = [later - first for first, later in zip(model.times, model.times[rpm:], strict=False)]
     assert min(within) >= 60 - 1e-6
     assert model.times[-1] <= 60 * count / rpm + 60  # and hardly fewer
+
+
+def test_no_second_has_many_more_requests_than_its_share():
+    model = Watched()
+    run_leaping(outcomes(Limited(model, Throttle(Pace(start=500, most=500, rpm=6_000))), 1_000))
+    within = [later - first for first, later in zip(model.times, model.times[200:], strict=False)]
+    assert min(within) >= 1 - 1e-6
 
 
 def test_tokens_in_a_minute_are_limited():

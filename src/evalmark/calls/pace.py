@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 MINUTE = 60.0
-_AT_ONCE = 20
-"""A limit of this many a minute may let one of them go at once; one of forty, two."""
+_AT_ONCE = 60
+"""A limit of this many a minute may let one of them go at once; one twice as large, two: many providers count by the second."""
 _ALMOST = 1e-9
 """What rounding may leave a bucket short of."""
 
@@ -27,7 +27,7 @@ USUAL = Pace()
 
 
 class Bucket:
-    """Lets so much through in any minute, evenly, and a twentieth of it at once.
+    """Lets so much through in any minute, evenly, and a sixtieth of it at once.
 
     A token bucket that holds `b` and fills at `(n - b + 1) / 60` a second lets at most `n` units through in
     any 60 seconds.

@@ -13,6 +13,8 @@ from .pace import USUAL, Bucket, Pace
 from .patience import PATIENT, Patience
 
 _LIMIT = 429
+_NEARER = 8.0
+"""Rounds of replies in which a gate would come back to where it met a limit, were it not slower the nearer it is."""
 _FOR_EVER = 1e12
 """Seconds that nobody reads any more: some 30,000 years."""
 
@@ -31,8 +33,9 @@ class Throttle:
     """The gate that all callers of one endpoint share, on one event loop.
 
     Callers are let go in the order in which they came. How many are under way at a time grows with each reply, is
-    halved by a 429 (once, however many of those under way meet it), and does not change with other errors. While an
-    endpoint asks to be left alone, nobody goes.
+    halved by a 429 (once, however many of those under way meet it), and does not change with other errors. It comes back
+    fast where it is far below the number at which the limit was met, slowly around it, and faster again beyond. While
+    an endpoint asks to be left alone, nobody goes.
     """
 
     def __init__(self, pace: Pace = USUAL, patience: Patience = PATIENT, chance: Random | None = None) -> None:
@@ -45,6 +48,8 @@ class Throttle:
         self._under_way = 0
         self._departed = 0
         self._cut_at = 0
+        self._met_at = self._room
+        """How many were let go at a time when the last limit was met."""
         self._streak = 0
         self._resume = 0.0
         self._silent_since: float | None = None
@@ -150,15 +155,19 @@ class Throttle:
             )
 
     def _grow(self) -> None:
-        """One call more at a time with each reply, and after the first 429 with each round of them."""
+        """One call more at a time with each reply; after the first 429, as many with each round of them as is far to it.
+
+        With thousands under way, one more each round would leave most of a limit unused for an hour. The curve is that
+        of BIC, which does the same for lines that carry much and answer late (Xu, Harfoush and Rhee, 2004).
+        """
         self._streak = 0
         if 2 * self._under_way >= self._room:
-            grown = self._room + (1.0 / self._room if self._cut_at else 1.0)
-            self._room = min(float(self._pace.most), grown)
+            more = max(1.0, abs(self._met_at - self._room) / _NEARER) / self._room if self._cut_at else 1.0
+            self._room = min(float(self._pace.most), self._room + more)
 
     def _slow_down(self, place: Place, asked: float) -> None:
         if place.number > self._cut_at:  # those that were under way already met the same limit
-            self._room = max(1.0, self._room / 2)
+            self._met_at, self._room = self._room, max(1.0, self._room / 2)
             self._cut_at = self._departed
             self._streak += 1
             if not asked:
