@@ -14,6 +14,7 @@ CATCH_FOREIGN_CODE = {
     "api/door.py:_in_a_thread",
     "api/door.py:run",
     "cluster/actors.py:start",
+    "cluster/actors.py:work",
     "cluster/errands.py:run",
     "cluster/post.py:_attempt",
     "cluster/start.py:_connect",
