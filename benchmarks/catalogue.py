@@ -4,7 +4,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PARTS = ("asking.py", "catalogue.py", "floor.py", "machine.py", "mock_server.py", "rows.py", "running.py")
+PARTS = (
+    "asking.py",
+    "catalogue.py",
+    "floor.py",
+    "machine.py",
+    "mock_server.py",
+    "peaks.py",
+    "rows.py",
+    "running.py",
+    "scale_world.py",
+)
 """What the benchmarks are made of; none is run by itself."""
 
 
@@ -43,7 +53,9 @@ KNOWN = (
     Script("journal.py", "store", _short("--calls 1280")),
     Script("server_store.py", "store", _short("--calls 100")),
     Script("cluster.py", "cluster", _short("--cases 40")),
+    Script("scale_sim.py", "cluster", _short("--short")),
     Script("embedding.py", "embedding", _short("--texts 200")),
+    Script("precision.py", "embedding", _short("--texts 60")),
     Script("rag.py", "rag", _short("--items 5")),
     Script("what_cosines_miss.py", "rag", ()),
     Script("unit_tests.py", "embedding", _short("--cases 20 --rounds 1")),

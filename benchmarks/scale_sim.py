@@ -1,0 +1,348 @@
+"""A million cases over a thousand workers, imagined: the real desk, its gate and its journal on a clock that leaps.
+
+Run: python benchmarks/scale_sim.py [--short] [--seed 1] [--rpc-ms 0.57] [--message-ms 0.06]
+
+Workers and endpoint are those of `scale_world.py`; everything that decides is evalmark's own: who gets which case, which
+request goes out when, what is sent again, what is recorded. Figures of the picture (cases a second, shares, fairness) are
+the same for the same seed and options. Processor time and memory are those of this process, without the part of the
+picture. What a batch of messages costs in Ray is an option, and is measured where Ray is installed.
+"""
+
+import argparse
+import asyncio
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+from rows import Tell, add_json, telling
+from scale_world import Setting, World
+
+from evalmark.cluster import Duty, Errands, Offers, run_elsewhere
+from evalmark.engine import Limits, Work
+from evalmark.roles import Sink, ToolReplay
+from evalmark.store import open_store
+from evalmark.testing.leaping import run_leaping
+from evalmark.values import Run
+
+RPM, TPM = 24_000, 12_000_000
+"""What the endpoint takes in a minute: 400 requests a second; tokens are enough for that."""
+SIZES = (10_000, 100_000, 1_000_000)
+SEEDS = (3, 3, 1)
+"""Runs of each size."""
+FAR = (10_000_000, 100_000_000)
+"""Sizes that are only calculated."""
+
+
+async def carried_out(world: World, sink: Sink | None = None) -> float:
+    """Have the desk do everything; gives the processor time, the part of the picture included."""
+    setting = world.setting
+    work = Work(trials=world.trials(), targets={}, scorers=(), sink=sink or world.books)
+    offers = Offers(ToolReplay(lambda: None, "off"), None, None)
+    duty = Duty(crew=world, errands=Errands(world), offers=offers, room=2 * setting.jobs + 256)
+    started = time.process_time()
+    outcome = await run_elsewhere(work, Limits(jobs=setting.in_flight), duty)
+    took = time.process_time() - started
+    assert not outcome.stopped, outcome
+    assert outcome.recorded == setting.cases, outcome
+    return took
+
+
+def imagined(setting: Setting) -> dict:
+    """One run on the clock that leaps: `picture` depends on the setting alone, `real` on this machine."""
+
+    async def story() -> dict:
+        world = World(setting)
+        took = await carried_out(world)
+        real = {"processor": took - world.own, "own": world.own, "memory": peak()}
+        return {"picture": pictured(world), "real": real}
+
+    return run_leaping(story())
+
+
+def pictured(world: World) -> dict:
+    """What happened, in numbers."""
+    setting, books, desk = world.setting, world.books, world.desk
+    assert set(books.recorded) == {1}, "a case without a result, or with two"
+    first, last = (books.times[round(len(books.times) * share)] for share in (0.1, 0.9))
+    statuses = world.endpoint.statuses
+    return {
+        "seconds": world.now,
+        "rate": 0.8 * setting.cases / (last - first),
+        "share": steady_share(world, first, last),
+        "failed": books.failed,
+        "ended": world.ended,
+        "met_limits": statuses[429],
+        "faults": statuses[500],
+        "paid_twice": statuses[200] - sum(map(bool, books.kept)),
+        "kept_twice": sum(count > 1 for count in books.kept),
+        "busy": desk.busy / world.now,
+        "waited": desk.longest,
+        "batches": desk.batches / setting.cases,
+        "messages": desk.messages / setting.cases,
+        **fairness(world, first, last),
+    }
+
+
+def steady_share(world: World, first: float, last: float) -> float | None:
+    """Replies over those that the endpoint would have given, in whole minutes far from start and end."""
+    counts = [sum(counts) for counts in whole_minutes(world, first, last)]
+    return statistics.mean(counts) / world.setting.rpm if counts and world.setting.rpm else None
+
+
+def whole_minutes(world: World, first: float, last: float) -> list[Sequence[int]]:
+    """Replies by worker, for each such minute."""
+    return list(world.endpoint.by_minute[math.ceil(first / 60) : math.floor(last / 60)])
+
+
+def fairness(world: World, first: float, last: float) -> dict:
+    """Jain's index over the workers' replies: 1 where all have the same; and what chance alone would leave of it."""
+    minutes = np.array(whole_minutes(world, first, last), float)
+    if not len(minutes):
+        return {"jain": None, "jain_minute": None, "jain_chance": None, "least": None}
+    every, whole = [jain(counts) for counts in minutes], minutes.sum(0)
+    return {
+        "jain": jain(whole),
+        "jain_minute": min(every),
+        "jain_chance": 1 / (1 + 1 / minutes.mean()),
+        "least": whole.min() / whole.mean(),
+    }
+
+
+def jain(amounts: np.ndarray) -> float:
+    return float(amounts.sum() ** 2 / (len(amounts) * (amounts**2).sum()))
+
+
+def peak() -> float:
+    """The most memory that this process has used, in MB; Linux only."""
+    status = Path("/proc/self/status")
+    lines = dict(line.split(":", 1) for line in status.read_text().splitlines()) if status.exists() else {}
+    return int(lines["VmHWM"].split()[0]) / 1_000 if lines else math.nan
+
+
+def alone(setting: Setting) -> dict:
+    """The same in a process of its own, so that memory is that of this run."""
+    words = [sys.executable, __file__, "--one", json.dumps(asdict(setting))]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    return json.loads(done.stdout)
+
+
+def tell_sizes(tell: Tell, setting: Setting, sizes: Sequence[int], seeds: Sequence[int]) -> None:
+    """Runs of several sizes, and the law that they follow."""
+    found = []
+    for cases, times in zip(sizes, seeds, strict=True):
+        for seed in range(times):
+            here = replace(setting, cases=cases, seed=setting.seed + 10 * seed)
+            found.append((cases, alone(here)))
+            tell_one(tell, here, found[-1][1], every=seed == 0)
+    tell_law(tell, found)
+
+
+def tell_one(tell: Tell, setting: Setting, found: dict, *, every: bool = True) -> None:
+    picture, real = found["picture"], found["real"]
+    name = f"{setting.cases:,} cases, {setting.workers:,} workers"
+    each = real["processor"] / setting.cases * 1e3
+    if not every:
+        tell(what=f"{name}, seed {setting.seed}: processor time a case", found=each, unit="ms")
+        return
+    told = "told to the run" if setting.is_told else "met by the run"
+    share = f"; {picture['share']:.1%} of the limit, {told}" if picture["share"] is not None else ""
+    tell(
+        what=f"{name}: rate", found=picture["rate"], unit="cases/s", beside=f"{picture['seconds']:,.0f} s in all{share}"
+    )
+    tell(
+        what=f"{name}: the desk is busy",
+        found=picture["busy"] * 100,
+        unit="%",
+        beside=f"{picture['batches']:.2f} batches of {picture['messages']:.1f} messages a case; "
+        f"the longest wait for the desk {picture['waited']:.1f} s",
+    )
+    if picture["jain"] is not None:
+        beside = f"in the worst minute {picture['jain_minute']:.3f}, where chance alone would leave {picture['jain_chance']:.3f}; "
+        tell(
+            what=f"{name}: fairness (Jain)",
+            found=picture["jain"],
+            beside=f"{beside}the worker with least has {picture['least']:.0%} of the mean",
+        )
+    tell(
+        what=f"{name}: paid twice",
+        found=picture["paid_twice"],
+        unit="calls",
+        beside=f"{picture['ended']:,} workers ended; {picture['met_limits']:,} x 429, {picture['faults']:,} x 500, "
+        f"{picture['failed']:,} cases without a reply",
+    )
+    tell(
+        what=f"{name}: processor time a case",
+        found=each,
+        unit="ms",
+        beside=f"{real['own'] / setting.cases * 1e3:.2f} more for the picture",
+    )
+    own = 6 * setting.cases / 1e6
+    tell(what=f"{name}: memory", found=real["memory"] - own, unit="MB", beside=f"{own:.0f} more for the picture")
+
+
+def tell_law(tell: Tell, found: Sequence[tuple[int, dict]]) -> None:
+    """How processor time grows with cases, and what that would be for more of them than were tried."""
+    cases = [size for size, _ in found]
+    processor = [one["real"]["processor"] for _, one in found]
+    if len(set(cases)) < 2 or len(cases) < 3:
+        return
+    from scipy import stats  # noqa: PLC0415  each run has a process of its own, whose memory is measured
+
+    law, slope = stats.linregress(np.log(cases), np.log(processor)), stats.t.ppf(0.975, len(cases) - 2)
+    spread, rate = slope * law.stderr, found[-1][1]["picture"]["rate"]
+    tell(
+        what="processor time grows with cases to the power of",
+        found=law.slope,
+        beside=f"95 %: {law.slope - spread:.3f} to {law.slope + spread:.3f}, {len(cases)} runs",
+    )
+    for size in FAR:
+        middle, error = predicted(law, cases, processor, size)
+        low, high = (math.exp(middle + side * slope * error) / 3600 for side in (-1, 1))
+        tell(
+            what=f"{size:,} cases, EXTRAPOLATED: processor time",
+            found=math.exp(middle) / 3600,
+            unit="h",
+            beside=f"95 %: {low:.2g} to {high:.2g}; at the rate of the largest run it takes {size / rate / 3600:,.0f} h",
+        )
+
+
+def predicted(law: object, cases: Sequence[int], processor: Sequence[float], size: int) -> tuple[float, float]:
+    """The logarithm that a straight line gives for a size, and the standard error of one more run there."""
+    known, wanted = np.log(cases), math.log(size)
+    left = np.log(processor) - (law.intercept + law.slope * known)
+    variance = float((left**2).sum()) / (len(cases) - 2)
+    reach = 1 + 1 / len(cases) + (wanted - known.mean()) ** 2 / ((known - known.mean()) ** 2).sum()
+    return law.intercept + law.slope * wanted, math.sqrt(variance * reach)
+
+
+def tell_most(tell: Tell, setting: Setting, cases: int, shapes: Sequence[tuple[int, int]]) -> None:
+    """What the desk carries where no endpoint limits it: as many cases in flight, with ever more workers."""
+    for workers, jobs in shapes:
+        here = replace(setting, cases=cases, workers=workers, jobs=jobs, rpm=None, tpm=None, lost=0.0)
+        found = alone(here)
+        picture, real = found["picture"], found["real"]
+        tell(
+            what=f"no limit, {workers:,} workers with {jobs:,} at a time: rate",
+            found=picture["rate"],
+            unit="cases/s",
+            beside=f"{picture['batches']:.2f} batches a case; processor time {real['processor'] / cases * 1e3:.2f} ms a case",
+        )
+
+
+def tell_store(tell: Tell, cases: int) -> None:
+    """The desk without a picture of time: workers that answer at once, messages packed, journal and results on the disk."""
+    setting = Setting(cases=cases, workers=10, jobs=40, seconds=0, faults=0, lost=0, rpc=0, message=0, hiring=0)
+
+    async def story(kept: bool) -> float:
+        with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
+            run = Run(id="imagined", name="imagined", created="2026-11-22T00:00:00Z", status="running")
+            store.start(run)
+            world = World(setting, journal=store.journal(run.id) if kept else None, packs=True)
+            took = await carried_out(world, store.sink(run.id) if kept else None)
+            return (took - world.own) / cases * 1e3
+
+    bare, whole = asyncio.run(story(False)), asyncio.run(story(True))
+    tell(
+        what="processor time of the desk a case, journal and store on the disk",
+        found=whole,
+        unit="ms",
+        beside=f"without them {bare:.2f}; messages packed and unpacked, without Ray",
+    )
+
+
+def tell_ray(tell: Tell, calls: int) -> None:
+    """What one call of an actor costs the process that makes it, as desk and workers of Ray exchange batches."""
+    try:
+        spent = asyncio.run(ray_calls(calls))
+    except ImportError:
+        tell(what="processor time of the desk for a call in Ray", found=None, beside="Ray is not installed")
+        return
+    one, many = spent
+    tell(
+        what="processor time of the desk for a call in Ray",
+        found=one * 1e3,
+        unit="ms",
+        beside=f"one after the other; {many * 1e3:.2f} with 64 at a time",
+    )
+
+
+async def ray_calls(calls: int) -> tuple[float, float]:
+    """Seconds of processor time a call, one after the other and 64 at a time."""
+    import ray  # noqa: PLC0415  optional
+
+    from evalmark.cluster.start import connected, where  # noqa: PLC0415
+
+    class Echo:
+        async def tell(self, messages: list) -> list:
+            return messages
+
+    with connected(where("ray")):
+        actor = ray.remote(max_concurrency=100)(Echo).remote()
+        message = [("a message",)]
+        await actor.tell.remote(message)
+        started = time.process_time()
+        for _ in range(calls):
+            await actor.tell.remote(message)
+        middle = time.process_time()
+        for _ in range(calls // 64):
+            await asyncio.gather(*(actor.tell.remote(message) for _ in range(64)))
+        return (middle - started) / calls, (time.process_time() - middle) / (calls // 64 * 64)
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--short", action="store_true", help="a few hundred cases: proves that it works")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rpc-ms", type=float, default=0.57, help="processor time of the desk for a batch of messages")
+    parser.add_argument("--message-ms", type=float, default=0.06, help="the same for each message in it")
+    parser.add_argument("--most", type=int, default=SIZES[-1], help="no run has more cases")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    add_json(parser)
+    return parser.parse_args()
+
+
+def main() -> None:
+    said = parsed()
+    if said.one:
+        print(json.dumps(imagined(Setting(**json.loads(said.one)))))
+        return
+    setting = Setting(
+        cases=0,
+        workers=1_000,
+        jobs=4,
+        seed=said.seed,
+        rpm=RPM,
+        tpm=TPM,
+        rpc=said.rpc_ms / 1e3,
+        message=said.message_ms / 1e3,
+    )
+    with telling(said.json) as tell:
+        if said.short:
+            few = replace(setting, workers=20, rpm=1_200, seconds=0.5)
+            tell_sizes(tell, few, (300, 600), (2, 1))
+            tell_most(tell, few, 200, ((5, 4),))
+            tell_store(tell, 200)
+            return
+        tell_ray(tell, 1_000)
+        tell_store(tell, 5_000)
+        tell_most(tell, setting, 50_000, ((10, 400), (100, 40), (1_000, 4), (1_000, 1)))
+        told = replace(setting, cases=100_000, is_told=True)
+        tell_one(tell, told, alone(told))
+        for workers, jobs in ((10, 400), (100, 40)):
+            here = replace(setting, cases=100_000, workers=workers, jobs=jobs)
+            tell_one(tell, here, alone(here))
+        sizes = [size for size in SIZES if size <= said.most]
+        tell_sizes(tell, setting, sizes, SEEDS[: len(sizes)])
+
+
+if __name__ == "__main__":
+    main()
