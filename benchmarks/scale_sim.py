@@ -26,7 +26,9 @@ from rows import Tell, add_json, telling
 from scale_world import Setting, World
 
 from evalmark.cluster import Duty, Errands, Offers, run_elsewhere
+from evalmark.cluster.start import connected, where
 from evalmark.engine import Limits, Work
+from evalmark.errors import MissingExtraError
 from evalmark.roles import Sink, ToolReplay
 from evalmark.store import open_store
 from evalmark.testing.leaping import run_leaping
@@ -225,16 +227,23 @@ def predicted(law: object, cases: Sequence[int], processor: Sequence[float], siz
 
 
 def tell_most(tell: Tell, setting: Setting, cases: int, shapes: Sequence[tuple[int, int]]) -> None:
-    """What the desk carries where no endpoint limits it: as many cases in flight, with ever more workers."""
+    """What the desk carries where an endpoint without limits answers soon, with as much in flight over ever more workers."""
     for workers, jobs in shapes:
-        here = replace(setting, cases=cases, workers=workers, jobs=jobs, rpm=None, tpm=None, lost=0.0)
+        here = replace(
+            setting, cases=cases, workers=workers, jobs=jobs, rpm=None, tpm=None, lost=0.0, seconds=0.5, stragglers=0.0
+        )
         found = alone(here)
         picture, real = found["picture"], found["real"]
         tell(
             what=f"no limit, {workers:,} workers with {jobs:,} at a time: rate",
             found=picture["rate"],
             unit="cases/s",
-            beside=f"{picture['batches']:.2f} batches a case; processor time {real['processor'] / cases * 1e3:.2f} ms a case",
+            beside=f"{picture['batches']:.2f} batches a case; without a cost of messages it would be "
+            f"{here.in_flight / (0.5 * math.exp(here.spread**2 / 2)):,.0f}",
+        )
+        each = real["processor"] / cases * 1e3
+        tell(
+            what=f"no limit, {workers:,} workers with {jobs:,} at a time: processor time a case", found=each, unit="ms"
         )
 
 
@@ -263,7 +272,7 @@ def tell_ray(tell: Tell, calls: int) -> None:
     """What one call of an actor costs the process that makes it, as desk and workers of Ray exchange batches."""
     try:
         spent = asyncio.run(ray_calls(calls))
-    except ImportError:
+    except MissingExtraError:
         tell(what="processor time of the desk for a call in Ray", found=None, beside="Ray is not installed")
         return
     one, many = spent
@@ -277,15 +286,12 @@ def tell_ray(tell: Tell, calls: int) -> None:
 
 async def ray_calls(calls: int) -> tuple[float, float]:
     """Seconds of processor time a call, one after the other and 64 at a time."""
-    import ray  # noqa: PLC0415  optional
-
-    from evalmark.cluster.start import connected, where  # noqa: PLC0415
 
     class Echo:
         async def tell(self, messages: list) -> list:
             return messages
 
-    with connected(where("ray")):
+    with connected(where("ray")) as ray:
         actor = ray.remote(max_concurrency=100)(Echo).remote()
         message = [("a message",)]
         await actor.tell.remote(message)
@@ -334,7 +340,7 @@ def main() -> None:
             return
         tell_ray(tell, 1_000)
         tell_store(tell, 5_000)
-        tell_most(tell, setting, 50_000, ((10, 400), (100, 40), (1_000, 4), (1_000, 1)))
+        tell_most(tell, setting, 50_000, ((10, 400), (100, 40), (1_000, 4)))
         told = replace(setting, cases=100_000, is_told=True)
         tell_one(tell, told, alone(told))
         for workers, jobs in ((10, 400), (100, 40)):
