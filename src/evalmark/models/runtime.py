@@ -40,15 +40,16 @@ def open_exact(folder: ModelFolder) -> "Infer":
     return _inference(folder, write_graph(folder.weights, folder.encoder))
 
 
-def open_int8(folder: ModelFolder) -> "Infer":
+def open_int8(folder: ModelFolder, *, unsigned: bool | None = None) -> "Infer":
     """ONNX Runtime with most matrix products in 8-bit integers, one thread a call.
 
-    The vectors are the same on every processor but for the rounding of 32-bit floats.
+    The vectors are the same on every processor but for the rounding of 32-bit floats. `unsigned` has the weights without
+    a sign; None: where this processor needs it.
 
     Raises:
         ModelError: the runtime refuses the model.
     """
-    products = IntegerProducts(unsigned=cuts_sums_off(folder))
+    products = IntegerProducts(unsigned=cuts_sums_off(folder) if unsigned is None else unsigned)
     return _inference(folder, write_graph(folder.weights, folder.encoder, linear=products))
 
 
