@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evalmark.calls.keyed import keyed
 from evalmark.cluster import CrewError, HandLostError
@@ -271,3 +273,41 @@ def test_calls_of_a_hand_that_ended_are_broken_off_and_their_places_given_to_oth
     assert Counter(type(message) for message in PLAYED[-1].heard)[Go] == LIMITS.jobs
     (spent,) = world.door.meter.spending()
     assert spent.calls == 20
+
+
+@settings(max_examples=60)
+@given(
+    name=st.sampled_from(["functions", "a conversation", "a model", "a judge", "rows that cannot be read", "repeats"]),
+    size=st.integers(1, 4),
+    until=st.dictionaries(st.integers(0, 12), st.integers(0, 30), max_size=8),
+    refused=st.sets(st.integers(1, 8), max_size=3),
+    seconds=st.sampled_from([(0.0, 0.0), (0.001, 0.0), (0.1, 3.0), (2.0, 0.01)]),
+    stops=st.one_of(st.none(), st.floats(0, 20)),
+)
+def test_whatever_the_weather_a_run_ends_and_records_nothing_twice(name, size, until, refused, seconds, stops):
+    stop = asyncio.Event()
+
+    async def story(work):
+        if stops is not None:
+            asyncio.get_running_loop().call_later(stops, stop.set)
+        await work
+
+    sink = MemorySink(seconds=seconds[1])
+    try:
+        world = elsewhere(
+            replace(STORIES[name], limits=replace(LIMITS, window=8, batch=4)),
+            run=lambda work: run_leaping(story(work)),
+            sink=sink,
+            stop=stop,
+            size=size,
+            until=until,
+            refused=refused,
+            seconds=seconds[0],
+        )
+    except CrewError:
+        assert refused
+    else:
+        assert world.outcome.recorded == len(sink.results)
+        assert world.outcome.stopped or len(sink.results) == len(here(STORIES[name]).found)
+        assert stops is not None or not world.outcome.stopped
+    assert max(Counter(map(place, sink.results)).values(), default=1) == 1
