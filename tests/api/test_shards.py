@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from evalmark.api import Conduct, execute
+from evalmark.api import Conduct, evaluate, execute, merge_shards
 from evalmark.errors import ConfigError
 from evalmark.plans import Asked, Plan, Source
 from evalmark.scorers import Equals
@@ -14,6 +14,24 @@ from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.targets import as_target
 from evalmark.values import Case, DatasetInfo, Shard
+
+
+def test_evaluate_asks_a_share(world):
+    cases = [{"id": name, "input": name, "expected": name} for name in "abcde"]
+    runs = [evaluate(cases, answer, ["equals"], shard=f"{n}/2", store=f"{n}.db", limit=4) for n in (1, 2)]
+    assert [[result.trial.case.id for result in run.results] for run in runs] == [["a", "c"], ["b", "d"]]
+    assert [(str(run.shard), run.shard.limit) for run in runs] == [("1/2", 4), ("2/2", 4)]
+    assert str(evaluate(cases, answer, ["equals"], shard="2/3", store=None).shard) == "2/3"
+    with (
+        open_store("1.db", read_only=True) as one,
+        open_store("2.db", read_only=True) as two,
+        open_store("w.db") as whole,
+    ):
+        merged = merge_shards([(one, one.run("last")), (two, two.run("last"))], whole).run
+        assert [result.trial.case.id for result in merged.results] == ["a", "b", "c", "d"]
+        assert (merged.status, merged.is_part) == ("complete", True)
+    with pytest.raises(ConfigError, match="'3/2' is no shard"):
+        evaluate(cases, answer, ["equals"], shard="3/2", store=None)
 
 
 class Talk:

@@ -13,7 +13,7 @@ from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.targets import as_target
 from evalmark.testing.chat import ScriptedModel
-from evalmark.values import Case, DatasetInfo
+from evalmark.values import Case, DatasetInfo, Shard
 
 
 def answer(question):
@@ -81,3 +81,10 @@ def test_a_judge_is_counted_for_each_of_several_targets_whose_answers_nobody_kno
         planned(ScriptedModel([]), LONG, inputs=["a", "b", "a"]), targets=(as_target(answer), as_target(other))
     )
     assert forecast(plan, ledger=Memory()).calls == 4, "two questions, the third being one of them, to two targets"
+
+
+def test_shards_are_foreseen_by_what_falls_to_each():
+    plan = planned(ScriptedModel([]), LONG, SHORT)
+    wanted = replace(plan, sources=plan.sources + planned(None, inputs="abcde").sources)
+    found = [forecast(wanted, ledger=Memory(), shard=Shard(number=number, of=4)).calls for number in (1, 2, 3, 4)]
+    assert found == [8, 8, 8, 6], "15 cases, two judges"

@@ -6,7 +6,7 @@ from os import PathLike, environ
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from evalmark.cases import as_cases
+from evalmark.cases import as_cases, parse_shard
 from evalmark.errors import ConfigError
 from evalmark.plans import Models, Plan, Source, Wanted, asked_in_python, embedder_for, file_source, recorded_source
 from evalmark.roles import ChatModel, Target
@@ -47,6 +47,8 @@ class Options(TypedDict, total=False):
     """Seconds a case may take."""
     limit: int
     """Only so many of the cases."""
+    shard: str
+    """Only a share of these, as `2/4`; `evalmark merge` makes one run of the runs of all shares."""
     until_decided: bool
     """Stop as soon as the gate is decided either way; cases are asked in a random order."""
     seed: int
@@ -76,7 +78,7 @@ def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **op
     `sessions:PROJECT` for the labelled answers of a recorded project; without a `task` the answers that the rows bring along are scored. A scorer is a name, `{name: settings}`,
     or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
     inside a running loop (there, prefer `await evaluate_async(...)`). By name it takes the options
-    `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `until_decided`, `seed`, `judge`,
+    `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `shard`, `until_decided`, `seed`, `judge`,
     `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`, `workers` and `trust_cluster`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
 
     >>> from evalmark import evaluate
@@ -102,12 +104,14 @@ async def evaluate_async(
     settings = load(environ, Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
-    limit = options.get("limit")
+    limit, share = options.get("limit"), options.get("shard")
+    shard = None if share is None else replace(parse_shard(str(share)), limit=limit)
+    alone = Conduct(ledger=Memory(), settings=settings, limit=limit, shard=shard)
     if path is None:
-        return await execute(plan, Conduct(ledger=Memory(), settings=settings, limit=limit))
+        return await execute(plan, alone)
     found: list[Result] = []
     with open_store(path) as store:
-        run = await execute(plan, Conduct(ledger=store, settings=settings, limit=limit, watch=found.extend))
+        run = await execute(plan, replace(alone, ledger=store, watch=found.extend))
     return with_results(run, found)
 
 

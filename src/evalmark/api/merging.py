@@ -1,6 +1,6 @@
 """Shards that stand in several stores, as the one run that they make."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from random import Random
@@ -8,7 +8,7 @@ from random import Random
 from evalmark.merging import whole
 from evalmark.results import new_run_id
 from evalmark.store import Store
-from evalmark.values import Run, count, fingerprint
+from evalmark.values import Result, Run, count, fingerprint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +21,13 @@ class Merged:
     """What somebody who merges should know besides, one sentence each."""
 
 
-def merge_shards(shards: Sequence[tuple[Store, Run]], ledger: Store) -> Merged:
+def merge_shards(
+    shards: Sequence[tuple[Store, Run]], ledger: Store, watch: Callable[[Sequence[Result]], None] | None = None
+) -> Merged:
     """Make one run of shards, each of which stands in the store beside it, and keep it in the ledger.
 
-    The same shards make a run of the same id, so that merging them once more changes nothing.
+    The same shards make a run of the same id, so that merging them once more changes nothing. `watch` is told of
+    results on their way, in another thread.
 
     Raises:
         ConfigError: they are not the shards of one run, or one is there twice; all faults are named, nothing was written.
@@ -32,7 +35,7 @@ def merge_shards(shards: Sequence[tuple[Store, Run]], ledger: Store) -> Merged:
     """
     run = whole([run for _, run in shards], "")
     run = replace(run, id=_id_of(run, [run for _, run in shards]))
-    joined = ledger.join(run, shards)
+    joined = ledger.join(run, shards, watch)
     kept = ledger.run(run.id)
     remarks = [] if joined.is_new else [f"These shards were merged before, as {run.id}; nothing new is written."]
     if joined.damaged:

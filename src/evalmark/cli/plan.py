@@ -34,6 +34,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     repeat: flags.Repeat = None,
     limit: flags.Limit = None,
     filter: flags.Filter = None,  # noqa: A002  the flag's name
+    shard: flags.Shard = None,
     replay: flags.Replay = None,
     jobs: flags.Jobs = None,
     max_cost: flags.MaxCost = None,
@@ -50,8 +51,9 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     overrides = plans.Overrides(target=target, models=tuple(model or ()), repeat=repeat, judges=tuple(judge or ()))
     conditions = flags.conditions(filter)
     only = cases.parse_filter(conditions) if conditions else None
+    share = None if shard is None else cases.parse_shard(shard)
     with _ledger(settings.store) as ledger:
-        conduct = api.Conduct(ledger=ledger, settings=settings, limit=limit, only=only)
+        conduct = api.Conduct(ledger=ledger, settings=settings, limit=limit, only=only, shard=share)
         for path in files:
             wanted = plans.plan_suite(path, settings, overrides, _no_weights, api.recorded_cases)
             say(console.plan(need("asyncio").run(forecasting.foresee(wanted, conduct)), look()))

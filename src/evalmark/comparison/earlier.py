@@ -10,7 +10,7 @@ def earlier_of(run: Run, runs: Iterable[Run]) -> Run | None:
     """The run that another is held against where nobody names one; None where there is none.
 
     It is the newest that came before it with the same name, the same suite and the same datasets, and that was complete
-    with every case asked. For a run that leaves out cases itself, another one that does will do too. `runs` are those of a
+    with every case asked. For a run that leaves out cases itself, another one that does will do too; for a shard, the same shard. `runs` are those of a
     store, the newest first; results are not looked at, so the targets may differ.
     """
     if not (run.name or run.suite or run.datasets):  # nothing says what it is a run of
@@ -44,7 +44,7 @@ def is_same_suite(run: Run, other: Run) -> bool:
 
 
 def _is_part(one: Run, run: Run) -> bool:
-    return run.is_part and one.is_part and one.status == "complete"
+    return run.is_part and one.is_part and one.status == "complete" and str(one.shard) == str(run.shard)
 
 
 def _datasets(run: Run) -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from evalmark.api import Conduct
 from evalmark.api.reading import Reading, trials
+from evalmark.api.sharing import deal_of
 from evalmark.calls import Prices, read_prices
 from evalmark.calls.sizes import output_limit
 from evalmark.console import Forecast, MetricForecast, ModelForecast
@@ -131,6 +132,7 @@ class _Seeing:
 
     def __init__(self, plan: Plan, conduct: Conduct) -> None:
         self.plan, self.conduct = plan, conduct
+        self.deal = deal_of(plan, conduct.shard)
         self.journal = conduct.ledger.journal()
         self.earlier = self._earlier_runs()
         self.tallies: dict[str, _Tally] = {}
@@ -146,7 +148,7 @@ class _Seeing:
         judges = {id(one): self._weighing(one.judge, _questions(one)) for one in asked if one.judge is not None}
         bound = [one.bound(None, lambda _, one=one: judges[id(one)]) for one in asked if id(one) in judges]  # type: ignore[misc]
         part = replace(self.plan, sources=(source,), asked=tuple(asked))
-        reading = Reading(plan=part, recorded=_Nothing(), conduct=self.conduct, said={})
+        reading = Reading(plan=part, recorded=_Nothing(), conduct=self.conduct, said={}, deal=self.deal)
         sink = _Counts()
         work = Work(
             trials=trials(reading), targets=self._targets(source, mode), scorers=bound, turn_scorers=bound, sink=sink

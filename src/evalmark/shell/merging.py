@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evalmark import api, console, report, stats, store
 from evalmark.errors import ConfigError
+from evalmark.shell.progress import Progress
 from evalmark.shell.references import kept_beside
 from evalmark.shell.terminal import complain, look, say
 from evalmark.shell.words import once_more
@@ -25,7 +26,9 @@ def carry_out_merge(shards: Sequence[str], source: str, into: str | None, worst:
     with ExitStack() as stores:
         found = [*kept_beside(shards, source, stores)]
         ledger = stores.enter_context(store.open_store(place))
-        merged = api.merge_shards(found, ledger)
+        with Progress(quiet=quiet) as progress:
+            progress.begin("merging", sum(len(run.results) for _, run in found))
+            merged = api.merge_shards(found, ledger, progress.recorded)
         for remark in merged.remarks:
             complain(f"{remark}\n")
         summary = stats.summarise(merged.run)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
@@ -21,6 +21,9 @@ from .writing import names_of, put
 AT_ONCE = 500
 """Results in memory at a time."""
 
+Watch = Callable[[Sequence[Result]], None]
+"""Told of results that are on their way, in the thread that writes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
@@ -30,6 +33,15 @@ class Share:
     path: Place
     connect: Callable[[], Connection]
     """A connection to read with."""
+
+
+class Into(NamedTuple):
+    """Where a share goes."""
+
+    whole: Run
+    number: int
+    """Of the whole in its store."""
+    watch: Watch | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +54,8 @@ class Joined:
     """Recorded calls that could not be read and are left out."""
 
 
-def join(db: Connection, path: Place, whole: Run, shares: Sequence[Share]) -> Joined:
-    """Write a run with all that its shares hold, in one transaction in the writer's thread.
+def join(db: Connection, path: Place, whole: Run, shares: Sequence[Share], watch: Watch | None) -> Joined:
+    """Write a run with all that its shares hold, in one transaction in the writer's thread; `watch` is told of results.
 
     Where the run is there already, with the same notes, nothing is written.
 
@@ -62,7 +74,7 @@ def join(db: Connection, path: Place, whole: Run, shares: Sequence[Share]) -> Jo
             return Joined(is_new=False)
         for share in shares:
             with _opened(share) as look:
-                damaged += _carry(look, db, share, whole, int(number))
+                damaged += _carry(look, db, share, Into(whole, int(number), watch))
         note_spent(db, int(number), whole.spending)
     return Joined(is_new=True, damaged=damaged)
 
@@ -81,14 +93,17 @@ def _opened(share: Share) -> Iterator[Look]:
         yield look
 
 
-def _carry(look: Look, db: Connection, share: Share, whole: Run, number: int) -> int:
+def _carry(look: Look, db: Connection, share: Share, into: Into) -> int:
     """Carry one share; gives how many of its calls could not be read."""
+    whole, number, watch = into
     carrier = Carrier(look, db, number)
     for (there,) in look("select number from run where id = ?", (share.run.id,)):
         carrier.paid_for(int(there))
     for results in _batches(iter(share.run.results)):
         put(db, (number, 1), names_of(whole), [(encode_result(result), result) for result in results])
         carrier.named({key for result in results for key in result.calls})
+        if watch is not None:
+            watch(results)
     try:
         carry_labels(look, db, share.run.id, whole.id)
     except (ValueError, TypeError) as error:

@@ -34,7 +34,7 @@ from . import vectors, writing
 from .access import Access
 from .health import Health, examine, examine_server
 from .held import Held, RecordedTrials, RunSink
-from .joining import Joined, Share, join
+from .joining import Joined, Share, Watch, join
 from .recordings import Recordings
 from .writing import Writing
 
@@ -165,17 +165,17 @@ class Store:
         """
         self._access.write(lambda db: writing.forget(db, self.path, run_id, self._here), "the change")
 
-    def join(self, whole: Run, shares: Sequence[tuple["Store", Run]]) -> Joined:
+    def join(self, whole: Run, shares: Sequence[tuple["Store", Run]], watch: Watch | None = None) -> Joined:
         """Write a run with all that its shares hold, each of which stands in the store beside it: all of it, or nothing.
 
         Results, recorded calls and labels are carried over; those calls that are here stay as they are. Where the run is
-        here already, nothing is written.
+        here already, nothing is written. `watch` is told of results on their way, in another thread.
 
         Raises:
             StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
         """
         found = [Share(run=run, path=store.path, connect=store._access.connect) for store, run in shares]
-        return self._access.write(lambda db: join(db, self.path, whole, found), "the merged run")
+        return self._access.write(lambda db: join(db, self.path, whole, found, watch), "the merged run")
 
     # Reading.
 
