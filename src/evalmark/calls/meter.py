@@ -43,6 +43,8 @@ class Tally:
     """What the calls of one model have come to so far."""
 
     spent: Spending
+    """Without what was replayed."""
+    replayed: int = 0
     most_output: int = 0
     """The longest reply in tokens."""
     names: dict[str, None] = field(default_factory=dict)
@@ -172,12 +174,12 @@ class Meter:
     def replayed(self, model: str, reply: Reply) -> None:
         """A request was answered from the journal."""
         tally = self._of(model)
-        tally.add(Spending(model=model, replayed=1))
+        tally.replayed += 1
         _see(tally, reply)
 
     def spending(self) -> tuple[Spending, ...]:
         """What the run has come to, all its passes together, one line a model."""
-        return tuple(tally.spent for tally in self._tallies.values())
+        return tuple(replace(tally.spent, replayed=tally.replayed) for tally in self._tallies.values())
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know: models that changed while the run went on."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 
 from .call import Reply
 
@@ -33,6 +34,7 @@ class Spending:
 
 
 _NUMBERS = tuple(field.name for field in fields(Spending) if field.name not in ("model", "cost"))
+_numbers = attrgetter(*_NUMBERS)
 
 
 def in_all(spent: Iterable[Spending], model: str = "") -> Spending:
@@ -44,8 +46,8 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
     """
     each = list(spent)
     known = [one.cost for one in each if one.cost is not None]
-    numbers = {name: sum(getattr(one, name) for one in each) for name in _NUMBERS}
-    return Spending(model=model, cost=sum(known) if known else None, **numbers)
+    sums = map(sum, zip(*map(_numbers, each), strict=True))
+    return Spending(model=model, cost=sum(known) if known else None, **dict(zip(_NUMBERS, sums, strict=False)))
 
 
 def by_model(spent: Iterable[Spending]) -> tuple[Spending, ...]:
