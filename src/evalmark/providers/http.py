@@ -1,23 +1,17 @@
-"""One HTTP attempt: a POST with a total deadline and a cap on what comes back, and what the response means."""
+"""One HTTP attempt over the connections of the running loop, and what the response means."""
 
 import asyncio
-import functools
-import io
 import json
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from json import JSONDecodeError
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import aiohttp
-
 from evalmark.documents.strict_json import RefusedError, decode_at
-from evalmark.errors import ModelCallError
+from evalmark.errors import ModelCallError, need
 from evalmark.values import Attempt, canonical
 
-from .lost import MOST_BYTES, PROXY, TooLargeError, lost
 from .names import Endpoint, missing_key
 from .waiting import retry_after
 
@@ -25,6 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from evalmark.errors import CallFault
 
+    from .pool import Pool
+
+PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
 KEPT = 4096
 """Characters of a response that an Attempt keeps."""
 LEAST_SECRET = 16
@@ -61,10 +58,10 @@ class Http:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._proxies = _proxies(environ or {})
-        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._pools: dict[asyncio.AbstractEventLoop, Pool] = {}
         self._others: dict[asyncio.AbstractEventLoop, list[Callable[[], Awaitable[None]]]] = {}
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Response:
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Awaitable[Response]:
         """The response, all of it, within so many seconds.
 
         `headers` have lower-case names. The content type is JSON unless they say otherwise.
@@ -72,23 +69,7 @@ class Http:
         Raises:
             ModelCallError: there is none, or it is larger than `MOST_BYTES`.
         """
-        started = time.perf_counter()
-        try:
-            answer = await self._session().post(
-                url,
-                # aiohttp warns of large bodies that are bytes: it sends them in one piece.
-                data=body if len(body) < _LARGE_BODY else io.BytesIO(body),
-                headers=headers,
-                timeout=_deadline(within),
-                allow_redirects=False,
-                proxy=self._proxy(url) if self._proxies else None,
-            )
-            content = await _read(answer)
-        except (aiohttp.ClientError, OSError, ValueError) as error:  # OSError: TimeoutError is one
-            raise lost(error, url, within, time.perf_counter() - started) from None
-        return _without_secrets(
-            Response(answer.status, answer.headers, content, time.perf_counter() - started), answer.raw_headers, headers
-        )
+        return self._pool().post(url, body, headers, within)
 
     def close_too(self, close: Callable[[], Awaitable[None]]) -> None:
         """Have something else closed with the connections that were made on the running loop."""
@@ -99,20 +80,17 @@ class Http:
         loop = asyncio.get_running_loop()
         for close in self._others.pop(loop, ()):
             await close()
-        if session := self._sessions.pop(loop, None):
-            await session.close()
+        if pool := self._pools.pop(loop, None):
+            await pool.close()
 
-    def _session(self) -> aiohttp.ClientSession:
+    def _pool(self) -> "Pool":
         loop = asyncio.get_running_loop()
-        if session := self._sessions.get(loop):
-            return session
-        self._sessions = {kept: session for kept, session in self._sessions.items() if not kept.is_closed()}
-        session = self._sessions[loop] = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),  # how many calls run at a time is decided above
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={"accept": "application/json", "content-type": "application/json", "user-agent": "evalmark"},
-        )
-        return session
+        if pool := self._pools.get(loop):
+            return pool
+        self._pools = {kept: pool for kept, pool in self._pools.items() if not kept.is_closed()}
+        made: Pool = need("evalmark.providers.pool").Pool(self._proxy if self._proxies else None)
+        self._pools[loop] = made
+        return made
 
     def _proxy(self, url: str) -> str | None:
         parts = urlsplit(url)
@@ -121,12 +99,6 @@ class Http:
         if proxy and not proxy.startswith(("http://", "https://")):
             raise ValueError  # aiohttp would speak HTTP to it, whatever it is
         return proxy
-
-
-@functools.lru_cache(maxsize=16)
-def _deadline(seconds: float) -> aiohttp.ClientTimeout:
-    """A deadline for the whole attempt: a server that sends one byte every few seconds meets no other."""
-    return aiohttp.ClientTimeout(total=seconds)
 
 
 def _proxies(environ: Mapping[str, str]) -> dict[str, str]:
@@ -143,29 +115,7 @@ def _is_direct(host: str, exceptions: str) -> bool:
     return any(name == "*" or host == name or host.endswith(f".{name}") for name in names if name)
 
 
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
-    """The body, up to `MOST_BYTES` after unpacking."""
-    try:
-        length = answer.content_length
-        if length is not None and "content-encoding" not in answer.headers:
-            _check(length)
-            return await answer.read()
-        body = bytearray()
-        while piece := await answer.content.readany():
-            body += piece
-            _check(len(body))
-        return bytes(body)
-    except BaseException:
-        answer.close()
-        raise
-
-
-def _check(length: int) -> None:
-    if length > MOST_BYTES:
-        raise TooLargeError
-
-
-def _without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], sent: Mapping[str, str]) -> Response:
+def without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], sent: Mapping[str, str]) -> Response:
     """The response without the key, should the server have sent it back."""
     for name in _SECRET_HEADERS:
         secret = sent.get(name, "").rpartition(" ")[2].encode()

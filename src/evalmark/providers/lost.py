@@ -8,6 +8,8 @@ import aiohttp
 from evalmark.errors import ModelCallError
 from evalmark.values import Attempt
 
+from .http import PROXY
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from evalmark.errors import CallFault
@@ -20,7 +22,6 @@ class TooLargeError(ValueError):
     """More than `MOST_BYTES`."""
 
 
-PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
 _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "no whole answer came within {within:g} s"),
     (TooLargeError, f"the answer is larger than {MOST_BYTES >> 20} MiB and was not read"),
