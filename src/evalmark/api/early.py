@@ -5,16 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from secrets import randbelow
+from typing import TYPE_CHECKING
 
+from evalmark import inference, stats
 from evalmark.engine import Watch
 from evalmark.errors import ConfigError
-from evalmark.inference import LEVEL, MARGIN, mean
 from evalmark.plans import Plan
-from evalmark.stats import Deciding, InOrder, Make, NotWorse, Place, Whole, drawn, left_out
 from evalmark.values import Case, Result, Run, Spending, Trial, UntilDecided, count, fingerprint, in_all
 from evalmark.wording import money
 
 from .reading import Reading, Row, rows_of, trials_of
+
+if TYPE_CHECKING:
+    from evalmark.stats import Deciding, InOrder, Make, Place
 
 SEEDS = 2**31
 DRAWN = "Cases were asked in a random order"
@@ -35,7 +38,7 @@ def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | Non
             "--until-decided asks cases in a random order, and a metric here judges them as a conversation."
         )
     if kept is None:
-        return UntilDecided(seed=randbelow(SEEDS) if plan.seed is None else plan.seed, level=LEVEL)
+        return UntilDecided(seed=randbelow(SEEDS) if plan.seed is None else plan.seed, level=inference.LEVEL)
     if plan.seed not in (None, kept.seed):
         raise ConfigError(f"the run asks its cases in the order of seed {kept.seed}; leave --seed {plan.seed} out.")
     return UntilDecided(seed=kept.seed, level=kept.level)
@@ -47,10 +50,10 @@ class Early:
 
     reading: Reading
     header: UntilDecided
-    order: Sequence[Place]
-    rows: dict[Place, Row]
-    deciding: Deciding
-    in_order: InOrder
+    order: "Sequence[Place]"
+    rows: "dict[Place, Row]"
+    deciding: "Deciding"
+    in_order: "InOrder"
     stop: asyncio.Event
 
     def trials(self) -> Iterator[Trial | Result]:
@@ -112,15 +115,15 @@ def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | Non
     if header is None:
         return None
     rows = {(row.source.info.name, row.position): row for row in rows_of(reading)}
-    order = drawn(rows, header.seed)
+    order = stats.drawn(rows, header.seed)
     sizes = dict.fromkeys((source.info.name for source in plan.sources), 0)
     for (dataset, _), row in rows.items():
-        sizes[dataset] += left_out(row.case) is None
+        sizes[dataset] += stats.left_out(row.case) is None
     names = [target.name for target in plan.targets]
-    whole = Whole(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
-    deciding = Deciding(plan.gate, whole, header.level, _beside(reading.conduct.baseline, rows, names))
+    whole = stats.Whole(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
+    deciding = stats.Deciding(plan.gate, whole, header.level, _beside(reading.conduct.baseline, rows, names))
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
-    in_order = InOrder(trials, order, deciding.take)
+    in_order = stats.InOrder(trials, order, deciding.take)
     found = Early(
         reading=reading,
         header=header,
@@ -134,13 +137,13 @@ def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | Non
     return found
 
 
-def _beside(baseline: Run | None, rows: Mapping[Place, Row], targets: Sequence[str]) -> list[Make]:
+def _beside(baseline: Run | None, rows: "Mapping[Place, Row]", targets: Sequence[str]) -> "list[Make]":
     """That no target passes less often than it did in an earlier run, over the cases that both have."""
     if baseline is None:
         return []
     before: dict[str, dict[str, list[Result]]] = {}
     for result in baseline.results:
-        if left_out(result.trial.case) is None:
+        if stats.left_out(result.trial.case) is None:
             before.setdefault(result.trial.target, {}).setdefault(
                 _case(result.trial.dataset, result.trial.case), []
             ).append(result)
@@ -151,14 +154,14 @@ def _beside(baseline: Run | None, rows: Mapping[Place, Row], targets: Sequence[s
         found = {place: known.get(_case(place[0], row.case)) for place, row in rows.items()}
         earlier = {place: value for place, value in found.items() if value is not None}
         if earlier:
-            made.append(partial(NotWorse, earlier, partial(_passing, target=target), MARGIN))
+            made.append(partial(stats.NotWorse, earlier, partial(_passing, target=target), inference.MARGIN))
     return made
 
 
 def _passing(results: Iterable[Result], target: str | None = None) -> float | None:
     """The share of the judged trials of a case that pass; None where none was judged."""
     verdicts = [result.verdict for result in results if target in (None, result.trial.target)]
-    return mean([float(verdict == "pass") for verdict in verdicts if verdict in ("pass", "fail")])
+    return inference.mean([float(verdict == "pass") for verdict in verdicts if verdict in ("pass", "fail")])
 
 
 def _recorded(found: Early, run: Run) -> Sequence[Result]:

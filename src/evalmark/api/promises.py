@@ -2,14 +2,18 @@
 
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from evalmark.calibration import Evidence, Kind, labels_changed, of_results, of_traffic
+from evalmark import calibration
 from evalmark.errors import StoreError
 from evalmark.plans import Plan
 from evalmark.store import Store
 from evalmark.values import Label, Run, about_output, content_of
 
 from .ledger import Ledger
+
+if TYPE_CHECKING:
+    from evalmark.calibration import Evidence, Kind
 
 
 def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
@@ -22,22 +26,22 @@ def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
         warning
         for entry in plan.locked
         if (found := now[entry.labels.kind, entry.labels.name]) is not None
-        and (warning := labels_changed(entry, found, plan.lock))
+        and (warning := calibration.labels_changed(entry, found, plan.lock))
     ]
     return replace(plan, notes=(*plan.notes, *said))
 
 
-def evidence_now(kind: Kind, name: str, ledger: Store) -> Evidence | None:
+def evidence_now(kind: "Kind", name: str, ledger: Store) -> "Evidence | None":
     """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
     if kind == "project":
-        return of_traffic(ledger.traffic.labelled(name), f"project {name}")
+        return calibration.of_traffic(ledger.traffic.labelled(name), f"project {name}")
     if kind == "file":
         return None
     try:
         run = ledger.run(name)
     except StoreError:  # another machine's
         return None
-    return of_results(run.id, run.results, labels_on(ledger, run))
+    return calibration.of_results(run.id, run.results, labels_on(ledger, run))
 
 
 def labels_on(ledger: Store, run: Run) -> list[Label]:

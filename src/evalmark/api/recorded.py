@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from evalmark.errors import DataError, StoreError
 from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.suites import RECORDED
-from evalmark.traffic import Labelled
 from evalmark.values import Case, count, plain
+
+if TYPE_CHECKING:
+    from evalmark.traffic import Labelled
 
 
 def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]) -> Iterator[Case]:
@@ -44,7 +47,7 @@ def as_row(case: Case) -> dict[str, object]:
     return {**row, "metadata": plain(case.metadata)}
 
 
-def _nothing(project: str, found: Labelled, others: list[str]) -> str:
+def _nothing(project: str, found: "Labelled", others: list[str]) -> str:
     answers = found.contested + found.unlabelled + found.failed
     if not answers:
         close = get_close_matches(project, others, n=1)

@@ -6,10 +6,10 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .browsing import BEGINNING, Around, At, Browsing, CaseOf, CaseRow, Found, Kept
-    from .endings import Endings
-    from .narrowing import Known
-    from .shared import Shared
-    from .standing import Moment, Standing
+    from .endings import Endings, endings_of
+    from .narrowing import Known, search
+    from .shared import Shared, shared_by
+    from .standing import Moment, Standing, moment, standing_of
     from .trials import trial_name
     from .wanted import Order, Wanted
 
@@ -29,6 +29,11 @@ __all__ = [
     "Shared",
     "Standing",
     "Wanted",
+    "endings_of",
+    "moment",
+    "search",
+    "shared_by",
+    "standing_of",
     "trial_name",
 ]
 
@@ -50,6 +55,11 @@ __getattr__ = deferred(
         "Shared": "shared",
         "Standing": "standing",
         "Wanted": "wanted",
+        "endings_of": "endings",
+        "moment": "standing",
+        "search": "narrowing",
+        "shared_by": "shared",
+        "standing_of": "standing",
         "trial_name": "trials",
     },
 )

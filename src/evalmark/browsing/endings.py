@@ -20,7 +20,7 @@ class Endings:
     """Where cases have several trials: how often each case passed, and how often it passed or failed; of those counted."""
 
 
-def endings(db: Connection, run_id: str, datasets: int) -> Endings:
+def endings_of(db: Connection, run_id: str, datasets: int) -> Endings:
     """How the trials of a run with so many datasets ended; nothing for a run that is not there."""
     number: int = db.execute("select number from run where id = ?", (run_id,)).get or 0
     part = "r.run = ? and r.pass > 0"  # indices have all that is counted

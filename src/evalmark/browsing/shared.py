@@ -24,7 +24,7 @@ class Shared:
         return 100 * (self.now - self.before) / self.n if self.n else None
 
 
-def shared(db: Connection, run: Run, baseline: Run, *, beside: bool) -> Shared:
+def shared_by(db: Connection, run: Run, baseline: Run, *, beside: bool) -> Shared:
     """Count what two runs share; with `beside`, some are tests that stand beside the headline figure, which do not count.
 
     Runs with one target each are compared whatever that is called, others target by target.

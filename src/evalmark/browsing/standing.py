@@ -46,7 +46,7 @@ class Moment:
         return _mark(self.runs, self.newest, [standing.mark for standing in self.under_way])
 
 
-def standing(db: Connection, path: Place, here: Holder, number: int) -> Standing:
+def standing_of(db: Connection, path: Place, here: Holder, number: int) -> Standing:
     """How far the run with a number has come.
 
     Raises:

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Literal
 
+from evalmark import reliability
 from evalmark.inference import LEVEL, Interval, mean, mean_interval, share
-from evalmark.reliability import alpha_with_interval, kappa_with_interval
 from evalmark.values import Metric, Score
 
 from .scores import number
@@ -92,7 +92,7 @@ class Panel:
 
     def _alpha(self, level: float) -> tuple[float | None, Interval]:
         units = [[x for x in row if not math.isnan(x)] for row in zip(*self._said, strict=True)]
-        return alpha_with_interval(units, self._level, clusters=_clusters(self._cases), confidence=level)
+        return reliability.alpha_with_interval(units, self._level, clusters=_clusters(self._cases), confidence=level)
 
     def _pair(self, two: tuple[int, int], level: float) -> Pair | None:
         first, second, cases = _both(self._said[two[0]], self._said[two[1]], self._cases)
@@ -102,7 +102,9 @@ class Panel:
         numbers = self._values if self._choices else self._said
         low, high, places = _both(numbers[two[0]], numbers[two[1]], self._cases)
         apart = [b - a for a, b in zip(low, high, strict=True)]
-        kappa, interval = kappa_with_interval(first, second, weighted=weighted, clusters=clusters, level=level)
+        kappa, interval = reliability.kappa_with_interval(
+            first, second, weighted=weighted, clusters=clusters, level=level
+        )
         return Pair(
             judges=(self.judges[two[0]], self.judges[two[1]]),
             same=share([int(a == b) for a, b in zip(first, second, strict=True)], clusters, level),

@@ -5,17 +5,12 @@ import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from evalmark.browsing.browsing import Browsing
-from evalmark.browsing.endings import Endings, endings
-from evalmark.browsing.narrowing import Known, search
-from evalmark.browsing.shared import Shared, shared
-from evalmark.browsing.standing import Moment, Standing, moment, standing
-from evalmark.browsing.wanted import Wanted
+from evalmark import browsing, traffic
 from evalmark.database.doors import look_into, place_of, write_to
 from evalmark.database.faults import explained
 from evalmark.database.holder import this_process
@@ -27,7 +22,6 @@ from evalmark.journal import CallJournal, Finder, Log, Lookups, Pass, ToolKeeper
 from evalmark.journal.keeping import Entry, save
 from evalmark.results.stored import all_runs, find_number, find_run, unfinished_run, writing_of
 from evalmark.roles import Journal, Recorded, Sink, ToolJournal
-from evalmark.traffic import Traffic
 from evalmark.values import Run, Shard, Spending, count
 
 from . import vectors, writing
@@ -39,7 +33,9 @@ from .recordings import Recordings
 from .writing import Writing
 
 if TYPE_CHECKING:
+    from evalmark.browsing import Browsing, Endings, Known, Moment, Shared, Standing, Wanted
     from evalmark.roles.protocols import Vectors
+    from evalmark.traffic import Traffic
 
 
 def open_store(
@@ -71,8 +67,6 @@ class Store:
         self.path = access.path
         self.recordings = Recordings(access)
         """The recorded calls of chat models and tools."""
-        self.traffic = Traffic(self.path, access.read, access.write)
-        """What apps did for their users, and what people say of outputs."""
         self._access = access
         self._here = this_process()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="evalmark-store-read")
@@ -81,6 +75,11 @@ class Store:
         self._log = Log(access.submit, self._save_calls)
         self._lookups = Lookups(self.path, access.usable, access.connect)
         self._finder = Finder(self.path, self._lookups, access.notes)
+
+    @cached_property
+    def traffic(self) -> "Traffic":
+        """What apps did for their users, and what people say of outputs."""
+        return traffic.Traffic(self.path, self._access.read, self._access.write)
 
     @property
     def is_writable(self) -> bool:
@@ -186,17 +185,19 @@ class Store:
         """
         return self._access.read(lambda db: all_runs(db, self.path, self._here, limit, offset, before=before))
 
-    def moment(self) -> Moment:
+    def moment(self) -> "Moment":
         """How many runs there are, and how far those have come that are under way."""
-        return self._access.read(lambda db: moment(db, self.path, self._here))
+        return self._access.read(lambda db: browsing.moment(db, self.path, self._here))
 
-    def standing(self, reference: str) -> Standing:
+    def standing(self, reference: str) -> "Standing":
         """How far the run has come that a reference names.
 
         Raises:
             StoreError: there is no such run, or there are several.
         """
-        return self._access.read(lambda db: standing(db, self.path, self._here, find_number(db, self.path, reference)))
+        return self._access.read(
+            lambda db: browsing.standing_of(db, self.path, self._here, find_number(db, self.path, reference))
+        )
 
     def run(self, reference: str) -> Run:
         """The run with an id, with the only id that starts so, or `last` or `last~1`.
@@ -214,37 +215,37 @@ class Store:
             lambda db: unfinished_run(db, self.path, self._here, (plan, suite), shard, errors=retry_errors)
         )
 
-    def browse(self, run_id: str) -> Browsing:
+    def browse(self, run_id: str) -> "Browsing":
         """Pages of a run's results, in any order; for any thread, until it is closed.
 
         Raises:
             StoreError: there is no such run.
         """
         number = self._access.read(lambda db: find_number(db, self.path, run_id))
-        return Browsing(self._access.connect(), self.path, number)
+        return browsing.Browsing(self._access.connect(), self.path, number)
 
-    def search(self, run_id: str, wanted: Wanted) -> Known:
+    def search(self, run_id: str, wanted: "Wanted") -> "Known":
         """What is wanted of a run, found by a look at every result; of a large run, that takes seconds.
 
         Raises:
             StoreError: there is no such run.
         """
-        return self._access.read(lambda db: search(db, find_number(db, self.path, run_id), wanted))
+        return self._access.read(lambda db: browsing.search(db, find_number(db, self.path, run_id), wanted))
 
-    def endings(self, run: Run) -> Endings:
+    def endings(self, run: Run) -> "Endings":
         """How the trials of a run ended, counted in the file."""
         return self.all_endings([run])[0]
 
-    def all_endings(self, runs: Sequence[Run]) -> list[Endings]:
+    def all_endings(self, runs: Sequence[Run]) -> "list[Endings]":
         """The same for each of several runs, with one look into the file."""
-        return self._access.read(lambda db: [endings(db, run.id, len(run.datasets)) for run in runs])
+        return self._access.read(lambda db: [browsing.endings_of(db, run.id, len(run.datasets)) for run in runs])
 
-    def shared(self, run: Run, baseline: Run, *, beside: bool = False) -> Shared:
+    def shared(self, run: Run, baseline: Run, *, beside: bool = False) -> "Shared":
         """How many trials of a run were in an earlier one too, and how many of them passed in each.
 
         `beside` says that some are tests of a prompt that stand beside the headline figure: those are left out.
         """
-        return self._access.read(lambda db: shared(db, run, baseline, beside=beside))
+        return self._access.read(lambda db: browsing.shared_by(db, run, baseline, beside=beside))
 
     def check(self) -> Health:
         """Whether the file is sound, and what is in it."""

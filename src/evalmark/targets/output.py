@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from evalmark.transcripts import is_message, recognised
+from evalmark import transcripts
 from evalmark.values import Output
 
 
 def as_output(returned: Any, seconds: float) -> Output:
     """An Output as it is, what a known framework gives with its transcript, anything else as the value."""
-    output = returned if isinstance(returned, Output) else recognised(returned)
+    output = returned if isinstance(returned, Output) else transcripts.recognised(returned)
     if output is None:
         return Output(value=returned, seconds=seconds)
     return output if output.seconds is not None else replace(output, seconds=seconds)
@@ -29,7 +29,7 @@ def joined(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) 
         found.append(piece)
         if not is_wanted():
             break
-    texts = [piece.content if is_message(piece) else piece for piece in found]
+    texts = [piece.content if transcripts.is_message(piece) else piece for piece in found]
     return "".join(texts) if all(isinstance(text, str) for text in texts) else found
 
 
