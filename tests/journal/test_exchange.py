@@ -45,8 +45,9 @@ def empty(tmp_path):
 def test_what_is_exported_can_be_replayed_where_it_is_imported(file, empty):
     assert empty.recordings.add(file) == (7, 0)
     for number in range(6):
-        assert find(empty, key(number)) == call(number)
-    assert find(empty, key(8)).reply == replace(reply(8), attempts=())
+        assert find(empty, key(number)) == call(number).replayed
+        assert empty.recordings.call(key(number)) == call(number)
+    assert empty.recordings.call(key(8)).reply == replace(reply(8), attempts=())
     assert find(empty, key(6)) is find(empty, key(7)) is None
     assert [spent.calls for spent in empty.recordings.by_model()] == [7]
 
@@ -145,7 +146,7 @@ def test_headers_and_attempts_that_somebody_wrote_into_a_file_are_left_out(file,
     data["reply"] |= {"headers": {"cookie": SECRET}, "attempts": [{"seconds": 1, "error": SECRET}], "replayed": True}
     file.write_text("\n".join([HEAD, json.dumps(data)]) + "\n")
     assert empty.recordings.add(file) == (1, 0)
-    found = find(empty, data["key"]).reply
+    found = empty.recordings.call(data["key"]).reply
     assert (found.headers, found.attempts, found.replayed) == ({}, (), False)
 
 
@@ -254,8 +255,8 @@ def test_a_recording_that_is_there_stays_and_one_that_could_not_be_replayed_is_r
     own = call(1, reply=reply(1, reasoning="our own"))
     keep(empty, own, failed(2), run=None)
     assert empty.recordings.add(file) == (6, 1)
-    assert find(empty, key(1)) == own
-    assert find(empty, key(2)) == call(2)
+    assert empty.recordings.call(key(1)) == own
+    assert empty.recordings.call(key(2)) == call(2)
 
 
 def test_a_full_store_takes_no_half_of_a_file(file, tmp_path):

@@ -113,7 +113,7 @@ def test_no_row_with_a_changed_column_is_taken_for_a_call(rows, choices):
 )
 def test_counts_that_cannot_be_are_unknown_and_cost_no_other_call_of_the_group(store, usage, kept):
     keep(store, call(1, reply=reply(1, usage=usage, cost=float("nan"))), call(2))
-    assert find(store, key(2)).reply == reply(2)
+    assert find(store, key(2)) == call(2).replayed
     (first,) = [recording for recording in store.recordings.newest() if recording.key == key(1)]
     assert (first.input_tokens, first.output_tokens, first.cost) == (*kept, None)
 
@@ -127,7 +127,7 @@ def test_a_call_that_cannot_be_kept_at_all_costs_only_itself(store):
     found = asyncio.run(both())
     assert isinstance(found[0], ValueError)
     assert found[1] is None
-    assert find(store, key(2)) == call(2)
+    assert find(store, key(2)) == call(2).replayed
 
 
 # Finding.
@@ -137,7 +137,12 @@ def test_a_call_is_found_as_soon_as_it_is_acknowledged_by_every_journal_of_every
     with open_store(path) as second, open_store(path, read_only=True) as third:
         for number in range(20):
             keep(store, call(number))
-            assert find(store, key(number)) == find(second, key(number)) == find(third, key(number)) == call(number)
+            assert (
+                find(store, key(number))
+                == find(second, key(number))
+                == find(third, key(number))
+                == call(number).replayed
+            )
 
 
 def test_calls_outlive_store_and_run(path):
@@ -147,7 +152,7 @@ def test_calls_outlive_store_and_run(path):
         break_off(store)
         store.forget(RUN)
     with open_store(path) as store:
-        assert find(store, key(1)) == call(1)
+        assert find(store, key(1)) == call(1).replayed
 
 
 @in_a_file
@@ -163,7 +168,7 @@ def test_a_damaged_call_is_not_found_is_said_and_is_replaced_by_the_next(path):
         with pytest.raises(StoreError, match=r"the recorded call .* is damaged \(its checksum is wrong\)"):
             store.recordings.call(key(1))
         keep(store, call(1), run=None)
-        assert find(store, key(1)) == call(1)
+        assert find(store, key(1)) == call(1).replayed
 
 
 def test_many_threads_find_at_once(store):
@@ -171,7 +176,7 @@ def test_many_threads_find_at_once(store):
     faults = []
 
     def look() -> None:
-        if [find(store, key(number)) for number in range(50)] != [call(number) for number in range(50)]:
+        if [find(store, key(number)) for number in range(50)] != [call(number).replayed for number in range(50)]:
             faults.append("another call was found")
 
     threads = [threading.Thread(target=look) for _ in range(6)]
@@ -189,7 +194,7 @@ def test_many_threads_find_at_once(store):
 def test_outside_of_runs_calls_are_kept_and_nothing_is_noted(store, path):
     keep(store, call(1), run=None)
     send(store, key(2), run=None)
-    assert find(store, key(1)) == call(1)
+    assert find(store, key(1)) == call(1).replayed
     assert store.spending(RUN) == ()
     with closing(apsw.Connection(str(path))) as db:
         assert db.execute("select count(*) from sent").get == 0
@@ -200,7 +205,7 @@ def test_a_store_for_reading_finds_calls_and_keeps_none(store, path):
     keep(store, call(1))
     with open_store(path, read_only=True) as reader:
         journal = reader.journal()
-        assert asyncio.run(journal.find(key(1))) == call(1)
+        assert asyncio.run(journal.find(key(1))) == call(1).replayed
         for waiting in (journal.keep(call(2)), journal.sending(key(2))):
             with pytest.raises(StoreError, match="opened for reading only"):
                 asyncio.run(waiting)
@@ -226,7 +231,7 @@ def test_a_run_that_another_process_has_taken_over_loses_no_call(store, path):
         second.resume(RUN, force=True)
         send(second, key(1))
         asyncio.run(journal.keep(call(1)))
-        assert find(second, key(1)) == call(1)
+        assert find(second, key(1)) == call(1).replayed
         keep(second, call(2))
 
 
@@ -249,7 +254,7 @@ def test_a_task_that_is_cancelled_while_its_call_is_kept_loses_no_call(path):
         break_off(store)
         assert [spent.calls for spent in store.spending(RUN)] == [40]
     with open_store(path) as store:
-        assert all(find(store, key(number)) == call(number) for number in range(40))
+        assert all(find(store, key(number)) == call(number).replayed for number in range(40))
 
 
 def test_closing_writes_what_is_still_on_its_way(path):
@@ -265,7 +270,7 @@ def test_closing_writes_what_is_still_on_its_way(path):
 
         asyncio.run(go_away())
     with open_store(path) as store:
-        assert all(find(store, key(number)) == call(number) for number in range(40))
+        assert all(find(store, key(number)) == call(number).replayed for number in range(40))
 
 
 def test_results_vectors_and_calls_are_written_side_by_side(store):
@@ -308,7 +313,7 @@ def test_a_full_disk_is_told_to_all_who_wait_and_what_was_acknowledged_is_kept(p
     with open_store(path) as store:
         assert store.check().sound
         assert 0 < len(acknowledged) < 40
-        assert all(find(store, kept.key) == kept for kept in acknowledged)
+        assert all(find(store, kept.key) == kept.replayed for kept in acknowledged)
         assert store.check().calls == len(acknowledged) == sum(spent.calls for spent in store.spending(RUN))
 
 
@@ -319,7 +324,7 @@ def test_the_same_journal_goes_on_once_there_is_room(path):
         with pytest.raises(StoreFullError, match=r"saving 1 call needs about \d+ kB"):
             keep(store, call(1, reply=reply(1, reasoning="words " * 100_000)))
         keep(store, call(2), failed(3))
-        assert find(store, key(2)) == call(2)
+        assert find(store, key(2)) == call(2).replayed
         assert store.interrupted_calls(RUN) == 0
         break_off(store)
         assert store.interrupted_calls(RUN) == 1, "what was sent and could not be kept is asked again"

@@ -247,7 +247,8 @@ def test_what_runs_of_earlier_releases_did_not_know_has_its_usual_value(released
 @pytest.mark.parametrize("release", [2, 3], indirect=True)
 def test_the_calls_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
-        found = asyncio.run(store.journal().find(KEY))
+        assert asyncio.run(store.journal().find(KEY)).text == "1"
+        found = store.recordings.call(KEY)
         assert (found.reply.text, found.request.messages[0].content) == ("1", "What is 1 times 1?")
         assert found.request.key("openai x") == KEY
         assert store.recordings.call("k2").error == "answered 500"

@@ -155,7 +155,7 @@ def test_many_processes_write_their_runs_and_one_journal_at_once(path):
     said = end([begin("ask", path, f"run-{n}", str(start)) for n, start in enumerate(starts)])
     paid = [int(text.removeprefix("asked ")) for text in said]
     with open_store(path) as store:
-        assert all(find(store, calls.key(n)) == calls.call(n) for n in range(starts[-1] + sample.COUNT))
+        assert all(find(store, calls.key(n)) == calls.call(n).replayed for n in range(starts[-1] + sample.COUNT))
         assert [sum(spent.calls for spent in store.spending(f"run-{n}")) for n in range(MANY)] == paid
         assert [len(store.run(f"run-{n}").results) for n in range(MANY)] == [sample.COUNT] * MANY
         assert [store.interrupted_calls(f"run-{n}") for n in range(MANY)] == [0] * MANY
@@ -203,7 +203,7 @@ def test_a_process_that_is_killed_leaves_its_run_and_all_that_was_acknowledged(p
             until(lambda: store.run(RUN).status == "interrupted")
             assert go_on(store, RUN, sample.trials([sample.case(1), sample.case(2)])) == ["case-02"]
             assert store.interrupted_calls(RUN) == 0
-            assert find(store, calls.key(1)) == calls.call(1)
+            assert find(store, calls.key(1)) == calls.call(1).replayed
 
 
 def test_requests_under_way_on_another_machine_are_unknown_and_not_none(path, tmp_path, monkeypatch):
@@ -253,7 +253,7 @@ def test_what_is_cut_while_idle_is_made_anew_and_the_run_stays_held(path):
             assert sum(len(row.results) for row in browsing.page(Wanted()).rows) == number - 1
             assert store.run(RUN).status == "interrupted", "nobody holds it until it is written again"
             keep(store, calls.call(number))
-            assert find(store, calls.key(number)) == calls.call(number)
+            assert find(store, calls.key(number)) == calls.call(number).replayed
             save(store, RUN, sample.trials([sample.case(number)]))
             assert store.run(RUN).status == "running"
         with open_store(path) as other, pytest.raises(StoreBusyError, match="is being written"):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from evalmark.errors import StoreError
 from evalmark.roles import EmbeddingCache, Journal, Recorded, Sink, ToolJournal, own
-from evalmark.values import Call, Output, Result, Run, Spending, ToolRecording, Trial
+from evalmark.values import Call, Output, Reply, Result, Run, Spending, ToolRecording, Trial
 
 if TYPE_CHECKING:
     from evalmark.roles.protocols import Vectors
@@ -138,8 +138,9 @@ class _Calls:
     def __init__(self) -> None:
         self._kept: dict[str, Call] = {}
 
-    async def find(self, key: str) -> Call | None:
-        return self._kept.get(key)
+    async def find(self, key: str) -> Reply | None:
+        call = self._kept.get(key)
+        return None if call is None else call.replayed
 
     async def sending(self, key: str) -> None:
         """Nobody resumes what only memory knows."""

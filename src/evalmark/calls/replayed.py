@@ -6,7 +6,7 @@ from typing import Literal
 
 from evalmark.errors import NotRecordedError, StoreError
 from evalmark.roles import ChatModel, Journal
-from evalmark.values import Call, Reply, Request
+from evalmark.values import Reply, Request
 
 from .journaled import stopped_by
 from .keyed import Keyed, keyed
@@ -72,9 +72,8 @@ class Replayed:
         """The recorded reply, or the model's, for the first of those who ask at the same moment."""
         if self._mode != "record" or request.kept_as in self._fresh:
             found = await self._find(request.kept_as)
-            if found is not None and found.reply is not None:
-                # One that came in a file does not know under which key it is kept.
-                return self._again(replace(found.reply, key=request.kept_as, replayed=True))
+            if found is not None:
+                return self._again(found)
         if self._mode == "strict":
             raise NotRecordedError(await self._missing(request))
         reply = await self._model(request)
@@ -82,7 +81,7 @@ class Replayed:
             self._fresh.add(request.kept_as)
         return reply
 
-    async def _find(self, key: str) -> Call | None:
+    async def _find(self, key: str) -> Reply | None:
         try:
             return None if self._journal is None else await self._journal.find(key)
         except StoreError as error:

@@ -101,18 +101,18 @@ class _Weighing:
             self._trial, self._left = uses, self._questions
         first = uses.next(f"{self.identity} {request.hash}")
         key = request.key(self.identity, uses.repeat, first)
-        call = await self._journal.find(key)
+        reply = await self._journal.find(key)
         self._left -= 1
         self.asked += 1
-        self._count(key, request, recorded=call is not None)
-        if call is None or call.reply is None:
+        self._count(key, request, recorded=reply is not None)
+        if reply is None:
             for more in range(max(0, self._left)):  # asked only once this one is answered
                 self.asked += 1
                 self._count(request.key(self.identity, uses.repeat, first + 1 + more), request, recorded=False)
             raise ModelCallError("nothing is sent for a forecast", fault="closed")
-        if call.reply.usage.output_tokens is not None:
-            self._tally.recorded.append(call.reply.usage.output_tokens)
-        return call.reply
+        if reply.usage.output_tokens is not None:
+            self._tally.recorded.append(reply.usage.output_tokens)
+        return reply
 
     def _count(self, key: str, request: Request, *, recorded: bool) -> None:
         replay = self._tally.replay

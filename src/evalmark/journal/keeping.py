@@ -9,10 +9,10 @@ from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
 from evalmark.database.schema import transaction
 from evalmark.database.ways import Connection, Place
-from evalmark.values import Call, Spending
+from evalmark.values import Call, Reply, Spending
 
 from .log import Log
-from .rows import COLUMNS, CallRow, decode_call, encode_call
+from .rows import COLUMNS, CallRow, encode_call, replayed
 from .sent import Sent
 from .spending import add_spent, spent_by
 
@@ -106,18 +106,18 @@ class Lookups:
 
 
 class Finder:
-    """Looks calls up."""
+    """Looks replies up."""
 
     def __init__(self, path: Place, lookups: Lookups, notes: Callable[[str], None]) -> None:
         self._path, self._lookups, self._notes = path, lookups, notes
 
-    def __call__(self, key: str) -> Call | None:
-        """The call with a key whose reply may stand for the truth; of one that is damaged, only a note is given."""
+    def __call__(self, key: str) -> Reply | None:
+        """The reply under a key that may stand for the truth; of a call that is damaged, only a note is given."""
         row = self._lookups(_FIND, key)
         if row is None:
             return None
         try:
-            return decode_call(CallRow._make(row))
+            return replayed(CallRow._make(row))
         except (ValueError, TypeError) as error:
             self._notes(f"{self._path}: the recorded call {key} is damaged ({error}) and counts as not recorded.")
             return None
@@ -127,12 +127,12 @@ class CallJournal:
     """Keeps the calls of one run, or of none."""
 
     def __init__(
-        self, find: Callable[[str], Call | None], writable: Callable[[], object], log: Log[Entry], sent: Sent | None
+        self, find: Callable[[str], Reply | None], writable: Callable[[], object], log: Log[Entry], sent: Sent | None
     ) -> None:
         self._find, self._writable, self._log, self._sent = find, writable, log, sent
 
-    async def find(self, key: str) -> Call | None:
-        """The call with this key, if its reply may stand for the truth.
+    async def find(self, key: str) -> Reply | None:
+        """The reply that is kept under this key, as one that is replayed; None where none may stand for the truth.
 
         Raises:
             StoreError: the store cannot be read.

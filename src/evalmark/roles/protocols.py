@@ -70,8 +70,8 @@ class ChatModel(Protocol):
 class Journal(Protocol):
     """Keeps calls. What `keep` has returned from survives a kill at any moment."""
 
-    async def find(self, key: str) -> Call | None:
-        """The call with this key, if its reply may stand for the truth."""
+    async def find(self, key: str) -> Reply | None:
+        """The reply that is kept under this key, as one that is replayed; None where none may stand for the truth."""
         ...
 
     async def sending(self, key: str) -> None:

@@ -6,7 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 
 from evalmark.errors import DamagedRecordingError, StoreFullError
-from evalmark.values import Call, ToolRecording
+from evalmark.values import Call, Reply, ToolRecording
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class MemoryJournal:
     """Keys of requests that went out and did not come back: what a resumed run would repeat."""
     _kept: dict[str, Call] = field(default_factory=dict)
 
-    async def find(self, key: str) -> Call | None:
-        """The call with this key, if its reply may stand for the truth."""
+    async def find(self, key: str) -> Reply | None:
+        """The reply that is kept under this key, as one that is replayed; None where none may stand for the truth."""
         call = self._kept.get(key)
-        return call if call is not None and call.can_be_replayed else None
+        return None if call is None else call.replayed
 
     async def sending(self, key: str) -> None:
         """Note that a request is about to go out; the same one twice counts once."""

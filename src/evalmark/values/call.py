@@ -1,7 +1,7 @@
 """One request to a model and what came back: the line of the journal."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -67,9 +67,11 @@ def _asked_of(identity: str) -> "_Hash":
 
 def _told(messages: Sequence[Turn]) -> str:
     """The canonical JSON of messages, put together where they are texts, as nearly all are."""
-    if not all(type(turn) is Turn and type(turn.content) is str and type(turn.role) is str for turn in messages):
-        return canonical(messages)
-    said = (f'{{"content":{canonical(turn.content)},"role":{canonical(turn.role)}}}' for turn in messages)
+    said = []
+    for turn in messages:
+        if not (type(turn) is Turn and type(turn.content) is str and type(turn.role) is str):
+            return canonical(messages)
+        said.append(f'{{"content":{canonical(turn.content)},"role":{canonical(turn.role)}}}')
     return f"[{','.join(said)}]"
 
 
@@ -157,3 +159,10 @@ class Call:
     def can_be_replayed(self) -> bool:
         """Whether the reply may stand for the truth: errors, truncated, refused, filtered and empty ones may not."""
         return self.reply is not None and self.reply.status == "ok"
+
+    @property
+    def replayed(self) -> Reply | None:
+        """The reply as one that is replayed; None where it may not stand for the truth."""
+        if self.reply is None or not self.can_be_replayed:
+            return None
+        return replace(self.reply, key=self.key, replayed=True)
