@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
@@ -95,14 +95,14 @@ class Row:
     @property
     def case(self) -> Case:
         """The case; where the row cannot be read, one that stands for it."""
-        return _trial(self.source, self.row, self.position, "single").case
+        return _case(self.row, self.position)
 
     def trials(self, plan: Plan) -> Iterator[Trial]:
         """All that the plan asks of it: every repeat, and for each every target."""
-        trial = _trial(self.source, self.row, self.position, "single")
+        case, dataset, position = self.case, self.source.info.name, self.position
         for repeat in range(1 if isinstance(self.row, BadRow) else plan.repeat):
             for target in plan.targets:
-                yield replace(trial, repeat=repeat, target=target.name)
+                yield Trial(case=case, dataset=dataset, target=target.name, position=position, repeat=repeat)
 
 
 def rows_of(reading: Reading) -> Iterator[Row]:
@@ -142,7 +142,14 @@ def _turns(reading: Reading, source: Source, target: str, repeat: int) -> Iterat
     for position, row, wanted in _rows(reading, source, "conversation", counted=first):
         if isinstance(row, BadRow) and repeat:
             continue
-        trial = replace(_trial(source, row, position, "conversation"), repeat=repeat, target=target)
+        trial = Trial(
+            case=_case(row, position),
+            dataset=source.info.name,
+            target=target,
+            position=position,
+            repeat=repeat,
+            mode="conversation",
+        )
         if reading.recorded(trial) and not (anew and wanted):
             if (output := reading.recorded.output(trial)) is not None:
                 yield Said(case=trial.case, output=output)
@@ -151,17 +158,15 @@ def _turns(reading: Reading, source: Source, target: str, repeat: int) -> Iterat
             yield _item(trial, row)
 
 
-def _trial(source: Source, row: Case | BadRow, position: int, mode: Mode) -> Trial:
-    case = _stand_in(row, position) if isinstance(row, BadRow) else row
-    return Trial(case=case, dataset=source.info.name, position=position, mode=mode)
-
-
 def _item(trial: Trial, row: Case | BadRow) -> Trial | Result:
     return Result(trial=trial, output=Output(error=str(row))) if isinstance(row, BadRow) else trial
 
 
-def _stand_in(row: BadRow, position: int) -> Case:
-    return Case(id=f"row {position + 1}", metadata={"fault": row.message}, place=row.place)
+def _case(row: Case | BadRow, position: int) -> Case:
+    """The row as a case; where it cannot be read, one that stands for it."""
+    if isinstance(row, BadRow):
+        return Case(id=f"row {position + 1}", metadata={"fault": row.message}, place=row.place)
+    return row
 
 
 def _kept(reading: Reading, run: Run) -> Iterator[Answered | Conversation]:
