@@ -8,10 +8,10 @@ from typing import Protocol
 
 from evalmark.errors import RunStoppedError
 from evalmark.roles import Lend, Scorer, Sink, Target, ToolReplay, TrialTools, Uses, counting
-from evalmark.values import Case, Output, Result, Trial, Turn
+from evalmark.values import Case, Mode, Output, Result, Trial, Turn
 
 from .recorder import Recorder, Watch
-from .trial import answer, judge
+from .trial import answer, judge, waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +128,9 @@ class _Line:
         self.source = work.trials if isinstance(work.trials, AsyncIterator) else _AtHand(iter(work.trials))
         self.window = _Window(limits.window)
         self.judging: set[asyncio.Task[None]] = set()
+        self.judges: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
+        self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(waits, scorers))}
+        """Modes in which judging waits for nothing, so that whoever has asked judges too."""
         self.recorder = Recorder(work.sink, watch, limits.window, limits.batch)
         self.dry = False
         self.left_out = False
@@ -239,7 +242,11 @@ class _Line:
             except RunStoppedError as reason:
                 self._end(reason)
                 return None
-            task = asyncio.create_task(self._judge(trial, case, output))
+            judging = self._judge(trial, case, output)
+            if trial.mode in self.at_once:
+                await judging
+                return output
+            task = asyncio.create_task(judging)
         self.judging.add(task)
         task.add_done_callback(self.judging.discard)
         return output
@@ -252,9 +259,8 @@ class _Line:
         return Uses(repeat, None if tools is None else TrialTools(tools, case.input), self.work.lend)
 
     async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
-        scorers = self.work.scorers if trial.mode == "single" else self.work.turn_scorers
         try:
-            scores = await judge(scorers, case, output, self.limits.timeout)
+            scores = await judge(self.judges[trial.mode], case, output, self.limits.timeout)
             await self.recorder.put(Result(trial=trial, output=output, scores=scores))
         except RunStoppedError as reason:
             self._end(reason)

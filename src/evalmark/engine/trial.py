@@ -80,8 +80,8 @@ async def judge(
     """
     if output.error is not None:
         return tuple(Score(name=s.name, status="skipped", reason="the target gave no answer") for s in scorers)
-    if len(scorers) == 1:
-        return tuple(await _ask(scorers[0], case, output, within))
+    if len(scorers) == 1 or not any(map(waits, scorers)):  # a task each would cost more than they do
+        return tuple([score for scorer in scorers for score in await _ask(scorer, case, output, within)])
     asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)
     for found in asked:  # only now, when none of them is still at work
         if isinstance(found, BaseException):
@@ -89,9 +89,14 @@ async def judge(
     return tuple(score for scores in asked for score in cast(Sequence[Score], scores))
 
 
+def waits(scorer: Scorer) -> bool:
+    """Whether a scorer may wait for something, as all do that do not say otherwise."""
+    return bool(getattr(scorer, "waits", True))
+
+
 async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
     try:
-        return await _within(within, scorer(case, output))
+        return await _within(within if waits(scorer) else None, scorer(case, output))
     except TimeLimitError as late:
         reason = f"no score within {late}"
     except asyncio.CancelledError as cancelled:

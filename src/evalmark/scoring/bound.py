@@ -59,6 +59,8 @@ class BoundScorer:
     """Whether it takes arguments by any name, and so gets the input and whatever else its row brings along."""
     decides: bool = True
     """Whether scores may pass or fail at all; False: they are only recorded."""
+    waits: bool = True
+    """Whether it may wait for something: a model, a thread, or whatever somebody else's code waits for."""
     threads: Threads | None = None
     """Where somebody else's plain function runs, which may wait for a model or never come back; None: right here."""
 
@@ -100,7 +102,8 @@ class BoundScorer:
             raise ConfigError(
                 f"{self.name} needs a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
             )
-        found = await self._called(self._arguments(case, output))
+        arguments = self._arguments(case, output)
+        found = await self._called(arguments) if self.waits else self.scorer(**arguments)
         if inspect.isawaitable(found):
             found = await found
         scores = tuple(self._judged(score) for score in as_scores(found, self.name, self.metric.direction))
@@ -196,6 +199,7 @@ def as_scorer(
         needs_judge="judge" in binding.names and own_judge is None and not _is_skipped(scorer),
         renames=name is not None,
         takes_more=not _is_ours(scorer) and _takes_more(scorer),
+        waits=_is_async(scorer) or not _is_ours(scorer),
         threads=None if _is_ours(scorer) or _is_async(scorer) else Threads(),
     )
 
