@@ -19,14 +19,24 @@ from evalmark.values import Result, Run, RunStatus, Shard
 from .names import back_from_last, near
 from .rows import Row, decode_result, decode_run
 
-_PAGE = 500
-_RESULT = f"select {', '.join(Row._fields)} from result where number = ?"  # noqa: S608  columns, not data
+_ORDER = ("source", "dataset", "position", "repeat", "target", "mode", "number")
+_FIELDS = ", ".join(Row._fields)
+_RESULT = f"select {_FIELDS} from result where number = ?"  # noqa: S608  columns, not data
+_PAGE = f"""
+    select {", ".join(_ORDER)}, {_FIELDS} from result
+    where run = ? and pass > 0 and ({", ".join(_ORDER)}) > ({", ".join("?" * len(_ORDER))})
+    order by {", ".join(_ORDER)} limit ?
+"""  # noqa: S608  columns, not data
+_FIRST_PAGE, _LARGEST_PAGE = 8, 500
+"""Results that are read at once."""
+_PAGE_TEXT = 1 << 20
+"""Characters of a page, about."""
 _HEADER = "select number, pass, status, holder, header from run"
 
 
 @dataclass(frozen=True, slots=True)
 class StoredResults(Collection[Result]):
-    """The results of a run in the order dataset, position, repeat; one at a time in memory.
+    """The results of a run in the order dataset, position, repeat; a page at a time in memory.
 
     Each iteration opens the file for itself, so it works in any thread and process, and after
     the store was closed.
@@ -37,10 +47,8 @@ class StoredResults(Collection[Result]):
 
     def __iter__(self) -> Iterator[Result]:
         with explained(self.path), closing(look_into(self.path)) as db:
-            for key in _keys(db, self.number):
-                result = stored_result(db, self.path, self.number, key)
-                if result is not None:
-                    yield result
+            for row in _rows(db, self.number):
+                yield _decoded(db, self.path, self.number, row)
 
     def __len__(self) -> int:
         with explained(self.path), closing(look_into(self.path)) as db:
@@ -57,9 +65,10 @@ def stored_result(db: Connection, path: Place, run: int, key: int) -> Result | N
         StoreError: it is damaged.
     """
     found = db.execute(_RESULT, (key,)).fetchone()
-    if found is None:
-        return None
-    row = Row._make(found)
+    return None if found is None else _decoded(db, path, run, Row._make(found))
+
+
+def _decoded(db: Connection, path: Place, run: int, row: Row) -> Result:
     try:
         return decode_result(row)
     except (ValueError, TypeError) as error:
@@ -76,19 +85,16 @@ def _advice(path: Place) -> str:
     return "Take it from a backup of the server."
 
 
-def _keys(db: Connection, number: int) -> Iterator[int]:
-    """The results of a run in order, as row numbers, a page at a time: no read lock is held in between."""
+def _rows(db: Connection, number: int) -> Iterator[Row]:
+    """The results of a run in order, a page at a time: no read lock is held in between."""
     last: tuple[Any, ...] = (-1, "", 0, 0, "", "", 0)
-    order = "source, dataset, position, repeat, target, mode, number"
-    page = f"""
-        select {order} from result
-        where run = ? and pass > 0 and ({order}) > (?, ?, ?, ?, ?, ?, ?)
-        order by {order} limit ?
-    """  # noqa: S608  columns, not data
-    while rows := db.execute(page, (number, *last, _PAGE)).fetchall():
-        for row in rows:
-            yield int(row[-1])
-        last = rows[-1]
+    size = _FIRST_PAGE
+    while found := db.execute(_PAGE, (number, *last, size)).fetchall():
+        page = [Row._make(one[len(_ORDER) :]) for one in found]
+        yield from page
+        last = found[-1][: len(_ORDER)]
+        text = sum(len(row.content) + len(row.output) + len(row.scores) for row in page)
+        size = max(1, min(_LARGEST_PAGE, size * _PAGE_TEXT // text))
 
 
 def all_runs(
