@@ -4,6 +4,8 @@ import contextlib
 import errno
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
+from types import TracebackType
 
 import apsw
 
@@ -15,38 +17,55 @@ ELSEWHERE = "name another file with --store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-@contextlib.contextmanager
-def explained(path: Place, *, needed: int = 0, what: str = "what was to be saved") -> Iterator[None]:
-    """Turn any error of SQLite or the file system into a StoreError that says what to do next.
+def explained(path: Place, *, needed: int = 0, what: str = "what was to be saved") -> "Explained":
+    """Turn any error of SQLite or the file system, met in a `with` block, into a StoreError that says what to do next.
 
     `needed` is the number of bytes that `what` takes, for the message of a full disk.
 
     Raises:
         StoreError: in place of the error that was met.
     """
-    try:
-        yield
-    except (apsw.FullError, apsw.IOError) as error:
-        if _is_full(error, path, needed):
-            raise StoreFullError(_full(path, needed, what)) from error
-        raise StoreError(f"{path}: the disk reports an error ({error}); what was saved before is kept.") from error
-    except apsw.BusyError as error:
-        raise StoreBusyError(
-            f"{path}: another process has been writing for too long; wait for it to end, or {ELSEWHERE}."
-        ) from error
-    except (apsw.CorruptError, apsw.NotADBError, UnicodeDecodeError) as error:
-        raise StoreError(damaged(path, error)) from error
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError) as error:
-        raise StoreError(
-            f"{path}: cannot be opened or written here ({error}); check the rights on the file and its folder, "
-            f"or {ELSEWHERE}."
-        ) from error
-    except apsw.Error as error:
-        raise StoreError(
-            f"{path}: the store failed ({type(error).__name__}: {error}); nothing saved is lost."
-        ) from error
-    except OSError as error:
-        raise _by_the_system(error, path, needed, what) from error
+    return Explained(path, needed, what)
+
+
+@dataclass(slots=True)
+class Explained:
+    """What `explained` gives; a class, since one is entered for each call that is looked up."""
+
+    path: Place
+    needed: int
+    what: str
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, (apsw.Error, OSError, UnicodeDecodeError)):
+            raise _told(error, self.path, self.needed, self.what) from error
+
+
+def _told(error: Exception, path: Place, needed: int, what: str) -> StoreError:
+    match error:
+        case apsw.FullError() | apsw.IOError():
+            if _is_full(error, path, needed):
+                return StoreFullError(_full(path, needed, what))
+            return StoreError(f"{path}: the disk reports an error ({error}); what was saved before is kept.")
+        case apsw.BusyError():
+            return StoreBusyError(
+                f"{path}: another process has been writing for too long; wait for it to end, or {ELSEWHERE}."
+            )
+        case apsw.CorruptError() | apsw.NotADBError() | UnicodeDecodeError():
+            return StoreError(damaged(path, error))
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.PermissionsError():
+            return StoreError(
+                f"{path}: cannot be opened or written here ({error}); check the rights on the file and its folder, "
+                f"or {ELSEWHERE}."
+            )
+        case OSError():
+            return _by_the_system(error, path, needed, what)
+    return StoreError(f"{path}: the store failed ({type(error).__name__}: {error}); nothing saved is lost.")
 
 
 @contextlib.contextmanager

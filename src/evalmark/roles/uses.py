@@ -67,11 +67,16 @@ def current_tools() -> TrialTools | None:
     return None if uses is None else uses.tools
 
 
-@contextmanager
-def counting(uses: Uses) -> Iterator[None]:
+class counting:  # noqa: N801  used as a verb; entered for each trial, where a generator would take longer
     """Let the calls made inside, and in tasks and threads started there, count as this trial's."""
-    token = _CURRENT.set(uses)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+
+    __slots__ = ("_before", "_uses")
+
+    def __init__(self, uses: Uses) -> None:
+        self._uses = uses
+
+    def __enter__(self) -> None:
+        self._before = _CURRENT.set(self._uses)
+
+    def __exit__(self, *_error: object) -> None:
+        _CURRENT.reset(self._before)
