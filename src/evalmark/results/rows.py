@@ -62,7 +62,7 @@ def encode_result(result: Result) -> Row:
         content=to_json(content),
         mode=trial.mode,
     )
-    return row._replace(checksum=_checksum(row))
+    return Row(*row[:-2], _checksum(row), row.mode)
 
 
 def decode_result(row: Row) -> Result:

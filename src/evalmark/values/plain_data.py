@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -143,7 +143,7 @@ def canonical(value: Any) -> str:
         return "null"
     kind = type(value)
     if kind is str:
-        return _encode(value)
+        return _quoted(value)
     if kind is int:
         return int.__repr__(value)
     if kind in _CONTAINERS and not value:  # most of what a case may hold it does not
@@ -152,6 +152,7 @@ def canonical(value: Any) -> str:
 
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+_quoted: Callable[[str], str] = json.encoder.encode_basestring_ascii
 
 
 def fingerprint(*parts: Any) -> str:
@@ -177,10 +178,15 @@ def digest_of(texts: Iterable[str], begun: "_Hash | None" = None) -> "_Hash":
 
 def framed(texts: Iterable[str]) -> bytes:
     """What a fingerprint is made of: canonical texts, each behind its length."""
-    parts: list[bytes] = []
-    for text in texts:
-        parts += (len(text).to_bytes(8, "big"), text.encode("ascii"))
-    return b"".join(parts)
+    return b"".join([_OFTEN.get(text) or _framed(text) for text in texts])
+
+
+def _framed(text: str) -> bytes:
+    return len(text).to_bytes(8, "big") + text.encode("ascii")
+
+
+_OFTEN = {text: _framed(text) for text in ("null", "[]", "{}", '""', "0")}
+"""What most parts of a case or a request are."""
 
 
 def shortened(digest: "_Hash") -> str:

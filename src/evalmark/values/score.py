@@ -81,13 +81,15 @@ class Result:
     @property
     def verdict(self) -> Verdict:
         """`error` before `fail` before `unscored` before `pass`; `ungated` when no score can pass."""
-        if self.output.error is not None or any(s.status == "error" for s in self.scores):
+        states = {score.status for score in self.scores}
+        passed = {score.passed for score in self.scores}
+        if self.output.error is not None or "error" in states:
             return "error"
-        if any(s.passed is False for s in self.scores):
+        if False in passed:
             return "fail"
-        if any(s.status == "unscored" for s in self.scores):
+        if "unscored" in states:
             return "unscored"
-        return "pass" if any(s.passed for s in self.scores) else "ungated"
+        return "pass" if True in passed else "ungated"
 
     @property
     def calls(self) -> tuple[str, ...]:
