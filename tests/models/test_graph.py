@@ -1,6 +1,8 @@
 """The graph gives the vectors that the forward pass on paper gives, for every shape of the family."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -96,3 +98,22 @@ def test_openvino_gives_the_same_vectors_in_32_bits(tiny: Tiny, tmp_path: Path):
     tokens = np.array([[2, 9, 10, 3], [2, 5, 3, 0]], np.int32)
     given = infer(tokens, (tokens > 0).astype(np.int32))
     np.testing.assert_allclose(given, [tiny.vector([2, 9, 10, 3]), tiny.vector([2, 5, 3])], atol=2e-5)
+
+
+def test_threads_that_all_begin_at_once_do_not_wait_for_each_other_for_ever(tmp_path: Path):
+    pytest.importorskip("openvino")
+    code = (
+        "import sys, threading\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from pathlib import Path\n"
+        "import numpy as np\n"
+        "from evalmark.models.folder import read_folder\n"
+        "from evalmark.models.runtime import open_openvino\n"
+        "infer, together = open_openvino(read_folder(Path(sys.argv[1])), 'f32'), threading.Barrier(8)\n"
+        "one = np.ones((1, 1), np.int32)\n"
+        "def work(_): together.wait(); return infer(one, one).shape\n"
+        "with ThreadPoolExecutor(8) as pool: print(set(pool.map(work, range(8))))\n"
+    )
+    folder = str(Tiny().write(tmp_path))
+    done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "{(1, 12)}"

@@ -110,6 +110,10 @@ def open_openvino(folder: ModelFolder, precision: str = "bf16") -> "Infer":
         compiled: Any = core.compile_model(core.read_model(graph), "CPU", hints)
     except Exception as error:  # foreign code: the runtime raises bare RuntimeErrors
         raise ModelError(f"{folder.path}: OpenVINO cannot run this model: {error}") from error
+    one = np.ones((1, 1), np.int32)
+    # The binding sets itself up when it first touches an array; two threads that do so at the same time wait for each
+    # other for ever, so it is made to do it here, where there is one.
+    np.array(compiled.create_infer_request().infer([one - 1, one])[0])
     own = threading.local()  # a request serves one thread at a time
 
     def infer(tokens: "Tokens", mask: "Tokens") -> "Vectors":
