@@ -239,6 +239,14 @@ def test_a_hand_that_says_it_is_done_and_ends_is_not_lost():
     assert [result.output.value for result in world.found] == ["A"]
 
 
+def test_a_hand_that_ended_with_a_reason_is_heard_though_it_cannot_be_told_anything():
+    Plays((0, [Free(9)]), (9, [Free(9)]), (18, [Over("no budget", 0.0)]), deaf_after=9)
+    world = elsewhere(Story(trials=lambda: trials(90), work=plain()), kind=Strange, size=1)
+    assert world.outcome.reason == "no budget"
+    assert world.outcome.stopped
+    assert world.outcome.notes == ()
+
+
 def test_a_hand_that_does_not_hear_of_a_stop_is_left_behind():
     Plays((0, [Free(1)]), ends=False)
     stop = asyncio.Event()

@@ -11,6 +11,9 @@ from .messages import Asks, Came, Done, Down, Dropped, Finish, Free, Go, Over, T
 if TYPE_CHECKING:
     from .desk import Desk
 
+_LAST_WORDS = 5.0
+"""Seconds in which a hand that cannot be told anything any more may still say why."""
+
 
 class Talk:
     """A talk with one hand; tickets are its own, so nothing that is said of one reaches the hand's successor."""
@@ -41,11 +44,11 @@ class Talk:
         """
         self.ring()
         telling = asyncio.create_task(self._tell())
-        hearing = asyncio.create_task(self._hear(telling))
+        hearing = asyncio.create_task(self._hear())
         try:
             await asyncio.wait({telling, hearing, self._broken}, return_when=asyncio.FIRST_COMPLETED)
-            if telling.done() and not self._listens:
-                await asyncio.wait({hearing})  # what was heard counts
+            if telling.done():
+                await self._last_words(hearing)
             if self._broken.done():
                 self._broken.result()
             for task in (hearing, telling):
@@ -54,6 +57,13 @@ class Talk:
         finally:
             await _cancelled(telling, hearing)
             await self._settle()
+
+    async def _last_words(self, hearing: "asyncio.Task[None]") -> None:
+        """Hear what a hand has said before it ended, and what it may say of that."""
+        while not hearing.done():
+            await asyncio.wait({hearing}, timeout=_LAST_WORDS)
+            if self._listens:
+                return
 
     async def _settle(self) -> None:
         """Have replies that came kept, since they may have been paid for; break off everything else."""
@@ -88,8 +98,8 @@ class Talk:
         self._desk.ring_all()
         return (*gives, last)
 
-    async def _hear(self, telling: "asyncio.Task[None]") -> None:
-        while not self.is_over and not telling.done():
+    async def _hear(self) -> None:
+        while not self.is_over:
             self._listens = True
             said = await self._member.listen()
             self._listens = False
