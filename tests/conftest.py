@@ -21,6 +21,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 ROOT = Path(__file__).parent.parent
 
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are processors: servers, browsers and the disk are waited for a third of the time."""
+    return (os.cpu_count() or 1) + 1
+
+
 PEAK = """
 def peak():
     'The most memory this program has used, in MB; `getrusage` would also count its parent at the time of the fork.'
