@@ -4,6 +4,7 @@ import gc
 import ipaddress
 import os
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -21,13 +22,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 ROOT = Path(__file__).parent.parent
 
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are processors: servers, browsers and the disk are waited for a third of the time."""
-    return (os.cpu_count() or 1) + 1
-
-
 PEAK = """
 def peak():
     'The most memory this program has used, in MB; `getrusage` would also count its parent at the time of the fork.'
@@ -36,6 +30,18 @@ def peak():
 """
 """A function for programs that tests start; Linux only."""
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+
+
+def _work_in_memory(folder: Path = Path("/dev/shm"), room: int = 4 << 30) -> None:  # noqa: S108  where Linux has it
+    """Have temporary files in memory: thousands of stores are written to the disk otherwise, each statement waiting for it."""
+    if "TMPDIR" in os.environ or not os.access(folder, os.W_OK | os.X_OK):
+        return
+    found = os.statvfs(folder)
+    if found.f_bavail * found.f_frsize >= room and not found.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+_work_in_memory()
 
 
 @pytest.hookimpl(wrapper=True)
