@@ -74,6 +74,18 @@ def _is_loopback(host: str) -> bool:
 sys.addaudithook(_refuse_the_outside)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a file of tests imports by its users' names, such as `bot`, is not there for the next one."""
+    path, before = [*sys.path], set(sys.modules)
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        home = getattr(sys.modules[name], "__file__", None)
+        if home and home.startswith((str(tmp_path_factory.getbasetemp()), str(ROOT / "examples"))):
+            del sys.modules[name]
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The golden vectors and real data that lie beside a development checkout."""

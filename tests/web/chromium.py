@@ -18,6 +18,8 @@ CHROMIUM = shutil.which("chromium")
 if CHROMIUM is None:
     pytest.skip("there is no chromium here; on Debian: apt-get install chromium", allow_module_level=True)
 
+WIDTHS = (3840, 1280, 768, 320)
+"""Of windows, in pixels of CSS: a large screen, a small one, a tablet and what WCAG 1.4.10 asks for."""
 QUIET = ("--no-sandbox", "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
 
 
@@ -43,3 +45,13 @@ def chromium() -> Iterator:
         opened = driver.chromium.launch(executable_path=CHROMIUM, args=[*QUIET])
         yield opened
         opened.close()
+
+
+def too_wide(page) -> list[int]:
+    """The windows that the page which is loaded is wider than."""
+    found = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append(width)
+    return found

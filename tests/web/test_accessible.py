@@ -149,7 +149,6 @@ def faults(browser, origin, addresses) -> dict[str, dict[str, list[str]]]:
     [
         "axe, light, 1280",
         "axe, light, 320",
-        "axe, dark, 1280",
         "axe, dark, 320",
         "names and sizes",
         "letters twice as large",

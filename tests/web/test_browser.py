@@ -1,33 +1,22 @@
 """The viewer as a person uses it: a real browser, looked at through Playwright."""
 
 import re
-import shutil
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
 import pytest
 
-from evalmark import web
 from evalmark.addresses.paths import run_path
-from evalmark.doorway import bound
 from evalmark.markup import visible
 from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Example, Metric, Output, Result, Score, ToolCall, Trial, Turn
 from evalmark.wording import DASH
 
+from .chromium import chromium, served, too_wide
 from .conftest import a_run, keep, keep_calls, result
 from .payloads import PAYLOADS
 
-pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
-CHROMIUM = shutil.which("chromium")
-if CHROMIUM is None:
-    pytest.skip("there is no chromium here; on Debian: apt-get install chromium", allow_module_level=True)
-
-QUIET = ("--no-sandbox", "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
 RUN = "20261121-101500-3f9a"
 TEXTS = ["\n".join(PAYLOADS[first : first + 4]) for first in range(0, len(PAYLOADS), 4)]
 """Payloads, several in a text: a page takes a browser a tenth of a second."""
@@ -96,16 +85,8 @@ def address(tmp_path_factory) -> Iterator[str]:
             attacked_run(store, first)
         keep(store, a_run(RUN), [result(number) for number in range(30)])
         keep_calls(store)
-        made = bound(0)
-        config = uvicorn.Config(
-            web.pages(store, made.door, patience=60), http="h11", ws="none", lifespan="off", log_config=None
-        )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": list(made.sockets)}, daemon=True)
-        thread.start()
-        yield made.address_of("/")
-        server.should_exit = True
-        thread.join(10)
+        with served(store) as made:
+            yield made.address_of("/")
 
 
 @dataclass
@@ -132,11 +113,8 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def browser(address):
-    # Playwright holds a loop in this thread as long as it is open, so the stores are made before it.
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=[*QUIET])
+    with chromium() as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -215,13 +193,11 @@ def test_a_person_opens_a_run_filters_sorts_and_goes_from_case_to_case(watched, 
     assert watched.faults == []
 
 
-@pytest.mark.parametrize("width", [320, 768, 1280, 3840])
-def test_no_page_is_wider_than_its_window(watched, address, width):
+def test_no_page_is_wider_than_its_window(watched, address):
     page, origin = watched.page, re.match(r"http://[^/]+", address)[0]
-    page.set_viewport_size({"width": width, "height": 800})
     for path in ("/", run_path(RUN), f"{run_path(RUN)}/results/202", f"{run_path(RUN)}?verdict=fail", *DRAWN):
         page.goto(f"{origin}{path}")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert too_wide(page) == [], path
 
 
 def test_everything_that_acts_is_reached_by_the_keyboard_and_seen_there(watched, address):
