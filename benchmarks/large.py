@@ -1,12 +1,14 @@
-"""A large dataset, from the first row to the last result, in flat memory.
+"""A large dataset, from the first row to the last result, in flat memory, and at the same cost a case as a small one.
 
-Run: python benchmarks/large.py [--megabytes 1000]
+Each size is a process of its own. Run: python benchmarks/large.py [--megabytes 1000]
 """
 
 import argparse
 import asyncio
 import json
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,49 +20,76 @@ from evalmark.plans import Overrides, plan_suite
 from evalmark.settings import Settings
 from evalmark.store import open_store
 
-MEMORY, FIRST = 300, 3
-"""Megabytes, and seconds until the first result."""
+MEMORY, FIRST, CONSTANT = 300, 3, 1.1
+"""Megabytes, seconds until the first result, and the cost of a case over that of one of a hundredth of the cases."""
 ROW = 1_000
 TARGET = "async def answer(text):\n    return text[:1]\n"
 
 
-def write_rows(path: Path, megabytes: int) -> int:
+def write_rows(path: Path, megabytes: float) -> int:
     filler = "x" * (ROW - 60)
-    rows = megabytes * 1_000_000 // ROW
+    rows = int(megabytes * 1_000_000) // ROW
     with path.open("w", encoding="utf-8") as stream:
         for number in range(rows):
             stream.write(json.dumps({"id": f"{number:09}", "input": filler, "expected": "x"}) + "\n")
     return rows
 
 
-def measure(folder: Path, megabytes: int, tell: Tell) -> None:
-    rows = write_rows(folder / "cases.jsonl", megabytes)
+def measure(folder: Path) -> dict[str, float]:
+    """What the run of a folder's cases takes in this process."""
     (folder / "bench_target.py").write_text(TARGET, encoding="utf-8")
     suite = {"datasets": ["cases.jsonl"], "target": "bench_target:answer", "metrics": ["equals"]}
     (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     first: list[float] = []
     settings = Settings(store=str(folder / "evalmark.db"))
     with open_store(settings.store) as store:
         plan = plan_suite(folder / "suite.json", settings, Overrides())
         watch = lambda results: first or first.append(time.perf_counter() - started)  # noqa: E731
         run = asyncio.run(execute(plan, Conduct(ledger=store, settings=settings, watch=watch)))
-        seconds = time.perf_counter() - started
-        assert len(run.results) == rows
+        seconds, cpu = time.perf_counter() - started, time.process_time() - worked
+        rows = len(run.results)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024
-    named = f"{rows:,} cases from {megabytes:,} MB"
-    tell(what=f"{named}: a case", found=seconds * 1_000 / rows, unit="ms", beside=f"{seconds:.0f} s in all")
-    tell(what=f"{named}: the first result", found=first[0], unit="s", at_most=FIRST)
-    tell(what=f"{named}: the most memory", found=peak, unit="MB", at_most=MEMORY)
+    return {"rows": rows, "seconds": seconds, "cpu": cpu, "first": first[0], "peak": peak}
+
+
+def apart(megabytes: float) -> dict[str, float]:
+    """The same in a process of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        rows = write_rows(Path(name) / "cases.jsonl", megabytes)
+        words = [sys.executable, __file__, "--folder", name]
+        found = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+    assert found["rows"] == rows
+    return found
+
+
+def compare(megabytes: float, tell: Tell) -> None:
+    sizes = [apart(megabytes * share) for share in (0.01, 0.1, 1)]
+    for found in sizes:
+        each = f"{found['cpu'] * 1_000 / found['rows']:.3f} ms of processor time; {found['seconds']:.1f} s in all"
+        name = f"{found['rows']:,} cases: a case"
+        tell(what=name, found=found["seconds"] * 1_000 / found["rows"], unit="ms", beside=each)
+    small, _, large = sizes
+    named = f"{large['rows']:,} cases from {megabytes:,.0f} MB"
+    ratio = large["cpu"] / large["rows"] / (small["cpu"] / small["rows"])
+    beside = f"by the clock {large['seconds'] / large['rows'] / (small['seconds'] / small['rows']):.2f} x"
+    over = f"{named}: processor time a case over that of {small['rows']:,}"
+    tell(what=over, found=ratio, unit="x", at_most=CONSTANT, beside=beside)
+    tell(what=f"{named}: the first result", found=large["first"], unit="s", at_most=FIRST)
+    tell(what=f"{named}: the most memory", found=large["peak"], unit="MB", at_most=MEMORY)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=1_000)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     add_json(parser)
     said = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
-        measure(Path(name), said.megabytes, tell)
+    if said.folder is not None:
+        print(json.dumps(measure(said.folder)))
+        return
+    with telling(said.json) as tell:
+        compare(said.megabytes, tell)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Each row is one process from its start to its exit, store and journal on: how long it took over the limit that latency
 and requests in flight allow, its CPU time a case, its peak memory. The floor is a bare aiohttp loop over the same
-cases, measured just before. The last rows: everything from the journal, and a kill half-way with the run that goes on.
+cases, measured just before. The last rows: everything from the journal, a kill half-way with the run that goes on, and
+512 requests in flight, for which the server that is named has to be a fast one.
 
 Run: python benchmarks/orchestration.py [--only 2000] [--runs 3] [--short] [--server http://127.0.0.1:8099]
 """
@@ -33,6 +34,8 @@ SHORT = ((200, 1), (200, 2))
 PROCESSOR = {(2_000, 1): 0.5, (10_000, 1): 0.35}
 """Milliseconds a case."""
 REPLAYED, MEMORY = 1.5, 120
+WIDE, WIDE_CASES, WIDE_RATE = 512, 20_000, 2_500
+"""Requests in flight, cases, and calls a second at least."""
 FILLER = (
     "A customer writes to the shop and wants one thing, which is named at the end of the letter and nowhere else. "
     "The letter also tells of the weather, of the parcel before this one, and of a cousin who recommended the shop; "
@@ -127,13 +130,13 @@ def write_suite(folder: Path, cases: int, calls: int) -> None:
     (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
 
 
-def command(*more: str, store: str = "evalmark.db") -> list[str]:
+def command(*more: str, store: str = "evalmark.db", jobs: int = JOBS) -> list[str]:
     judge = ("--judge", "openai/judge-10")
-    return [sys.executable, "-m", "evalmark", "run", "suite.json", *judge, "-j", str(JOBS), "--store", store, *more]
+    return [sys.executable, "-m", "evalmark", "run", "suite.json", *judge, "-j", str(jobs), "--store", store, *more]
 
 
-def floor(folder: Path, server: Server, calls: int) -> list[str]:
-    return [sys.executable, str(HERE / "floor.py"), str(folder / "cases.jsonl"), server.url, str(calls), str(JOBS)]
+def floor(folder: Path, server: Server, calls: int, jobs: int = JOBS) -> list[str]:
+    return [sys.executable, str(HERE / "floor.py"), str(folder / "cases.jsonl"), server.url, str(calls), str(jobs)]
 
 
 def print_head(each: str) -> None:
@@ -237,11 +240,26 @@ def killed_half_way(folder: Path, server: Server, cases: int, tell: Tell) -> Non
     tell(what=f"{name}: calls repeated", found=said["repeated"], at_most=JOBS, beside=f"{JOBS} were under way")
 
 
+def many_in_flight(folder: Path, server: Server, cases: int, tell: Tell) -> None:
+    """How many calls a second one process makes where waiting is no limit."""
+    write_suite(folder, cases, 1)
+    least = measured(floor(folder, server, 1, WIDE), folder, server)
+    taken = measured(command(store="wide.db", jobs=WIDE), folder, server)
+    ended_well(taken, folder, server, cases)
+    rate, most = cases / taken.wall, cases / least.wall
+    print(
+        f"{cases:,} x 1, {WIDE} in flight: {rate:,.0f} calls/s, {taken.cpu * 1_000 / cases:.2f} ms a case; floor {most:,.0f}"
+    )
+    beside = f"floor {most:,.0f}; {taken.cpu * 1_000 / cases:.2f} ms of processor time a case, {taken.memory:.0f} MB"
+    goal = None if cases < WIDE_CASES else WIDE_RATE
+    tell(what=f"{cases:,} x 1 call, {WIDE} in flight", found=rate, unit="calls/s", at_least=goal, beside=beside)
+
+
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", help="one that runs already; without it benchmarks/mock_server.py is started")
     parser.add_argument("--runs", type=int, default=3, help="of those with 2,000 cases, of which the median counts")
-    parser.add_argument("--only", help="the rows that start with this: 2000, 10000, replayed, killed")
+    parser.add_argument("--only", help="the rows that start with this: 2000, 10000, replayed, killed, wide")
     parser.add_argument("--short", action="store_true", help="200 cases, once")
     add_json(parser)
     return parser.parse_args()
@@ -265,6 +283,8 @@ def main() -> None:
             from_the_journal(folder, server, sizes[-1][0], tell)
         if wanted("killed"):
             killed_half_way(folder, server, sizes[0][0], tell)
+        if wanted("wide"):
+            many_in_flight(folder, server, sizes[0][0] if said.short else WIDE_CASES, tell)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from evalmark.cluster.knock import NOBODY, REFUSED, Door, door_of, status_of
 from evalmark.errors import ConfigError, need
 
 if TYPE_CHECKING:
@@ -98,8 +99,7 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
         logging.getLogger("ray").setLevel(logging.ERROR)
         # Ray says on the standard output that a worker has ended, where reports stand; the desk says so in the run.
         ray._private.worker._worker_logs_enabled = False
-        if place.address is not None and not place.is_trusted:
-            _refuse_open(place.address, environ)
+        _look_at(place, environ)
         _connect(ray, place)
         try:
             yield ray
@@ -142,9 +142,31 @@ def _surrounded(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str,
                 environ[name] = value
 
 
-def _refuse_open(address: str, environ: Mapping[str, str]) -> None:
+def _look_at(place: Where, environ: Mapping[str, str]) -> None:
+    """Raises ConfigError for a cluster that would not take our work, or takes everybody's."""
+    door = door_of(place.address, environ) if place.address is not None else None
+    if place.address is None or door is None:
+        return  # ours, or none: Ray says where it looked
+    _refuse_unanswered(door)
+    if not place.is_trusted:
+        _refuse_open(place.address, door, environ)
+
+
+def _refuse_unanswered(door: Door) -> None:
+    """Raises ConfigError where Ray itself would try for a minute, line by line, and not say what is wrong."""
+    status = status_of(door, is_stranger=False)
+    if status == REFUSED:
+        raise ConfigError(
+            f"--on: the Ray cluster at {door.target} does not take this token. Set RAY_AUTH_MODE=token and "
+            "RAY_AUTH_TOKEN to the one that it was started with."
+        )
+    if status == NOBODY:
+        raise ConfigError(f"--on: no Ray cluster answers at {door.target}. Check the address, and that it runs.")
+
+
+def _refuse_open(address: str, door: Door, environ: Mapping[str, str]) -> None:
     """Raises ConfigError for a cluster on other machines that takes the work of whoever knows its address."""
-    if _is_here(address, environ):
+    if _is_here(door) or status_of(door, is_stranger=True) == REFUSED:
         return
     stranger = {name: value for name, value in environ.items() if not name.startswith("RAY_AUTH")}
     stranger |= {"RAY_AUTH_MODE": "disabled"}
@@ -155,18 +177,15 @@ def _refuse_open(address: str, environ: Mapping[str, str]) -> None:
     except subprocess.TimeoutExpired:
         return  # nobody was let in
     if found.returncode == 0:
-        told = environ.get("RAY_ADDRESS", "this machine") if address == "auto" else address
         raise ConfigError(
-            f"The Ray cluster at {told} takes the work of anybody who knows its address, so others could read keys "
+            f"The Ray cluster at {door.target} takes the work of anybody who knows its address, so others could read keys "
             "and data there. Start it with RAY_AUTH_MODE=token, or say --trust-cluster where its network is closed."
         )
 
 
-def _is_here(address: str, environ: Mapping[str, str]) -> bool:
-    """Whether only this machine can reach the address."""
-    host = urlsplit(address).hostname if address != "auto" else environ.get("RAY_ADDRESS", "").rpartition(":")[0]
-    if not host:
-        return False
+def _is_here(door: Door) -> bool:
+    """Whether only this machine can reach it."""
+    host = door.target.rpartition(":")[0].strip("[]")
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
