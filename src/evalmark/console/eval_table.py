@@ -43,7 +43,8 @@ def evals(
         parts += _eval(group, costs.get(group.dataset, ()), look)
         if group.dataset in against and not group.left_out:
             parts += _compared(against[group.dataset], told)
-    if said := _intervals(wording.methods(summary.metrics)):
+    # Sorted: which eval comes first depends on which worker was done first.
+    if said := _intervals(sorted(wording.methods(summary.metrics))):
         parts += [Text(""), Text(said, style="dim")]
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
     if verdict is not None:
