@@ -88,6 +88,28 @@ def test_every_kind_of_test_is_replayed(suite, server, words):
     assert [(spent.calls, spent.replayed) for spent in now.spending] == [(0, 6)]
 
 
+MIXED = """
+def pytest_collection_modifyitems(items):
+    "As a plugin for a random order does it: the first of each kind, then the second."
+    first = [item for item in items if "tea" in item.name]
+    last = [item for item in items if "coffee" in item.name]
+    items[:] = [*first, *(item for item in items if item not in first + last), *last]
+"""
+
+
+def test_a_call_counts_once_in_whatever_order_tests_come(suite, server):
+    """The cases of the eval are answered side by side, which must not go on while another test asks."""
+    slow = AGENT.replace(
+        "    async with chat_model", "    await asyncio.sleep(0.3 * (word == 'coffee'))\n    async with chat_model"
+    )
+    suite.write("test_agents.py", slow)
+    suite.write("conftest.py", MIXED)
+    env = {"OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": ""}
+    ended = suite.run("--deselect", "test_agents.py::test_strict_calls_nothing", **env)
+    assert ended.counts == {"passed": 6}, ended.text
+    assert server.count == sum(spent.calls for spent in ended.run().spending) == 6
+
+
 def test_a_marked_test_that_goes_on_without_a_recording_is_an_error(suite, server):
     _, env = recorded(suite, server)
     suite.write("test_more.py", STUBBORN)

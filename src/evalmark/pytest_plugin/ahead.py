@@ -42,8 +42,8 @@ class Ahead:
         """Whether no trial is under way any more."""
         return self._running.done()
 
-    def wait(self, seconds: float) -> None:
-        """Wait until no trial is under way any more, after a stop was asked for."""
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until no trial is under way any more and what they came to is noted; with a limit, not longer."""
         with suppress(TimeoutError):
             self._running.exception(seconds)
 

@@ -212,7 +212,7 @@ class Desk:
         if not self.on:
             pytest.skip(OFF)
         self._item()
-        self.keeper.ready()
+        self._prepare()
 
     def trial(self, case: Case) -> Trial:
         """The next expectation of the running test: named after the test, counted where it has several."""
@@ -234,7 +234,7 @@ class Desk:
 
     def case(self, request: pytest.FixtureRequest) -> EvalCase:
         """The case of a marked test."""
-        self.keeper.ready()
+        self._prepare()
         item: pytest.Item = request.node
         mark = mark_of(item)
         trial = Trial(
@@ -247,6 +247,11 @@ class Desk:
         found = EvalCase(self, trial, mark.threshold, mark.scorers, mark.judge)
         item.stash[CASE] = found
         return found
+
+    def _prepare(self) -> None:
+        """What a test does by itself has the meter and the store to itself."""
+        self.runner.settle()
+        self.keeper.ready()
 
     def _item(self) -> pytest.Item:
         item = self._running()

@@ -42,6 +42,7 @@ class Runner:
         trial = item.trial
         result = self._answered_ahead(item, trial)
         if result is None:
+            self.settle()
             self._desk.keeper.ready()
             before = self._desk.sitting.spending()
             result = self._earlier(seat, trial) or self._desk.loop.run(self._alone(seat, trial))
@@ -70,6 +71,7 @@ class Runner:
         return not (item.stands_alone or self._desk.worker is not None or ends_early)
 
     def _ahead(self, item: EvalItem) -> Ahead | None:
+        self.settle()
         group = item.group
         seat = group.seat()
         others = [other for other in item.session.items if isinstance(other, EvalItem) and other.group is group]
@@ -96,6 +98,15 @@ class Runner:
     def is_busy(self) -> bool:
         """Whether cases are being answered side by side."""
         return any(ahead is not None and not ahead.is_done for ahead in self._aheads.values())
+
+    def settle(self) -> None:
+        """Wait for all cases that are being answered side by side.
+
+        What calls come to is read off one meter before and after: whatever else is asked meanwhile would count twice.
+        """
+        for ahead in self._aheads.values():
+            if ahead is not None:
+                ahead.wait()
 
     def stop(self, seconds: float) -> None:
         """Wait a little for what is under way, after a stop was asked for."""
