@@ -14,12 +14,16 @@ from evalmark.store import Store
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
-CHROMIUM = shutil.which("chromium")
+SHELL = shutil.which("chromium-headless-shell")
+"""The same engine without windows, menus and their own pages: half of the work."""
+CHROMIUM = SHELL or shutil.which("chromium")
 if CHROMIUM is None:
-    pytest.skip("there is no chromium here; on Debian: apt-get install chromium", allow_module_level=True)
+    pytest.skip("there is no chromium; on Debian: apt-get install chromium-headless-shell", allow_module_level=True)
 
 WIDTHS = (3840, 1280, 768, 320)
 """Of windows, in pixels of CSS: a large screen, a small one, a tablet and what WCAG 1.4.10 asks for."""
+# The last switch of this name counts: what Playwright turns off and can matter here, and pages of the browser's own.
+OFF = "AcceptCHFrame,HttpsUpgrades,OptimizationHints,PaintHolding,Translate,PreloadTopChromeWebUI,WebUIOmniboxPopup"
 QUIET = ("--no-sandbox", "--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
 
 
@@ -42,7 +46,9 @@ def served(store: Store, author: str = "") -> Iterator[Bound]:
 def chromium() -> Iterator:
     """A browser; Playwright holds a loop in this thread while it is open, so write to stores before."""
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=[*QUIET])
+        opened = driver.chromium.launch(
+            executable_path=CHROMIUM, args=[*QUIET, *([] if SHELL else [f"--disable-features={OFF}"])]
+        )
         yield opened
         opened.close()
 
