@@ -67,7 +67,7 @@ def check(found, whole, first):
 
 @pytest.mark.parametrize("how", HOWS)
 def test_a_kill_at_some_writes_of_a_merge_leaves_all_of_it_or_nothing(attempts, whole, how):
-    for found in attempts(how, points(whole, how, 3)):
+    for found in attempts(how, points(whole, how, 2)):
         check(found, whole, -9)
 
 

@@ -117,8 +117,11 @@ def test_a_kill_during_a_migration_leaves_the_old_or_the_new_store(doomed, tmp_p
     assert at > 10, "the migration made hardly any write, so nothing was tested"
 
 
+@pytest.mark.parametrize(
+    "each", [pytest.param(4, id="at some writes"), pytest.param(1, id="at every write", marks=pytest.mark.sweep)]
+)
 @pytest.mark.parametrize("how", ["before", "torn", "after"])
-def test_a_kill_while_a_store_of_version_1_is_brought_up_to_date_loses_nothing(doomed, tmp_path, how):
+def test_a_kill_while_a_store_of_version_1_is_brought_up_to_date_loses_nothing(doomed, tmp_path, how, each):
     reference = tmp_path / "reference.db"
     db = writing(reference, print, steps=STEPS[:1])
     db.execute(
@@ -140,7 +143,7 @@ def test_a_kill_while_a_store_of_version_1_is_brought_up_to_date_loses_nothing(d
         open_store(path).close()
         assert kept(tmp_path / str(at)) == [result.trial.case.id for result in WHOLE]
         assert_whole(tmp_path / str(at))
-        at += 1
+        at += each
     assert at > 20, "the migration made hardly any write, so nothing was tested"
 
 
