@@ -4,8 +4,6 @@ import ipaddress
 import logging
 import os
 import secrets
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
 OWN = "ray"
 RUNNING = "ray:auto"
-_WITHIN = 60
-"""Seconds in which a cluster has to say whether it asks for a token."""
 _QUIET = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
 _UNCOUNTED = {"RAY_USAGE_STATS_ENABLED": "0"}
 _ALONE = {
@@ -32,16 +28,6 @@ _ALONE = {
 }
 _MEMORY = 100_000_000
 """Bytes of Ray's object store, the least it takes about: hands and desk exchange messages, and few objects."""
-
-# Connects as somebody would who knows the address and nothing else; exits with 0 where that is enough.
-_PROBE = """
-import sys, ray
-try:
-    ray.init(sys.argv[1], include_dashboard=False, log_to_driver=False, configure_logging=False)
-except BaseException:
-    sys.exit(1)
-ray.cluster_resources()
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,12 +130,12 @@ def _surrounded(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str,
 
 def _look_at(place: Where, environ: Mapping[str, str]) -> None:
     """Raises ConfigError for a cluster that would not take our work, or takes everybody's."""
-    door = door_of(place.address, environ) if place.address is not None else None
-    if place.address is None or door is None:
-        return  # ours, or none: Ray says where it looked
+    door = None if place.address is None else door_of(place.address, environ)
+    if door is None:
+        return  # it is ours, or there is none and Ray says where it looked
     _refuse_unanswered(door)
     if not place.is_trusted:
-        _refuse_open(place.address, door, environ)
+        _refuse_open(door, environ)
 
 
 def _refuse_unanswered(door: Door) -> None:
@@ -164,23 +150,23 @@ def _refuse_unanswered(door: Door) -> None:
         raise ConfigError(f"--on: no Ray cluster answers at {door.target}. Check the address, and that it runs.")
 
 
-def _refuse_open(address: str, door: Door, environ: Mapping[str, str]) -> None:
-    """Raises ConfigError for a cluster on other machines that takes the work of whoever knows its address."""
-    if _is_here(door) or status_of(door, is_stranger=True) == REFUSED:
+def _refuse_open(door: Door, environ: Mapping[str, str]) -> None:
+    """Raises ConfigError for a cluster on other machines, unless it turned a stranger away."""
+    if _is_here(door):
         return
-    stranger = {name: value for name, value in environ.items() if not name.startswith("RAY_AUTH")}
-    stranger |= {"RAY_AUTH_MODE": "disabled"}
-    try:
-        found = subprocess.run(  # noqa: S603  our own words, the address aside, which is no option
-            [sys.executable, "-c", _PROBE, address], env=stranger, capture_output=True, timeout=_WITHIN, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return  # nobody was let in
-    if found.returncode == 0:
+    status = status_of(door, is_stranger=True)
+    # Where certificates are used on both sides, a stranger, who has none, is not even answered.
+    if status == REFUSED or (status == NOBODY and environ.get("RAY_USE_TLS", "").lower() in ("1", "true")):
+        return
+    if status == NOBODY:
         raise ConfigError(
-            f"The Ray cluster at {door.target} takes the work of anybody who knows its address, so others could read keys "
-            "and data there. Start it with RAY_AUTH_MODE=token, or say --trust-cluster where its network is closed."
+            f"--on: the Ray cluster at {door.target} did not say whether it asks for a token. Try again, or say "
+            "--trust-cluster where its network is closed."
         )
+    raise ConfigError(
+        f"The Ray cluster at {door.target} takes the work of anybody who knows its address, so others could read keys "
+        "and data there. Start it with RAY_AUTH_MODE=token, or say --trust-cluster where its network is closed."
+    )
 
 
 def _is_here(door: Door) -> bool:
