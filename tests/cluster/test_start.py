@@ -192,6 +192,25 @@ def has(pid, token):
 """
 
 
+TWICE = """
+import evalmark
+
+def answer(input):
+    return input
+
+if __name__ == "__main__":
+    rows = [{"input": "a", "expected": "a"}]
+    print([evalmark.evaluate(rows, answer, ["equals"], on="ray").results[0].verdict for _ in range(2)])
+"""
+
+
+def test_several_runs_of_one_program_have_a_ray_each(ray_env, world):
+    Path("twice.py").write_text(TWICE, encoding="utf-8")
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    said = subprocess.run([sys.executable, "twice.py"], capture_output=True, text=True, check=False, env=ours)
+    assert said.stdout == "['pass', 'pass']\n", said.stderr
+
+
 def test_where_nothing_answers_is_said_at_once(ray_env, suite):
     suite()
     with socket.create_server(("127.0.0.1", 0)) as taken:

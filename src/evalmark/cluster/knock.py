@@ -21,6 +21,7 @@ class Door:
     target: str
     """HOST:PORT."""
     question: str
+    is_for_clients: bool = False
 
 
 def door_of(address: str, environ: Mapping[str, str] = os.environ) -> Door | None:
@@ -32,7 +33,7 @@ def door_of(address: str, environ: Mapping[str, str] = os.environ) -> Door | Non
     if address == "auto":
         address = environ.get("RAY_ADDRESS") or need("ray._private.utils", "ray").read_ray_address() or ""
     if "://" in address:
-        return Door(urlsplit(address).netloc, "/ray.rpc.RayletDriver/ClusterInfo")
+        return Door(urlsplit(address).netloc, "/ray.rpc.RayletDriver/ClusterInfo", is_for_clients=True)
     return Door(address, "/ray.rpc.NodeInfoGcsService/GetClusterId") if address else None
 
 
@@ -47,5 +48,6 @@ def status_of(door: Door, *, is_stranger: bool) -> str:
         try:
             channel.unary_unary(door.question)(b"", timeout=_WITHIN)
         except grpc.RpcError as error:
-            return str(error.code().name)
+            name = str(error.code().name)
+            return NOBODY if name == "DEADLINE_EXCEEDED" else name
     return "OK"

@@ -82,6 +82,7 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
     )
     with _surrounded(environ, own):  # read by Ray when it is imported, and by what it starts
         ray = need("ray", "ray")
+        _have_read_again()
         logging.getLogger("ray").setLevel(logging.ERROR)
         # Ray says on the standard output that a worker has ended, where reports stand; the desk says so in the run.
         ray._private.worker._worker_logs_enabled = False
@@ -91,6 +92,14 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
             yield ray
         finally:
             ray.shutdown()
+    _have_read_again()
+
+
+def _have_read_again() -> None:
+    """Have Ray look at the environment: else the first token that it sees is its own for the life of the process."""
+    raylet = need("ray._raylet", "ray")
+    raylet.Config.initialize("")
+    raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _connect(ray: "ModuleType", place: Where) -> None:
@@ -152,7 +161,7 @@ def _refuse_unanswered(door: Door) -> None:
 
 def _refuse_open(door: Door, environ: Mapping[str, str]) -> None:
     """Raises ConfigError for a cluster on other machines, unless it turned a stranger away."""
-    if _is_here(door):
+    if not door.is_for_clients and _is_here(door):  # behind a client's address on this machine may be any other one
         return
     status = status_of(door, is_stranger=True)
     # Where certificates are used on both sides, a stranger, who has none, is not even answered.
