@@ -53,6 +53,22 @@ def weather(city):
         called.write(city + "\\n")
     return {"city": city, "sun": len(city) % 2 == 0}
 
+def held(input):
+    import threading
+    from evalmark.values import Output, ToolCall
+    lock = threading.Lock()  # which no message can hold
+    return Output(value={"text": input.upper()}, metadata={"n": {1, 2}, "kind": type(lock)}, tool_calls=(ToolCall(name="t", result=range(2)),))
+
+class Held:
+    def __init__(self, text):
+        import threading
+        self.text, self._lock = text, threading.Lock()
+    def __str__(self):
+        return self.text
+
+def objects(input):
+    return Held(input.upper())
+
 def agent(input):
     return str(weather(input.split()[-1]))
 
@@ -82,6 +98,8 @@ WORKS = [
     pytest.param({"target": "app:asks"}, [], id="a function that asks a model of the run"),
     pytest.param({"target": "app:Chat", "metrics": ["flow.json"]}, ["--judge", "openai/judge"], id="a conversation"),
     pytest.param({"target": "app:agent"}, [], id="recorded tools"),
+    pytest.param({"target": "app:held"}, [], id="answers with types and sets in them"),
+    pytest.param({"target": "app:objects"}, [], id="answers that are objects with a lock"),
     pytest.param({"target": "app:answer", "metrics": ["equals", "similarity"]}, [], id="embeddings"),
     pytest.param(
         {"target": {"models": ["openai/small"]}, "datasets": ["twice.jsonl"]}, [], id="the same request in many cases"

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 
 from evalmark.engine import Work
-from evalmark.errors import EvalmarkError
+from evalmark.errors import EvalmarkError, ModelError
 from evalmark.models import CachedEmbedder
 from evalmark.plans import Door, Lender, Models, refuse
 from evalmark.roles import Embedder
@@ -88,8 +88,10 @@ class HandActor:
             await asyncio.sleep(self._linger)
         self._said.clear()
         said = self._post.fetch()
-        if not said and self._fault:
-            raise RuntimeError(self._fault)
+        if self._fault:
+            if not said:
+                raise RuntimeError(self._fault)
+            self._said.set()  # nothing else would ring for it
         return said
 
     async def pid(self) -> int:
@@ -128,8 +130,8 @@ class _Nowhere:
 class EmbeddingActor:
     """An embedding model that is loaded once; texts that come from several hands at the same time make one batch."""
 
-    def __init__(self, pack: "Pack") -> None:
-        self._pack = pack
+    def __init__(self, pack: "Pack", fingerprint: str) -> None:
+        self._pack, self._fingerprint = pack, fingerprint
         self._embedder: CachedEmbedder | None = None
 
     async def start(self) -> str:
@@ -140,8 +142,9 @@ class EmbeddingActor:
 
     async def embed(self, texts: Sequence[str]) -> "Vectors":
         """One vector a text, in order."""
-        if self._embedder is None:
-            await self.start()
+        if self._embedder is None and (found := await self.start()) != self._fingerprint:  # begun anew, maybe elsewhere
+            self._embedder = None
+            raise ModelError(f"a worker that was started again has the embedding model {found}; use the same files.")
         assert self._embedder is not None  # noqa: S101
         return await self._embedder(texts)
 

@@ -131,11 +131,16 @@ def _asked_alike(models: Models, name: str, identity: str) -> ChatModel:
     """
     model = models.chat(name)
     if model.identity != identity:
-        raise ConfigError(
-            f"{name} is {model.identity} for a worker, and {identity} where the run was started; set the variables that "
-            "say so, such as OPENAI_BASE_URL, in the environment of the workers."
-        )
+        raise other_address(name, model.identity, identity)
     return model
+
+
+def other_address(name: str, there: str, here: str) -> ConfigError:
+    """What is said where a worker would ask a model elsewhere than the desk."""
+    return ConfigError(
+        f"{name} is {there} for a worker, and {here} where the run was started; set the variables that "
+        "say so, such as OPENAI_BASE_URL, in the environment of the workers."
+    )
 
 
 def unpacked(pack: Pack, models: Models) -> Any:

@@ -182,7 +182,8 @@ class Desk:
                     self._vacant.pop(seat, None)
                     return hiring.result()
             except CrewError as error:
-                self._vacant[seat] = self._missed[seat] = error
+                self._vacant[seat] = error
+                self._missed.setdefault(seat, error)  # what was wrong first may be why there is no room now
                 if len(self._vacant) == len(self._seats):
                     raise
                 await self._unless_ended(asyncio.create_task(asyncio.sleep(_AGAIN)))

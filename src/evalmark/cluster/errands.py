@@ -7,10 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from evalmark.engine import describe
+from evalmark.errors import ConfigError
 from evalmark.plans import Door
 from evalmark.roles import ChatModel, Uses, counting
 from evalmark.values import Reply, Request
 
+from .brief import other_address
 from .messages import Asks, Go, OwnError, Told, Yours
 
 _FIELDS = tuple(field.name for field in fields(Reply))
@@ -59,10 +61,10 @@ class _Elsewhere:
 
 
 class Errands:
-    """Carries the calls of all hands through one door."""
+    """Carries the calls of all hands through one door; `opened` gives the desk's own model of a name."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, door: Door, opened: Callable[[str], ChatModel] | None = None) -> None:
+        self._door, self._opened = door, opened
         self._models: dict[tuple[str, str], ChatModel] = {}
 
     async def run(self, asked: Asks, errand: Errand) -> Told:
@@ -78,8 +80,18 @@ class Errands:
     def _model(self, name: str, identity: str) -> ChatModel:
         known = (name, identity)
         if known not in self._models:
+            self._refuse_other_address(name, identity)
             self._models[known] = self._door.around(_Elsewhere(name, identity))  # the door knows the desk's own one
         return self._models[known]
+
+    def _refuse_other_address(self, name: str, identity: str) -> None:
+        """Raises ConfigError: a worker opened a model by its name, and would ask it elsewhere than the desk."""
+        try:
+            mine = identity if self._opened is None else self._opened(name).identity
+        except ConfigError:
+            return  # an object of the user's, which says itself where it asks
+        if mine != identity and mine.partition("@")[0] == identity.partition("@")[0]:
+            raise other_address(name, identity, mine)
 
 
 def _told(reply: Reply, came: Reply | None) -> Reply | Yours:

@@ -1,7 +1,7 @@
 """Hands in actors of Ray."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -27,23 +27,24 @@ class RayMember:
 
     async def tell(self, messages: Sequence[Down]) -> None:
         """Hand over messages. Raises HandLostError: the actor has ended."""
-        await reached(self.ray, self.actor.tell.remote(list(messages)))
+        await reached(self.ray, lambda: self.actor.tell.remote(list(messages)))
 
     async def listen(self) -> Sequence[Up]:
         """What the hand has to say. Raises HandLostError: the actor has ended."""
-        said: Sequence[Up] = await reached(self.ray, self.actor.listen.remote())
+        said: Sequence[Up] = await reached(self.ray, self.actor.listen.remote)
         return said
 
 
 class RayCrew:
     """Hands on the nodes of a cluster; a hand takes one of its processors."""
 
-    def __init__(self, ray: ModuleType, brief: Pack, embedder: Pack | None, size: int) -> None:
+    def __init__(self, ray: ModuleType, brief: Pack, embedder: Pack | None, size: int, *, embeds: str = "") -> None:
         self.size = size
+        self._embeds = embeds
         self._ray, self._brief = ray, ray.put(brief)
         options = {"max_restarts": 0, "max_concurrency": 1_000, "num_cpus": 1}
         self._hand = ray.remote(**options)(HandActor)
-        self._pool = [] if embedder is None else _pool(ray, embedder)
+        self._pool = [] if embedder is None else _pool(ray, embedder, embeds)
 
     async def hire(self) -> RayMember:
         """A hand on some node.
@@ -54,33 +55,39 @@ class RayCrew:
         """
         actor = self._hand.remote(self.size * _LINGER)
         try:
-            fault = await asyncio.wait_for(reached(self._ray, actor.start.remote(self._brief, self._pool)), _READY)
+            getting_ready = reached(self._ray, lambda: actor.start.remote(self._brief, self._pool))
+            fault = await asyncio.wait_for(getting_ready, _READY)
         except TimeoutError:
             self._ray.kill(actor)
             raise CrewError(
-                f"No worker was ready within {_READY:.0f} s: the cluster has no processor free for it. Name fewer "
-                "with --workers, or wait for a node."
+                f"No worker was ready within {_READY:.0f} s: the cluster has no processor free for it, or your code takes "
+                "longer to load. Name fewer with --workers, or wait for a node."
             ) from None
         if fault:
+            self._ray.kill(actor)  # it would keep its processor
             raise CrewError(f"A worker cannot begin: {fault}")
         return RayMember(actor, self._ray)
 
-    async def check_pool(self, fingerprint: str) -> None:
-        """Raises CrewError: the embedding model is another one on some node."""
-        for actor in self._pool:
-            found = await reached(self._ray, actor.start.remote())
-            if found != fingerprint:
-                raise CrewError(
-                    f"A worker has the embedding model {found}, and this machine {fingerprint}; use the same files."
-                )
+    async def check_pool(self) -> None:
+        """Raises CrewError: the embedding model cannot be loaded on some node, or is another one there."""
+        try:
+            every = await asyncio.gather(*(reached(self._ray, actor.start.remote) for actor in self._pool))
+        except HandLostError as lost:
+            raise CrewError(
+                f"A worker cannot load the embedding model: {lost}. Put the same files on every node."
+            ) from lost
+        if others := [found for found in every if found != self._embeds]:
+            raise CrewError(
+                f"A worker has the embedding model {others[0]}, and this machine {self._embeds}; use the same files."
+            )
 
 
-def _pool(ray: ModuleType, embedder: Pack) -> list[Any]:
+def _pool(ray: ModuleType, embedder: Pack, fingerprint: str) -> list[Any]:
     """One actor a node, since a model uses all processors by itself; Ray starts one anew that ends."""
     options = {"max_restarts": 10, "max_task_retries": 3, "num_cpus": 0, "scheduling_strategy": "SPREAD"}
     kind = ray.remote(**options)(EmbeddingActor)
     nodes = sum(1 for node in ray.nodes() if node["Alive"])
-    return [kind.remote(embedder) for _ in range(max(1, nodes))]
+    return [kind.remote(embedder, fingerprint) for _ in range(max(1, nodes))]
 
 
 def processors(ray: ModuleType) -> int:
@@ -88,14 +95,23 @@ def processors(ray: ModuleType) -> int:
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
-async def reached(ray: ModuleType, reference: Any) -> Any:
-    """What an actor gives. Raises HandLostError: it has ended, or broke."""
-    answer = asyncio.wrap_future(reference.future())
-    answer.add_done_callback(_heard)
+async def reached(ray: ModuleType, call: Callable[[], Any]) -> Any:
+    """What an actor gives to a call.
+
+    Raises:
+        HandLostError: it has ended, or broke.
+        CrewError: nobody on the cluster can be reached any more.
+    """
     try:
+        answer = asyncio.wrap_future(call().future())
+        answer.add_done_callback(_heard)
         return await asyncio.shield(answer)  # Ray breaks on an answer that was cancelled
     except ray.exceptions.RayError as error:
         raise HandLostError(why(error)) from error
+    except ConnectionError as error:  # what Ray's client raises
+        raise CrewError(
+            f"The connection to the Ray cluster is lost: {why(error).rstrip('.')}. Go on with --resume once it is back."
+        ) from error
 
 
 def _heard(answer: "asyncio.Future[Any]") -> None:

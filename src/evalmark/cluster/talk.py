@@ -67,12 +67,17 @@ class Talk:
 
     async def _settle(self) -> None:
         """Have replies that came kept, since they may have been paid for; break off everything else."""
-        for ticket, task in self._tasks.items():
-            if (errand := self._errands.get(ticket)) is None or errand.came is None:
-                task.cancel()
+        for ticket in self._tasks:
+            self._break_off(ticket)
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         if not self._broken.cancel():
             self._broken.exception()  # somebody has seen it
+
+    def _break_off(self, ticket: int) -> None:
+        """End what is done for a ticket, unless its reply is here: that one is kept, whoever still wants it."""
+        errand = self._errands.get(ticket)
+        if (task := self._tasks.get(ticket)) is not None and (errand is None or errand.came is None):
+            task.cancel()
 
     async def _tell(self) -> None:
         """Hand over what has gathered while the last messages were on their way."""
@@ -123,8 +128,7 @@ class Talk:
         elif isinstance(message, Wants):
             self._begin(message.ticket, lambda: self._desk.duty.offers.do(message))
         elif isinstance(message, Dropped):
-            if (task := self._tasks.get(message.ticket)) is not None:
-                task.cancel()
+            self._break_off(message.ticket)
         elif isinstance(message, Free):
             self._desk.board.free(self._seat, message.more)
 

@@ -158,6 +158,10 @@ class Door:
             self._made[known] = self.around(model)
         return self._made[known]
 
+    def chat(self, name: str) -> ChatModel:
+        """The chat model of a name, with nothing around it. Raises ConfigError: the name means no model."""
+        return self._models.chat(name)
+
     def around(self, model: ChatModel) -> ChatModel:
         """What the run puts around this very object, whatever others there are of its name."""
         conditions = calls.Conditions(
