@@ -202,6 +202,32 @@ def test_a_shard_that_broke_off_leaves_the_whole_undecided(evalmark, ran, world)
     assert "The run is not complete" in said.out
 
 
+@pytest.mark.parametrize(
+    ("there", "words", "code", "says"),
+    [
+        pytest.param("1", ("--min-pass-rate", "0.5"), 3, "Missing: shards 2 to 3 of 3 were not there.", id="one is left, and all of it passed"),
+        pytest.param("1", ("--max-errors", "0"), 3, "Missing: shards 2 to 3 of 3 were not there.", id="one is left, held to a gate without a rate"),
+        pytest.param("2", ("--min-pass-rate", "0.5"), 3, "Missing: shards 1, 3 of 3 were not there.", id="the one in the middle is left"),
+        pytest.param("13", ("--min-pass-rate", "0.5"), 3, "Missing: shard 2 of 3 was not there.", id="two are left"),
+        pytest.param("123", ("--min-pass-rate", "0.5"), 0, "Gate passed: 6 of 6", id="all are there"),
+    ],
+)  # fmt: skip
+def test_the_fewer_shards_are_left_the_less_a_gate_can_tell(evalmark, ran, there, words, code, says):
+    ran("abcdef")
+    for number in there:
+        evalmark("run", "suite.json", "--shard", f"{number}/3", "--store", f"{number}.db", "-q")
+    said = evalmark("report", *(f"{number}.db" for number in there), "--to", "github", *words)
+    assert said.code == code, said.text
+    assert says in said.out.splitlines()[-1]
+    assert said.out.startswith("## ✅") == (code == 0)
+
+
+def test_the_only_shard_is_the_whole(evalmark, ran):
+    ran()
+    evalmark("run", "suite.json", "--shard", "1/1", "--store", "1.db", "-q")
+    assert evalmark("report", "1.db", "-o", "all.json", "--min-pass-rate", "1").code == 0
+
+
 def test_a_store_without_runs_is_refused(evalmark, ran, world):
     ran("ab", store="one.db")
     open_store("empty.db").close()

@@ -10,6 +10,7 @@ import typer
 from evalmark import api, comparison, merging, report, stats, values, wording
 from evalmark import store as kept
 from evalmark.errors import ConfigError
+from evalmark.merging.lost import missing, own_notes
 from evalmark.shell.conduct import refuse_over
 from evalmark.shell.job_summary import write_job_summary
 from evalmark.shell.references import kept_place, kept_runs
@@ -136,10 +137,22 @@ def _against(run: "Run", reference: str | None, store: str, stores: ExitStack) -
 
 def _held_to(run: "Run", gate: "Gate") -> "Run":
     """The run under another gate; one that stopped once its own was decided is not complete under any other."""
+    run = run if run.shard is None else _as_all_there_is(run)  # its own gate waits for all shards; this one judges now
     if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
-        return replace(run, gate=gate, shard=None)  # that of all shards judges later; this one judges what is here
+        return replace(run, gate=gate)
     note = "The run stopped early, once its own gate was decided; another one lacks the cases that were not asked."
     return replace(run, gate=gate, until_decided=None, status="interrupted", notes=(*run.notes, note))
+
+
+def _as_all_there_is(run: "Run") -> "Run":
+    """A shard as the only one that is left of an evaluation: without the others the whole is not complete."""
+    lost = missing([run])
+    if not lost:
+        return replace(run, shard=None)
+    notes = (*own_notes([run]), *lost)
+    datasets = tuple(replace(info, rows=None) for info in run.datasets)
+    broken: values.RunStatus = "interrupted" if run.status == "complete" else run.status
+    return replace(run, shard=None, status=broken, datasets=datasets, notes=notes)
 
 
 def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> "Gate | None":
@@ -174,7 +187,8 @@ def _code(run: "Run", summary: "stats.Summary", *, gated: bool, is_printed: bool
     if not gated:
         return 0 if summary.trials else NOTHING_RAN
     verdict = stats.judge(summary, run.gate)
-    said = f"Gate {wording.outcome(verdict)}: {' '.join(verdict.reasons)}"
+    lost = (note for note in run.notes if note.startswith(merging.LOST))
+    said = f"Gate {wording.outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
     if is_printed:
         complain(f"{said}\n")
     else:
