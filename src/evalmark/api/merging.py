@@ -45,6 +45,15 @@ def merge_shards(
     return Merged(run=kept, remarks=tuple(remarks))
 
 
+def refuse_no_whole(shards: Sequence[Run]) -> None:
+    """Say why runs cannot be merged, before anything is opened to be written.
+
+    Raises:
+        ConfigError: they are not the shards of one run, or one is there twice; all faults are named.
+    """
+    whole(shards, "")
+
+
 def _id_of(run: Run, shards: Sequence[Run]) -> str:
     """An id that sorts by when the first shard began, and that other shards, or the same ones grown, do not have."""
     states = sorted((shard.id, shard.status, shard.finished or "", len(shard.results)) for shard in shards)

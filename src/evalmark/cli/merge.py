@@ -4,16 +4,18 @@ from typing import Annotated
 
 import typer
 
-from evalmark.shell.merging import carry_out_merge
+from evalmark.shell.merging import Wish, carry_out_merge
 
 from . import flags
 
 Shards = Annotated[
     list[str],
-    typer.Argument(metavar="SHARD...", help="Files of runs, the newest of each; or FILE@RUN, or the id of a run."),
+    typer.Argument(
+        metavar="SHARD...", help="Files of runs, the newest of each suite; or FILE@RUN, or the id of a run."
+    ),
 ]
 Into = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "-o",
         "--output",
@@ -37,8 +39,9 @@ def merge(
 ) -> None:
     """Make one run of the shards of a suite, the run that one machine would have made, and judge it as `run` does.
 
-    Exit codes are those of `run`. With a shard lost or broken off the run is not complete: 3, or 1 where the gate
-    fails whatever is missing. 2: they are no shards of one run, or one is there twice; nothing is written.
+    Of several suites each becomes a run. Exit codes are those of `run`, the worst of several. With a shard lost or broken
+    off the run is not complete: 3, or 1 where the gate fails whatever is missing. 2: they are no shards of one run, or one
+    is there twice; nothing is written.
     """
-    settings = flags.settings(store=store)
-    raise typer.Exit(carry_out_merge(shards, settings.store, output, worst, quiet=quiet))
+    source = flags.settings(store=store).store
+    raise typer.Exit(carry_out_merge(shards, source, Wish(places=output or [source], worst=worst, quiet=quiet)))

@@ -7,8 +7,10 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .lost import LOST
     from .parts import merged
-    from .shards import origin, whole
+    from .shards import is_merged, origin, whole
 
-__all__ = ["LOST", "merged", "origin", "whole"]
+__all__ = ["LOST", "is_merged", "merged", "origin", "whole"]
 
-__getattr__ = deferred(__name__, {"LOST": "lost", "merged": "parts", "origin": "shards", "whole": "shards"})
+__getattr__ = deferred(
+    __name__, {"LOST": "lost", "is_merged": "shards", "merged": "parts", "origin": "shards", "whole": "shards"}
+)

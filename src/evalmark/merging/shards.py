@@ -49,16 +49,27 @@ def origin(shards: Sequence[Run]) -> str:
     return f"{MERGED}{', '.join(run.id for run in sorted(shards, key=lambda run: _shard(run).number))}."
 
 
+def is_merged(run: Run) -> bool:
+    """Whether a run was made of shards."""
+    return run.shard is None and any(note.startswith(MERGED) for note in run.notes)
+
+
 def faults(runs: Sequence[Run]) -> list[str]:
     """Why runs are not the shards of one evaluation, a sentence each; nothing where they are."""
-    others = [
-        f"run {run.id} is no shard, it was to ask all cases; run the suite with --shard."
-        for run in runs
-        if run.shard is None
-    ]
+    others = [_no_shard(run) for run in runs if run.shard is None]
     if others or not runs:
         return others
     return [*_twice(runs)] or [*_apart(runs)]
+
+
+def _no_shard(run: Run) -> str:
+    if is_merged(run):
+        return f"run {run.id} is a merged run; name the shards, those that it was made of are {_parts(run)}."
+    return f"run {run.id} is no shard, it was to ask all cases; run the suite with --shard."
+
+
+def _parts(run: Run) -> str:
+    return next(note for note in run.notes if note.startswith(MERGED)).removeprefix(MERGED).removesuffix(".")
 
 
 def _twice(runs: Sequence[Run]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Runs as people name them on a command line: by id, or as another file or server with a run of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +18,27 @@ def kept_runs(references: Sequence[str], store: str, stores: ExitStack) -> Itera
     return (run for _, run in kept_beside(references, store, stores))
 
 
-def kept_beside(references: Sequence[str], store: str, stores: ExitStack) -> Iterator[tuple["kept.Store", "Run"]]:
-    """The same, each beside the store that has it."""
+def kept_beside(
+    references: Sequence[str],
+    store: str,
+    stores: ExitStack,
+    in_file: "Callable[[str, kept.Store], Sequence[Run]] | None" = None,
+) -> Iterator[tuple["kept.Store", "Run"]]:
+    """The same, each beside the store that has it; `in_file` says which are meant where a file is named and no run in it."""
     ledgers: dict[str, kept.Store] = {}
     for reference in references:
         path, name = kept_place(reference, store)
         if path not in ledgers:
             ledgers[path] = stores.enter_context(kept.open_store(path, read_only=True))
-        run = ledgers[path].run(name)
-        # A run that was killed has no figures of its calls in its header; the journal has.
-        yield ledgers[path], run if run.spending else replace(run, spending=ledgers[path].spending(run.id))
+        ledger = ledgers[path]
+        for run in in_file(path, ledger) if in_file and is_file(reference) else [ledger.run(name)]:
+            # A run that was killed has no figures of its calls in its header; the journal has.
+            yield ledger, run if run.spending else replace(run, spending=ledger.spending(run.id))
+
+
+def is_file(reference: str) -> bool:
+    """Whether a file is named, and no run in it."""
+    return kept.run_at(reference) is None and Path(reference).is_file()
 
 
 def kept_place(reference: str, store: str) -> tuple[str, str]:

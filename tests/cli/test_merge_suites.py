@@ -1,0 +1,148 @@
+"""`evalmark merge` where files hold more than one shard each: those of several suites, merged runs, labels given later."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalmark.store import open_store
+
+BOT = """
+def answer(text):
+    return text.upper()
+
+def other(text):
+    return text.upper() + "!"
+"""
+
+
+def suite(name, wrong=(), **fields):
+    """A suite of four cases; of those that are `wrong` something else is expected."""
+    Path("bot.py").write_text(BOT, encoding="utf-8")
+    rows = [{"id": row, "input": row, "expected": "?" if row in wrong else row.upper()} for row in "abcd"]
+    Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    known = {"name": name, "datasets": [f"{name}.jsonl"], "target": "bot:answer", "metrics": ["equals"]}
+    Path(f"{name}.json").write_text(json.dumps(known | fields), encoding="utf-8")
+    return f"{name}.json"
+
+
+def runs(store):
+    with open_store(store, read_only=True) as ledger:
+        return ledger.runs()
+
+
+@pytest.fixture
+def shard(world, evalmark):
+    """Runs a shard of suites into the store of this shard; gives the exit code."""
+
+    def run(which, *words):
+        return evalmark("run", *words, "--shard", which, "--store", f"s{which[0]}.db", "-q").code
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        pytest.param({}, 0, id="both hold"),
+        pytest.param({"one": "a"}, 1, id="the first fails"),
+        pytest.param({"two": "a"}, 1, id="the second fails"),
+    ],
+)
+def test_every_suite_that_has_shards_in_the_files_is_merged_and_the_worst_code_counts(evalmark, shard, wrong, code):
+    names = [suite(name, wrong.get(name, ())) for name in ("one", "two")]
+    assert [shard(which, *names) for which in ("1/2", "2/2")] == [0, 0]
+    said = evalmark("merge", "s1.db", "s2.db", "-o", "all.db")
+    assert said.code == code, said.text
+    assert [(run.name, run.status, len(run.results)) for run in runs("all.db")] == [
+        ("two", "complete", 4),
+        ("one", "complete", 4),
+    ]
+    assert evalmark("merge", "s1.db", "s2.db", "-o", "all.db", "-q").code == code
+    assert len(runs("all.db")) == 2
+
+
+def test_a_suite_of_which_only_one_file_has_a_shard_is_merged_and_not_complete(evalmark, shard):
+    suite("one")
+    suite("two")
+    shard("1/2", "one.json", "two.json")
+    shard("2/2", "two.json")
+    assert evalmark("merge", "s1.db", "s2.db", "-o", "all.db", "-q").code == 3
+    assert [(run.name, run.status) for run in runs("all.db")] == [("two", "complete"), ("one", "interrupted")]
+
+
+def test_a_run_beside_a_file_with_several_suites_is_refused_with_the_form_that_says_which(evalmark, shard):
+    names = [suite("one"), suite("two")]
+    for which in ("1/2", "2/2"):
+        shard(which, *names)
+    two, one = runs("s1.db")
+    said = evalmark("merge", "s1.db", "s2.db@last", "-o", "all.db")
+    assert said.code == 2
+    assert said.err == (
+        f"s1.db: there are shards of several suites, one.json ({one.id}), two.json ({two.id}); name the one that is meant, "
+        f"as s1.db@{two.id}.\n"
+    )
+    assert evalmark("merge", f"s1.db@{two.id}", "s2.db@last", "-o", "all.db", "-q").code == 0
+    assert [run.name for run in runs("all.db")] == ["two"]
+
+
+def test_faults_of_one_suite_keep_all_of_them_out(evalmark, shard):
+    shard("1/2", suite("one"), suite("two"))
+    shard("2/2", suite("one"), suite("two", gate={"min_pass_rate": 0.5}))
+    said = evalmark("merge", "s1.db", "s2.db", "-o", "all.db")
+    assert (said.code, "they differ in the gate." in said.err) == (2, True), said.text
+    assert not Path("all.db").exists()
+
+
+def test_an_earlier_shard_with_another_target_that_is_left_out_is_named(evalmark, shard):
+    suite("one")
+    for which in ("1/2", "2/2"):
+        shard(which, "one.json", "--target", "bot:other")
+        shard(which, "one.json")
+    earlier = runs("s1.db")[1].id
+    said = evalmark("merge", "s1.db", "s2.db", "-o", "all.db", "-q")
+    assert said.code == 0, said.text
+    assert f"{earlier} with another target, other scorers or models is left out" in said.err
+    assert f"can be named as s1.db@{earlier}." in said.err
+    assert [run.target for run in runs("all.db")] == ["bot:answer"]
+
+
+def test_a_refused_merge_leaves_no_file_behind(evalmark, shard):
+    shard("2/2", suite("one"))
+    assert evalmark("merge", "s2.db", "s2.db", "-o", "left.db").code == 2
+    assert not list(Path().glob("left.db*"))
+
+
+def test_the_store_of_a_shard_may_take_the_whole_again_and_again(evalmark, shard):
+    suite("one")
+    for which in ("1/2", "2/2"):
+        shard(which, "one.json")
+    call = ("merge", "s1.db", "s2.db", "-o", "s1.db")
+    first, again = evalmark(*call), evalmark(*call)
+    assert (first.code, again.code) == (0, 0), again.text
+    assert "merged before" in again.err
+    assert [len(run.results) for run in runs("s1.db")] == [4, 2]
+
+
+def test_a_merged_run_that_is_named_as_a_shard_is_refused_with_the_names_of_the_shards(evalmark, shard):
+    suite("one")
+    for which in ("1/2", "2/2"):
+        shard(which, "one.json")
+    evalmark("merge", "s1.db", "s2.db", "-o", "all.db", "-q")
+    merged, (one, two) = runs("all.db")[0].id, [runs(store)[0].id for store in ("s1.db", "s2.db")]
+    said = evalmark("merge", "all.db", "s2.db", "-o", "more.db")
+    assert (said.code, said.err) == (
+        2,
+        f"run {merged} is a merged run; name the shards, those that it was made of are {one}, {two}.\n",
+    )
+
+
+def test_two_places_for_the_whole_are_refused(evalmark, shard):
+    shard("1/1", suite("one"))
+    said = evalmark("merge", "s1.db", "-o", "a.db", "-o", "b.db")
+    assert (said.code, said.err) == (
+        2,
+        "-o names one store for the whole, and there are a.db, b.db; name one of them.\n",
+    )
+    assert not Path("a.db").exists()
+    assert not Path("b.db").exists()
