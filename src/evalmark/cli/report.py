@@ -10,7 +10,6 @@ import typer
 from evalmark import api, comparison, merging, report, stats, values, wording
 from evalmark import store as kept
 from evalmark.errors import ConfigError
-from evalmark.merging.lost import missing, own_notes
 from evalmark.shell.conduct import refuse_over
 from evalmark.shell.job_summary import write_job_summary
 from evalmark.shell.references import kept_place, kept_runs
@@ -146,10 +145,10 @@ def _held_to(run: "Run", gate: "Gate") -> "Run":
 
 def _as_all_there_is(run: "Run") -> "Run":
     """A shard as the only one that is left of an evaluation: without the others the whole is not complete."""
-    lost = missing([run])
+    lost = merging.missing([run])
     if not lost:
         return replace(run, shard=None)
-    notes = (*own_notes([run]), *lost)
+    notes = (*(note for note in run.notes if run.shard is None or note != run.shard.note), *lost)
     datasets = tuple(replace(info, rows=None) for info in run.datasets)
     broken: values.RunStatus = "interrupted" if run.status == "complete" else run.status
     return replace(run, shard=None, status=broken, datasets=datasets, notes=notes)

@@ -5,12 +5,20 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .lost import LOST
+    from .lost import LOST, missing
     from .parts import merged
     from .shards import is_merged, origin, whole
 
-__all__ = ["LOST", "is_merged", "merged", "origin", "whole"]
+__all__ = ["LOST", "is_merged", "merged", "missing", "origin", "whole"]
 
 __getattr__ = deferred(
-    __name__, {"LOST": "lost", "is_merged": "shards", "merged": "parts", "origin": "shards", "whole": "shards"}
+    __name__,
+    {
+        "LOST": "lost",
+        "is_merged": "shards",
+        "merged": "parts",
+        "missing": "lost",
+        "origin": "shards",
+        "whole": "shards",
+    },
 )
