@@ -13,7 +13,7 @@ from evalmark.plans import Asked, Plan, Source
 from evalmark.settings import Settings
 from evalmark.store import open_store
 from evalmark.targets import as_target
-from evalmark.values import Case, DatasetInfo
+from evalmark.values import Case, DatasetInfo, Shard
 
 ROWS = [Case(id=f"{number}", input=f"question {number}") for number in range(4)]
 
@@ -65,6 +65,24 @@ def test_some_turns_of_a_rescored_conversation_are_judged_with_those_before_them
     earlier, _ = carried_out(PLAN, store)
     only_the_last = {"only": lambda case, dataset: case.id == "3"}
     assert carried_out(replace(PLAN, kept=earlier), store, **only_the_last)[1] == {"3": 6}
+
+
+def test_a_shard_is_not_judged_anew_by_itself(store):
+    earlier, _ = carried_out(PLAN, store, shard=Shard(number=1, of=2))
+    with pytest.raises(ConfigError) as refused:
+        carried_out(replace(PLAN, kept=earlier), store)
+    assert str(refused.value) == (
+        f"run {earlier.id} is shard 1/2 and holds a share of the cases only; make one run of all shards with evalmark merge, "
+        "and rescore that."
+    )
+    assert [run.id for run in store.runs()] == [earlier.id]
+
+
+@pytest.mark.parametrize("limit", [2, None])
+def test_a_part_that_is_judged_anew_is_still_a_part(store, limit):
+    earlier, _ = carried_out(PLAN, store, limit=limit)
+    again, _ = carried_out(replace(PLAN, kept=earlier), store)
+    assert again.is_part == (limit is not None)
 
 
 def test_the_results_of_both_modes_stand_in_one_order_wherever_a_run_is_kept(world):

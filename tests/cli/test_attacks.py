@@ -267,13 +267,20 @@ def test_a_run_taken_up_again_is_held_to_the_gate_of_now(broken_off):
     assert (left, "at least 0.5" in out) == (0, True), out + err
 
 
-def test_a_limit_on_a_run_taken_up_again_drops_nothing_that_was_found(broken_off, world):
-    left, out, err = broken_off("-n", "1")
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        pytest.param(("-n", "1"), "all cases, and now the first 1 of each dataset (--limit)", id="a limit"),
+        pytest.param(("--filter", "id=a"), "all cases, and now some (--filter)", id="conditions"),
+    ],
+)
+def test_flags_that_leave_cases_out_of_a_run_taken_up_again_are_refused(broken_off, world, words, says):
+    left, out, err = broken_off(*words)
+    assert (left, out, says in err) == (2, "", True), err
+    assert len(err.splitlines()) == 1
+    assert broken_off()[0] == 1, "all there was is still there, and the rest is asked"
     found = [json.loads(line) for line in (world / "out.jsonl").read_text(encoding="utf-8").splitlines()]
-    there = int(err.partition(" results are there")[0].split()[-1])
-    assert there > 1
-    assert sum("output" in row for row in found) == there, out + err
-    assert left == 1
+    assert sum("output" in row for row in found) == 6
 
 
 def test_a_file_name_does_not_act_on_the_terminal_of_who_validates(evalmark, world):

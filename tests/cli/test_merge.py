@@ -437,6 +437,33 @@ def test_a_report_over_shards_with_a_gate_notices_a_lost_one(evalmark, shards):
     shards("1/3", "2/3")
     said = evalmark("report", *ALL[:2], "--to", "github", "--min-pass-rate", "0.5")
     assert (said.code, "Missing: shard 3 of 3 was not there." in said.out) == (3, True), said.text
-    assert evalmark("report", "shard-1.db", "-o", "x.md", "--min-pass-rate", "0.5").code == 0, (
-        "a gate of its own is for what is there"
+    alone = evalmark("report", "shard-1.db", "-o", "x.md", "--min-pass-rate", "0.5")
+    assert (alone.code, "Missing: shards 2 to 3 of 3 were not there." in alone.out) == (3, True), alone.text
+
+
+def test_another_suite_does_not_take_up_a_merged_run(evalmark, shards):
+    suite(name="all", repeat=2)
+    Path("suite.json").rename("all.json")
+    for number in (2, 3):
+        evalmark("run", "all.json", "--shard", f"{number}/3", "--store", f"shard-{number}.db", "-q")
+    evalmark("merge", "shard-2.db", "shard-3.db", "-o", "merged.db", "-q")
+    whole = kept()
+    suite(name="few", more="")
+    asked()
+    said = evalmark("run", "suite.json", "--store", "merged.db", "--resume", "last", "-q")
+    assert (said.code, said.out) == (2, "")
+    assert said.err == (
+        f"run {whole.id} is one of the suite 'all' (all.json), and the suite 'few' (suite.json) is wanted now; go on with the "
+        "suite of the run, or leave --resume out.\n"
     )
+    assert (asked(), kept()) == ([], whole)
+
+
+def test_a_shard_is_rescored_once_it_is_merged(evalmark, shards):
+    suite()
+    shards("1/2", "2/2")
+    said = evalmark("rescore", "last", "--store", "shard-1.db", "-q")
+    assert (said.code, "is shard 1/2 and holds a share of the cases only" in said.err) == (2, True), said.text
+    assert len(kept_runs("shard-1.db")) == 1
+    assert evalmark("merge", "shard-1.db", "shard-2.db", "-o", "merged.db", "-q").code == 0
+    assert evalmark("rescore", "last", "--store", "merged.db", "-q").code == 0

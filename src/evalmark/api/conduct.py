@@ -11,9 +11,8 @@ from functools import partial
 from importlib.metadata import version
 
 from evalmark.engine import Engine, Limits, Outcome, Watch, Work
-from evalmark.errors import ConfigError
 from evalmark.merging import LOST
-from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse
+from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse, refuse_other_run
 from evalmark.results import new_run_id
 from evalmark.roles import Recorded, ToolReplay
 from evalmark.settings import Settings
@@ -25,7 +24,7 @@ from .ledger import Ledger
 from .promises import with_label_notes
 from .reading import Reading, trials
 from .revision import asked as asked_revision
-from .sharing import deal_of, refuse_other_share, rows_asked, shard_faults
+from .sharing import deal_of, rows_asked, shard_faults
 
 DEFAULTS = Settings()
 OWN_FILES = 32
@@ -231,17 +230,12 @@ def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run
     """A new run's header in the ledger, or the header of the run that is taken up again."""
     if conduct.resume is not None:
         kept = conduct.ledger.run(conduct.resume)
-        if kept.plan != plan.fingerprint:
-            raise ConfigError(
-                f"run {kept.id} was made by another target, other scorers or another model than are named now, "
-                "and a run holds the answers of one. Go on with the flags and the code it began with, or leave --resume out."
-            )
-        refuse_other_share(kept, conduct.shard)
+        refuse_other_run(kept, plan, conduct.shard, limit=conduct.limit, is_filtered=conduct.only is not None)
         order = order_of(plan, kept.until_decided)
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
         notes = tuple(note for note in taken.notes if not note.startswith((STOPPED, UNMATCHED, DRAWN, SAVED, LOST)))
-        known = replace(taken, notes=notes, until_decided=order, is_part=conduct.is_part, shard=conduct.shard)
+        known = replace(taken, notes=notes, until_decided=order, is_part=_is_part(plan, conduct), shard=conduct.shard)
         return replace(known, gate=plan.gate, repeat=plan.repeat, datasets=_met(kept, plan))
     run = Run(
         id=new_run_id(),
@@ -257,7 +251,7 @@ def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run
         plan=plan.fingerprint,
         embedder=plan.embedder.fingerprint if plan.embedder is not None else "",
         revision=revision,
-        is_part=conduct.is_part,
+        is_part=_is_part(plan, conduct),
         shard=conduct.shard,
         until_decided=order_of(plan),
         versions=versions(),
@@ -265,6 +259,11 @@ def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run
     )
     conduct.ledger.start(run)
     return run
+
+
+def _is_part(plan: Plan, conduct: Conduct) -> bool:
+    """Whether cases may be left out, here or in the run that is judged anew."""
+    return conduct.is_part or (plan.kept is not None and plan.kept.is_part)
 
 
 def _with_rows(plan: Plan, conduct: Conduct, checked: Checked) -> tuple[DatasetInfo, ...]:

@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING
 
 from evalmark.cases import Deal, share
-from evalmark.errors import ConfigError
 from evalmark.plans import Checked, Plan
-from evalmark.values import Run, Shard
+from evalmark.values import Shard
 
 if TYPE_CHECKING:
     from .conduct import Conduct
@@ -25,28 +24,19 @@ def _is_whole(plan: Plan) -> bool:
 
 
 def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
-    """What keeps a plan from being divided, one sentence each."""
-    if shard is None or not plan.until_decided:
-        return []
-    fault = (
-        f"{plan.suite or plan.name}: a run that stops once its gate is decided looks at all cases, and shard {shard} is a "
-        "share of them; leave out either `until_decided` or the shard."
-    )
-    return [fault]
-
-
-def refuse_other_share(kept: Run, shard: Shard | None) -> None:
-    """Say that a run which is taken up asks another share of the cases than is wanted now.
-
-    Raises:
-        ConfigError: it does.
-    """
-    if str(kept.shard) == str(shard):
-        return
-    asks = "all cases" if kept.shard is None else f"shard {kept.shard} of them"
-    wanted = "all" if shard is None else f"shard {shard}"
-    advice = "leave --shard out" if kept.shard is None else f"say --shard {kept.shard}"
-    raise ConfigError(f"run {kept.id} asks {asks}, and {wanted} is wanted now; {advice}, or leave --resume out.")
+    """What keeps a plan from being divided, or from judging anew what is a share, one sentence each."""
+    found = []
+    if plan.kept is not None and plan.kept.shard is not None:  # judged anew it would pass for a whole run
+        found.append(
+            f"run {plan.kept.id} is shard {plan.kept.shard} and holds a share of the cases only; make one run of all shards "
+            "with evalmark merge, and rescore that."
+        )
+    if shard is not None and plan.until_decided:
+        found.append(
+            f"{plan.suite or plan.name}: a run that stops once its gate is decided looks at all cases, and shard {shard} is "
+            "a share of them; leave out either `until_decided` or the shard."
+        )
+    return found
 
 
 def rows_asked(plan: Plan, conduct: "Conduct", checked: Checked) -> list[int | None]:

@@ -9,6 +9,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .checking import Checked, check, refuse
+    from .going_on import refuse_other_run
     from .judging import FromFile, Judge, Wanted, asked_for, asked_in_python, judge_named, judged
     from .lending import Lender, chat_model
     from .locking import NO_LOCK
@@ -69,6 +70,7 @@ __all__ = [
     "plan_suite",
     "recorded_source",
     "refuse",
+    "refuse_other_run",
 ]
 
 __getattr__ = deferred(
@@ -109,5 +111,6 @@ __getattr__ = deferred(
         "OpenRecorded": "recorded",
         "recorded_source": "recorded",
         "refuse": "checking",
+        "refuse_other_run": "going_on",
     },
 )

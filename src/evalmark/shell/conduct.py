@@ -13,7 +13,7 @@ from evalmark import api, cases, comparison, console, report, stats, store, valu
 from evalmark.errors import ConfigError, need
 from evalmark.shell.progress import Progress
 from evalmark.shell.terminal import complain, look, say, say_line
-from evalmark.shell.words import NEWEST
+from evalmark.shell.words import NEWEST, store_flag
 
 if TYPE_CHECKING:
     import asyncio
@@ -66,6 +66,7 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
     """
     reports = [path.absolute() for path in show.reports]  # a target may change the working directory
     refuse_reports(plan, show.reports)
+    named = store_flag(settings.store)
     with store.open_store(settings.store) as ledger:
         against = _baseline(plan, ledger, show)  # found now, when `last` still is the one before this
         run: Run = need("asyncio").run(_run(plan, settings, ledger, show, against))
@@ -74,7 +75,7 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
         verdict = stats.judge(summary, run.gate)
         if not show.quiet:
             seen = replace(
-                look(store.told_place(settings.store), show.worst),
+                look(store.told_place(settings.store), show.worst, named),
                 remarks=tuple(show.remarks(summary)) if show.remarks else (),
             )
             text = console.terminal(run, seen, summary=summary, verdict=verdict)
@@ -163,15 +164,17 @@ async def _run(
     with Progress(quiet=show.quiet) as progress:
 
         def begun(run: "Run", checked: "plans.Checked") -> None:
+            complain(taken_up)  # not before: a run that cannot be taken up is refused
             rows = api.rows_asked(plan, conduct, checked)
             known = [count for count in rows if count is not None]
             total = sum(known) * plan.repeat * len(plan.modes) if len(known) == len(rows) else None
             progress.begin(plan.name, total)
 
+        resume, taken_up = _resumed(plan, ledger, show)
         conduct = api.Conduct(
             ledger=ledger,
             settings=settings,
-            resume=_resumed(plan, ledger, show),
+            resume=resume,
             retry_errors=show.retry_errors,
             limit=show.limit,
             only=cases.parse_filter(show.only) if show.only else None,
@@ -185,11 +188,11 @@ async def _run(
             return await api.execute(plan, conduct)
 
 
-def _resumed(plan: "plans.Plan", ledger: "store.Store", show: Show) -> str | None:
-    """The run to go on with; says which, or that a new one begins."""
+def _resumed(plan: "plans.Plan", ledger: "store.Store", show: Show) -> tuple[str | None, str]:
+    """The run to go on with, and what to say of it once it is taken up; says that a new one begins."""
     if show.resume is None:
         _tell_of_unfinished(plan, ledger, show)
-        return None
+        return None, ""
     if show.resume != NEWEST:
         found: Run | None = ledger.run(show.resume)
     else:
@@ -202,9 +205,8 @@ def _resumed(plan: "plans.Plan", ledger: "store.Store", show: Show) -> str | Non
     if found is None:
         shard = "" if show.shard is None else f" that is shard {show.shard}"
         complain(f"No unfinished run of this suite with the same target and scorers{shard}; starting a new one.\n")
-        return None
-    complain(f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n")
-    return found.id
+        return None, ""
+    return found.id, f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n"
 
 
 def _tell_of_unfinished(plan: "plans.Plan", ledger: "store.Store", show: Show) -> None:
