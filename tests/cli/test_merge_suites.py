@@ -146,3 +146,26 @@ def test_two_places_for_the_whole_are_refused(evalmark, shard):
     )
     assert not Path("a.db").exists()
     assert not Path("b.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("named", "says"),
+    [
+        pytest.param(("--store", "my runs.db"), " --store 'my runs.db'", id="a file that is named is named again, as a shell takes it"),
+        pytest.param((), "", id="that of the settings is found anyway"),
+    ],
+)  # fmt: skip
+def test_the_command_to_look_again_finds_the_run(evalmark, world, named, says):
+    ran = evalmark("run", suite("one", wrong="a"), *named)
+    run = runs(named[1] if named else ".evalmark/evalmark.db")[0]
+    for said in (ran, evalmark("show", "last", *named)):
+        assert " ".join(said.out.split()).endswith(f"look again with: evalmark show {run.id} --failed{says}")
+
+
+def test_merging_says_where_the_whole_is_and_gives_no_advice_that_it_does_not_know(evalmark, shard):
+    shard("1/2", suite("one"))
+    said = evalmark("merge", "s1.db", "-o", "all.db")
+    merged = runs("all.db")[0].id
+    assert " ".join(said.out.split()).endswith(f"evalmark show {merged} --store all.db"), said.out
+    assert "To go on" not in said.out
+    assert "To go on" not in evalmark("show", "last", "--store", "all.db").out

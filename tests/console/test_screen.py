@@ -137,6 +137,13 @@ def test_the_reader_learns_where_the_run_is_and_how_to_go_on():
     assert "Kept in" not in terminal(RUN)
 
 
+def test_the_command_to_look_again_has_the_flags_it_needs_and_no_advice_that_cannot_be_followed():
+    look = Look(width=120, store="s b.db", flags=" --store 's b.db'", resumable=False)
+    text = terminal(replace(RUN, status="interrupted"), look)
+    assert "evalmark show 20261121-101500-3f9a --failed --store 's b.db'" in text
+    assert "To go on" not in text
+
+
 def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
     text = terminal(RUN, Look(width=120, worst=2))
     assert text.index("✗ q4 (questions)\n") < text.index("✗ q4 (questions, repeat 2)")

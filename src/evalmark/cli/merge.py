@@ -17,10 +17,7 @@ Shards = Annotated[
 Into = Annotated[
     list[str] | None,
     typer.Option(
-        "-o",
-        "--output",
-        metavar="FILE|ADDRESS",
-        help="The store that the whole goes to; made where there is none [--store].",
+        "-o", "--output", metavar="FILE|ADDRESS", help="Where the whole goes; made where there is none [--store]."
     ),
 ]
 

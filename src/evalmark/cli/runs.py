@@ -11,7 +11,7 @@ import typer
 from evalmark import api, console, labelling, stats, values
 from evalmark import store as kept
 from evalmark.errors import ConfigError
-from evalmark.shell.terminal import look, say, say_line
+from evalmark.shell.terminal import look, look_at, say, say_line
 
 from . import flags
 from .sessions import labels_of, sessions_of, shown
@@ -83,7 +83,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         if not (failed or calls) and case is None:
             summary = stats.summarise(found)
             verdict = stats.judge(summary, found.gate)
-            say(console.terminal(found, look(kept.told_place(settings.store), worst), summary=summary, verdict=verdict))
+            say(console.terminal(found, look_at(found, settings.store, worst), summary=summary, verdict=verdict))
             return
         _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
 

@@ -23,6 +23,10 @@ class Look:
     """Sentences to print above the verdict."""
     store: str = ""
     """Where the run is kept; said at the end, with the command to look again."""
+    flags: str = ""
+    """What this command needs besides, with a space before it."""
+    resumable: bool = True
+    """Whether the command that gave the run takes up one that is not complete."""
 
 
 DEFAULT = Look()

@@ -112,6 +112,8 @@ def _color(verdict: GateVerdict) -> str:
 def _where(run: Run, summary: Summary, look: Look) -> Iterable[Text]:
     more = " --failed" if summary.total.passed < summary.total.trials - summary.total.ungated else ""
     if look.store:
-        yield Text(f"Kept in {one_line(look.store)}; look again with: evalmark show {one_line(run.id)}{more}")
-        if run.status != "complete" and run.suite:
+        yield Text(
+            f"Kept in {one_line(look.store)}; look again with: evalmark show {one_line(run.id)}{more}{look.flags}"
+        )
+        if run.status != "complete" and run.suite and look.resumable:
             yield Text(f"To go on, call it as before and add: --resume {one_line(run.id)}")

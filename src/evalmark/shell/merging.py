@@ -9,7 +9,7 @@ from evalmark import api, console, report, stats, store
 from evalmark.errors import ConfigError
 from evalmark.shell.progress import Progress
 from evalmark.shell.shards import Stands, shards_of_suites
-from evalmark.shell.terminal import complain, look, say
+from evalmark.shell.terminal import complain, look_at, say
 from evalmark.shell.words import once_more
 
 WORST_FIRST = (1, 3, 0)
@@ -66,7 +66,7 @@ def _merge(found: Sequence[Stands], ledger: "store.Store", wish: Wish) -> int:
     summary = stats.summarise(merged.run)
     verdict = stats.judge(summary, merged.run.gate)
     if not wish.quiet:
-        seen = look(store.told_place(wish.place), wish.worst)
+        seen = look_at(merged.run, wish.place, wish.worst)
         say(console.terminal(merged.run, seen, summary=summary, verdict=verdict))
     if merged.run.status != "complete" and merged.run.suite:
         again = once_more(["run", merged.run.suite, "--store", wish.place])

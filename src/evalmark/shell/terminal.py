@@ -5,25 +5,39 @@ import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from evalmark import console, wording
+from evalmark.merging import is_merged
+from evalmark.shell.words import store_flag
+from evalmark.store import told_place
+
+if TYPE_CHECKING:
+    from evalmark.values import Run
 
 _CHUNKS = 1_000
 """Of a file, written at once."""
 
 
-def look(store: str = "", worst: int = 5) -> "console.Look":
-    """Width, colour and characters of the standard output; `store` is where the run is kept."""
+def look(store: str = "", worst: int = 5, flags: str = "") -> "console.Look":
+    """Width, colour and characters of the standard output; `store` is where the run is kept, `flags` say so to a command."""
     interactive = is_open(sys.stdout) and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
     return console.Look(
         store=store,
+        flags=flags,
         worst=worst,
         width=max(60, min(width, 140)),
         color=interactive and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
         unicode=(getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "").startswith("utf"),
     )
+
+
+def look_at(run: "Run", store: str, worst: int) -> "console.Look":
+    """The same for a run that is kept in `store`, with what a person can do who has it on the screen."""
+    seen = look(told_place(store), worst, store_flag(store))
+    return replace(seen, resumable=not is_merged(run))  # to merge once more asks nothing
 
 
 def say(text: str) -> None:

@@ -1,10 +1,12 @@
 """The words of a command line, before they are parsed."""
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
 from evalmark.errors import need
+from evalmark.settings import load
 
 NEWEST = "newest"
 """What a bare `--resume` or `--retry-errors` stands for."""
@@ -42,6 +44,18 @@ def once_more(words: Sequence[str], others: Sequence[str] = ()) -> str:
     left_out |= {number + 1 for number, word in enumerate(words) if word in OF_A_RUN}
     shown = need("evalmark.postgres.addresses").without_password
     return shlex.join(["evalmark", *(shown(word) for number, word in enumerate(words) if number not in left_out)])
+
+
+def store_flag(store: str) -> str:
+    """What a command needs, with a space before it, to look into this store; nothing where it would do so anyway.
+
+    Raises:
+        ConfigError: the settings cannot be read.
+    """
+    own = load(os.environ, Path.cwd()).store
+    return (
+        "" if store == own else f" --store {shlex.quote(need('evalmark.postgres.addresses').without_password(store))}"
+    )
 
 
 def _is_run(following: Sequence[str]) -> bool:

@@ -143,7 +143,7 @@ class UnitTest:
             opened.close()
         if summary is not None:
             self.run = summary.run
-            say(told(summary, own_look(summary.store)))
+            say(told(summary, own_look(summary.store, summary.flag)))
             failed = failure(summary) if self._raises and error is None else None
             if failed is not None:
                 raise failed

@@ -71,12 +71,13 @@ def told(summary: Summary, look: console.Look) -> str:
     return text if look.unicode else text.encode("ascii", "replace").decode("ascii")
 
 
-def own_look(store: str) -> console.Look:
+def own_look(store: str, flags: str) -> console.Look:
     """What the standard output can show."""
     is_open = sys.stdout is not None and not sys.stdout.closed
     interactive = is_open and sys.stdout.isatty()
     return console.Look(
         store=store,
+        flags=flags,
         width=max(60, min(shutil.get_terminal_size((100, 24)).columns, 140)),
         color=interactive and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
         unicode=is_open and (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf"),
