@@ -124,7 +124,7 @@ def test_a_run_is_not_made_complete_by_asking_less(world, begun, wanted, says):
         run = asyncio.run(execute(letters(), Conduct(ledger=store, **begun)))
         with pytest.raises(ConfigError) as refused:
             asyncio.run(execute(letters(), Conduct(ledger=store, resume=run.id, **wanted)))
-        assert f"was to ask something else than is wanted now: {says}. Go on with the flags" in str(refused.value)
+        assert f"was to ask something else than is wanted now ({says}); go on with the flags" in str(refused.value)
         assert store.run(run.id) == run
 
 

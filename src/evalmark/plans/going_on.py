@@ -28,8 +28,8 @@ def refuse_other_run(kept: Run, plan: Plan, shard: Shard | None, *, limit: int |
         raise ConfigError(_other_share(kept, shard))
     if narrowed := [*_repeats(kept, plan), *_cases(kept, shard, limit, is_filtered=is_filtered)]:
         raise ConfigError(
-            f"run {kept.id} was to ask something else than is wanted now: {'; '.join(narrowed)}. Go on with the flags and "
-            "the suite it began with, or leave --resume out."
+            f"run {kept.id} was to ask something else than is wanted now ({'; '.join(narrowed)}); go on with the flags "
+            "and the suite it began with, or leave --resume out."
         )
 
 
