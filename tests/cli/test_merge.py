@@ -198,7 +198,7 @@ def test_a_lost_shard_is_named_and_what_it_would_have_asked_can_be_asked_in_the_
     run = kept()
     assert (said.code, run.status) == (3, "interrupted")
     assert "Missing: shard 2 of 3 was not there." in run.notes
-    assert f"evalmark run suite.json --store merged.db --resume {run.id}\n" in said.err
+    assert f"evalmark run suite.json --store merged.db --repeat 1 --resume {run.id}\n" in said.err
     asked()
     again = evalmark("run", "suite.json", "--store", "merged.db", "--resume", run.id, "-q")
     assert again.code == whole.code, again.text

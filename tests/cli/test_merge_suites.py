@@ -1,6 +1,7 @@
 """`evalmark merge` where files hold more than one shard each: those of several suites, merged runs, labels given later."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,28 @@ def test_merging_says_where_the_whole_is_and_gives_no_advice_that_it_does_not_kn
     assert " ".join(said.out.split()).endswith(f"evalmark show {merged} --store all.db"), said.out
     assert "To go on" not in said.out
     assert "To go on" not in evalmark("show", "last", "--store", "all.db").out
+
+
+@pytest.mark.parametrize(
+    ("flags", "printed"),
+    [
+        pytest.param((), "--repeat 1", id="none"),
+        pytest.param(("-n", "3"), "--repeat 1 --limit 3", id="the first cases"),
+        pytest.param(("--filter", "id=[ac]", "--filter", "id=*"), "--repeat 1 --filter 'id=[ac]' --filter 'id=*'", id="conditions, as a shell takes them"),
+        pytest.param(("--repeat", "2", "-n", "3"), "--repeat 2 --limit 3", id="repeats, which the suite does not have"),
+    ],
+)  # fmt: skip
+def test_the_command_that_asks_what_is_missing_has_the_flags_of_the_shards(evalmark, shard, flags, printed):
+    evalmark("run", suite("one"), "--store", "alone.db", "-q", *flags)
+    shard("1/2", "one.json", *flags)
+    said = evalmark("merge", "s1.db", "-o", "all.db", "-q")
+    merged = runs("all.db")[0].id
+    command = f"evalmark run one.json --store all.db {printed} --resume {merged}"
+    assert said.err == (
+        "Not complete. This asks what is missing; add what the shards were given besides to say what is tested and by what "
+        f"(--target, --model, --judge, --lock, --embeddings, --mode): {command}\n"
+    )
+    assert evalmark(*shlex.split(command)[1:], "-q").code == 0
+    assert [result.trial for result in runs("all.db")[0].results] == [
+        result.trial for result in runs("alone.db")[0].results
+    ]

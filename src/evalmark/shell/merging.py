@@ -11,8 +11,13 @@ from evalmark.shell.progress import Progress
 from evalmark.shell.shards import Stands, shards_of_suites
 from evalmark.shell.terminal import complain, look_at, say
 from evalmark.shell.words import once_more
+from evalmark.values import Run
 
 WORST_FIRST = (1, 3, 0)
+
+
+_UNKNOWN = "--target, --model, --judge, --lock, --embeddings, --mode"
+"""Flags that make a run another one, and that no run notes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +74,18 @@ def _merge(found: Sequence[Stands], ledger: "store.Store", wish: Wish) -> int:
         seen = look_at(merged.run, wish.place, wish.worst)
         say(console.terminal(merged.run, seen, summary=summary, verdict=verdict))
     if merged.run.status != "complete" and merged.run.suite:
-        again = once_more(["run", merged.run.suite, "--store", wish.place])
         complain(
-            f"Not complete. With the flags of the shards, this asks what is missing: {again} --resume {merged.run.id}\n"
+            "Not complete. This asks what is missing; add what the shards were given besides to say what is tested and by "
+            f"what ({_UNKNOWN}): {_asking_the_rest(found, merged.run, wish.place)}\n"
         )
     return verdict.exit_code
+
+
+def _asking_the_rest(found: Sequence[Stands], whole: Run, place: str) -> str:
+    """The command that asks what is missing of a merged run, with the flags of its shards that are known."""
+    words = ["run", whole.suite, "--store", place, "--repeat", str(whole.repeat)]
+    shard = found[0][1].shard  # all of them say the same, or they would not have been merged
+    if shard is not None:
+        words += ["--limit", str(shard.limit)] if shard.limit is not None else []
+        words += [word for condition in shard.only for word in ("--filter", condition)]
+    return f"{once_more(words)} --resume {whole.id}"
