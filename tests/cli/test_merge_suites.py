@@ -195,3 +195,34 @@ def test_the_command_that_asks_what_is_missing_has_the_flags_of_the_shards(evalm
     assert [result.trial for result in runs("all.db")[0].results] == [
         result.trial for result in runs("alone.db")[0].results
     ]
+
+
+def test_labels_that_shards_are_given_after_the_merge_arrive_when_they_are_merged_again(evalmark, shard):
+    suite("one")
+    for which in ("1/2", "2/2"):
+        shard(which, "one.json")
+
+    def note(case, store, *words):
+        assert evalmark("note", "last", "--case", case, *words, "--by", "ann", "--store", store).code == 0
+
+    def merge():
+        said = evalmark("merge", "s1.db", "s2.db", "-o", "all.db", "-q")
+        assert said.code == 0, said.text
+        return said.err
+
+    note("a", "s1.db", "--label", "up")
+    assert merge() == ""
+    (whole,) = runs("all.db")
+    note("a", "s1.db", "--label", "down", "--comment", "on second thoughts")
+    note("b", "s2.db", "--metric", "equals", "--label", "up")
+    assert merge() == f"These shards were merged before, as {whole.id}; 2 new labels written there.\n"
+    assert merge() == f"These shards were merged before, as {whole.id}; nothing new is written.\n"
+    with open_store("all.db", read_only=True) as store:
+        said = store.traffic.all_labels()
+    assert [(label.about.partition(":")[0], label.liked) for label in said] == [
+        ("output", True),
+        ("output", False),
+        ("score", True),
+    ]
+    assert all(f":{whole.id}/" in label.about for label in said)
+    assert "on second thoughts" in evalmark("show", "last", "--case", "a", "--store", "all.db").out

@@ -26,7 +26,7 @@ def merge_shards(
 ) -> Merged:
     """Make one run of shards, each of which stands in the store beside it, and keep it in the ledger.
 
-    The same shards make a run of the same id, so that merging them once more changes nothing. `watch` is told of
+    The same shards make a run of the same id, so that merging them once more adds labels given since, and nothing else. `watch` is told of
     results on their way, in another thread.
 
     Raises:
@@ -37,7 +37,7 @@ def merge_shards(
     run = replace(run, id=_id_of(run, [run for _, run in shards]))
     joined = ledger.join(run, shards, watch)
     kept = ledger.run(run.id)
-    remarks = [] if joined.is_new else [f"These shards were merged before, as {run.id}; nothing new is written."]
+    remarks = [] if joined.is_new else [_merged_before(run, joined.labels)]
     if joined.damaged:
         remarks.append(
             f"{count(joined.damaged, 'recorded call')} left out, damaged; what is missing is asked anew when it is needed."
@@ -52,6 +52,12 @@ def refuse_no_whole(shards: Sequence[Run]) -> None:
         ConfigError: they are not the shards of one run, or one is there twice; all faults are named.
     """
     whole(shards, "")
+
+
+def _merged_before(run: Run, labels: int) -> str:
+    if not labels:
+        return f"These shards were merged before, as {run.id}; nothing new is written."
+    return f"These shards were merged before, as {run.id}; {count(labels, 'new label')} written there."
 
 
 def _id_of(run: Run, shards: Sequence[Run]) -> str:

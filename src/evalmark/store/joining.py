@@ -52,12 +52,14 @@ class Joined:
     """Whether the run was not there before."""
     damaged: int = 0
     """Recorded calls that could not be read and are left out."""
+    labels: int = 0
+    """Labels of the shares that a run which was there before did not have."""
 
 
 def join(db: Connection, path: Place, whole: Run, shares: Sequence[Share], watch: Watch | None) -> Joined:
     """Write a run with all that its shares hold, in one transaction in the writer's thread; `watch` is told of results.
 
-    Where the run is there already, with the same notes, nothing is written.
+    Where the run is there already, with the same notes, only labels are written that its shares have been given since.
 
     Raises:
         StoreError: a share is damaged or cannot be read; or there is another run with this id.
@@ -71,7 +73,7 @@ def join(db: Connection, path: Place, whole: Run, shares: Sequence[Share], watch
         ).get
         if number is None:
             _refuse_other(db, path, whole)
-            return Joined(is_new=False)
+            return Joined(is_new=False, labels=sum(_labels_since(share, db, whole.id) for share in shares))
         for share in shares:
             with _opened(share) as look:
                 damaged += _carry(look, db, share, Into(whole, int(number), watch))
@@ -104,11 +106,21 @@ def _carry(look: Look, db: Connection, share: Share, into: Into) -> int:
         carrier.named({key for result in results for key in result.calls})
         if watch is not None:
             watch(results)
+    _carry_labels(look, db, share, whole.id)
+    return len(carrier.damaged)
+
+
+def _labels_since(share: Share, db: Connection, to: str) -> int:
+    """Carry what was said of a share after it was joined; gives how many labels that were."""
+    with _opened(share) as look:
+        return _carry_labels(look, db, share, to)
+
+
+def _carry_labels(look: Look, db: Connection, share: Share, to: str) -> int:
     try:
-        carry_labels(look, db, share.run.id, whole.id)
+        return carry_labels(look, db, share.run.id, to)
     except (ValueError, TypeError) as error:
         raise StoreError(f"{share.path}: a label on run {share.run.id} is damaged ({error}).") from error
-    return len(carrier.damaged)
 
 
 def _batches(results: Iterator[Result]) -> Iterator[list[Result]]:

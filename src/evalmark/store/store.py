@@ -168,7 +168,7 @@ class Store:
         """Write a run with all that its shares hold, each of which stands in the store beside it: all of it, or nothing.
 
         Results, recorded calls and labels are carried over; those calls that are here stay as they are. Where the run is
-        here already, nothing is written. `watch` is told of results on their way, in another thread.
+        here already, only labels are that its shares have been given since. `watch` is told of results on their way, in another thread.
 
         Raises:
             StoreError: a share is damaged, or there is another run with this id, or the store cannot be written.
