@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from evalmark.store import open_store
+
 # Two directions: texts about cats, and all others. Within one the cosine is 1, between the two it is 0.
 OWN = """
 def embed(texts):
@@ -94,6 +96,23 @@ def test_a_metric_of_ones_own_and_a_built_in_stand_beside_the_five(rag):
     assert scores["good", "brief"]["passed"] is False
     assert scores["good", "answer_question_relevance"]["raw"] == pytest.approx(1)
     assert said.code == 1  # a check that fails, fails the run
+
+
+def test_a_run_over_another_dataset_is_not_taken_up(evalmark, rag, world):
+    rag()
+    with open_store(world / ".evalmark" / "evalmark.db") as store:
+        broken = store.run("last")
+        store.amend(store.resume(broken.id))
+    (world / "more.json").write_text(json.dumps(ROWS[:1]), encoding="utf-8")
+    more = evalmark("rag", "--dataset", "more.json", "--model", "own:embed", "--resume")
+    assert (more.code, "starting a new one" in more.err) == (0, True), more.text
+    named = evalmark("rag", "--dataset", "more.json", "--model", "own:embed", "--resume", broken.id)
+    assert (
+        named.code,
+        f"run {broken.id} is one of the suite 'rows' (rows.json), and the suite 'more'" in named.err,
+    ) == (2, True), named.text
+    again, _ = rag("--resume", broken.id)
+    assert (again.code, f"Going on with {broken.id}" in again.err) == (0, True), again.text
 
 
 def test_without_the_flag_a_mean_beyond_its_limit_is_only_said(rag):
