@@ -103,9 +103,22 @@ def test_an_earlier_shard_with_another_target_that_is_left_out_is_named(evalmark
     earlier = runs("s1.db")[1].id
     said = evalmark("merge", "s1.db", "s2.db", "-o", "all.db", "-q")
     assert said.code == 0, said.text
-    assert f"{earlier} with another target, other scorers or models is left out" in said.err
+    assert f"{earlier}, with another target, other scorers or models, is left out" in said.err
     assert f"can be named as s1.db@{earlier}." in said.err
     assert [run.target for run in runs("all.db")] == ["bot:answer"]
+
+
+def test_another_shard_in_the_same_file_that_is_left_out_is_named(evalmark, shard):
+    suite("one")
+    for which in ("1/2", "2/2"):
+        evalmark("run", "one.json", "--shard", which, "--store", "both.db", "-q")
+    two, one = (run.id for run in runs("both.db"))
+    said = evalmark("merge", "both.db", "-o", "all.db", "-q")
+    assert said.code == 3
+    assert said.err.startswith(
+        f"both.db: of one.json, the newest run {two} is taken; {one}, shard 1/2, is left out, and can be named as both.db@{one}.\n"
+    )
+    assert evalmark("merge", "both.db", f"both.db@{one}", "-o", "all.db", "-q").code == 0
 
 
 def test_a_refused_merge_leaves_no_file_behind(evalmark, shard):
@@ -197,7 +210,13 @@ def test_the_command_that_asks_what_is_missing_has_the_flags_of_the_shards(evalm
     ]
 
 
-def test_labels_that_shards_are_given_after_the_merge_arrive_when_they_are_merged_again(evalmark, shard):
+@pytest.fixture(params=["a file", "a server"])
+def into(request):
+    """A place for the whole."""
+    return "all.db" if request.param == "a file" else request.getfixturevalue("on_a_server")
+
+
+def test_labels_that_shards_are_given_after_the_merge_arrive_when_they_are_merged_again(evalmark, shard, into):
     suite("one")
     for which in ("1/2", "2/2"):
         shard(which, "one.json")
@@ -206,18 +225,18 @@ def test_labels_that_shards_are_given_after_the_merge_arrive_when_they_are_merge
         assert evalmark("note", "last", "--case", case, *words, "--by", "ann", "--store", store).code == 0
 
     def merge():
-        said = evalmark("merge", "s1.db", "s2.db", "-o", "all.db", "-q")
+        said = evalmark("merge", "s1.db", "s2.db", "-o", into, "-q")
         assert said.code == 0, said.text
         return said.err
 
     note("a", "s1.db", "--label", "up")
     assert merge() == ""
-    (whole,) = runs("all.db")
+    (whole,) = runs(into)
     note("a", "s1.db", "--label", "down", "--comment", "on second thoughts")
     note("b", "s2.db", "--metric", "equals", "--label", "up")
     assert merge() == f"These shards were merged before, as {whole.id}; 2 new labels written there.\n"
     assert merge() == f"These shards were merged before, as {whole.id}; nothing new is written.\n"
-    with open_store("all.db", read_only=True) as store:
+    with open_store(into, read_only=True) as store:
         said = store.traffic.all_labels()
     assert [(label.about.partition(":")[0], label.liked) for label in said] == [
         ("output", True),
@@ -225,4 +244,4 @@ def test_labels_that_shards_are_given_after_the_merge_arrive_when_they_are_merge
         ("score", True),
     ]
     assert all(f":{whole.id}/" in label.about for label in said)
-    assert "on second thoughts" in evalmark("show", "last", "--case", "a", "--store", "all.db").out
+    assert "on second thoughts" in evalmark("show", "last", "--case", "a", "--store", into).out

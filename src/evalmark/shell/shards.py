@@ -57,13 +57,20 @@ def _newest(path: str, ledger: "Store", tell: Callable[[str], None]) -> "list[Ru
             suites.setdefault(_suite(run), []).append(run)
     having = [runs for runs in suites.values() if any(run.shard is not None for run in runs)]
     for newest, *earlier in having:
-        other = next((run for run in earlier if run.shard is not None and run.plan != newest.plan), None)
+        other = next((run for run in earlier if run.shard is not None and _differs(run, newest)), None)
         if other is not None:
             tell(
-                f"{path}: of {newest.suite or newest.name}, the newest run {newest.id} is taken; {other.id} with another "
-                f"target, other scorers or models is left out, and can be named as {path}@{other.id}."
+                f"{path}: of {newest.suite or newest.name}, the newest run {newest.id} is taken; {other.id}, "
+                f"{_differs(other, newest)}, is left out, and can be named as {path}@{other.id}."
             )
     return [newest for newest, *_ in reversed(having)] or [ledger.run("last")]
+
+
+def _differs(run: "Run", newest: "Run") -> str:
+    """What an earlier shard has to say that the newest does not say anew; nothing where it does."""
+    if run.plan != newest.plan:
+        return "with another target, other scorers or models"
+    return f"shard {run.shard}" if str(run.shard) != str(newest.shard) else ""
 
 
 def _suite(run: "Run") -> tuple[str, str]:
