@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalmark import api, console, report, stats, store
 from evalmark.errors import ConfigError
@@ -11,11 +12,11 @@ from evalmark.shell.progress import Progress
 from evalmark.shell.shards import Stands, shards_of_suites
 from evalmark.shell.terminal import complain, look_at, say
 from evalmark.shell.words import once_more
-from evalmark.values import Run
+
+if TYPE_CHECKING:
+    from evalmark.values import Run
 
 WORST_FIRST = (1, 3, 0)
-
-
 _UNKNOWN = "--target, --model, --judge, --lock, --embeddings, --mode"
 """Flags that make a run another one, and that no run notes."""
 
@@ -81,7 +82,7 @@ def _merge(found: Sequence[Stands], ledger: "store.Store", wish: Wish) -> int:
     return verdict.exit_code
 
 
-def _asking_the_rest(found: Sequence[Stands], whole: Run, place: str) -> str:
+def _asking_the_rest(found: Sequence[Stands], whole: "Run", place: str) -> str:
     """The command that asks what is missing of a merged run, with the flags of its shards that are known."""
     words = ["run", whole.suite, "--store", place, "--repeat", str(whole.repeat)]
     shard = found[0][1].shard  # all of them say the same, or they would not have been merged

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from evalmark import merging
 from evalmark.errors import ConfigError
-from evalmark.merging import is_merged
 from evalmark.shell.references import is_file, kept_beside
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _newest(path: str, ledger: "Store", tell: Callable[[str], None]) -> "list[Ru
     """
     suites: dict[tuple[str, str], list[Run]] = {}
     for run in ledger.runs():
-        if not is_merged(run):
+        if not merging.is_merged(run):
             suites.setdefault(_suite(run), []).append(run)
     having = [runs for runs in suites.values() if any(run.shard is not None for run in runs)]
     for newest, *earlier in having:

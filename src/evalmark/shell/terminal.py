@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalmark import console, wording
-from evalmark.merging import is_merged
+from evalmark import console, merging, wording
 from evalmark.shell.words import store_flag
 from evalmark.store import told_place
 
@@ -37,7 +36,7 @@ def look(store: str = "", worst: int = 5, flags: str = "") -> "console.Look":
 def look_at(run: "Run", store: str, worst: int) -> "console.Look":
     """The same for a run that is kept in `store`, with what a person can do who has it on the screen."""
     seen = look(told_place(store), worst, store_flag(store))
-    return replace(seen, resumable=not is_merged(run))  # to merge once more asks nothing
+    return replace(seen, resumable=not merging.is_merged(run))  # to merge once more asks nothing
 
 
 def say(text: str) -> None:
