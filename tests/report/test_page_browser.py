@@ -205,7 +205,7 @@ def test_beside_a_baseline_cases_are_filtered_by_what_became_of_them(opened):
     page.wait_for_url("**#went=new")
     assert opened.names == ["q40"]
     page.goto(page.url.replace("new", "flipped"))
-    assert len(opened.names) == 11
+    page.wait_for_function(f"document.querySelectorAll({NAMED!r}).length === 11")
     page.click("text=What is the capital of country 4?")
     assert page.inner_text("tbody:not([hidden]) details[open] del") == "Lima"
     assert page.inner_text("tbody:not([hidden]) details[open] ins") == "Paris, I think"
@@ -326,7 +326,7 @@ def test_nothing_is_done_to_a_case_that_is_filtered_away(opened):
 def test_a_link_leads_to_its_case_whatever_is_filtered(opened):
     page = opened("squares", "#text=case-007")
     page.click("text=To look at first >> a >> nth=0")
-    assert len(opened.names) == 30
+    page.wait_for_function(f"document.querySelectorAll({NAMED!r}).length === 30")
     assert page.is_visible("dl:target")
     assert page.input_value("[name=text]") == ""
     page = opened("squares", page.url.partition("html")[2])
