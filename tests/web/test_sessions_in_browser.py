@@ -106,6 +106,8 @@ def test_a_person_filters_opens_and_labels_by_key(watched, opened):
     page.wait_for_url("**text=1814**")
     page.select_option("select[name=project]", "shop")
     page.click("form.filters button")
+    page.wait_for_url("**project=shop**")
+    page.wait_for_load_state("load")  # before it no key is heard
     assert page.locator("tbody a.name").all_inner_texts() == ["Is Bergen in Norway?", "Is Oslo in Norway?"]
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -114,6 +116,7 @@ def test_a_person_filters_opens_and_labels_by_key(watched, opened):
     page.wait_for_selector("tbody tr:nth-child(2) .labelled")
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Answered")
+    page.wait_for_load_state("load")
     assert page.inner_text("h1") == "user-0"
     page.keyboard.press("k")
     page.wait_for_selector("h1:has-text('user-3')")
