@@ -13,6 +13,7 @@ from evalmark.errors import StoreError
 from evalmark.store import open_store
 from evalmark.values import Spending, Usage
 from tests.store import sample
+from tests.store.places import until
 
 from .calls import MODEL, call, cut_off, failed, key, reply, troubled
 from .conftest import RUN, break_off, keep, send
@@ -172,7 +173,7 @@ def test_requests_of_a_run_that_a_living_process_writes_are_not_interrupted_and_
             assert store.interrupted_calls(RUN) == 0
             os.kill(other.pid, signal.SIGKILL)
             other.wait()
-            assert store.interrupted_calls(RUN) == 7
+            until(lambda: store.interrupted_calls(RUN) == 7)
             store.resume(RUN)
             assert store.interrupted_calls(RUN) == 7
 

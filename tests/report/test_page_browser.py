@@ -8,7 +8,8 @@ import pytest
 from evalmark.comparison import compare
 from evalmark.report import Options, as_html
 from evalmark.values import DatasetInfo, Metric, Output
-from tests.web.chromium import WIDTHS, chromium
+from tests.store.places import until
+from tests.web.chromium import WIDTHS, chromium, playwright
 from tests.web.conftest import a_run
 from tests.web.conftest import result as squared
 from tests.web.looking import ALL, ALL_LAID_OUT, COLOURS, FOUND, MADE, axe
@@ -18,6 +19,7 @@ from tests.wording.example import RUN
 
 from .test_page import many
 
+expect = playwright.expect
 NAMED = "table.all tbody:not([hidden]) bdi"
 SHARED = "A long passage that many cases share. " * 20
 SQUARES = replace(a_run(), status="complete", results=tuple(squared(number) for number in range(30)))
@@ -93,6 +95,10 @@ class Opened:
         """Of the cases that are shown."""
         return self.page.locator(NAMED).all_text_contents()
 
+    def will_show(self, *names: str) -> None:
+        """These cases come to be shown: the page hears of a link, and of what was typed, a moment later."""
+        expect(self.page.locator(NAMED)).to_have_text([*names])
+
 
 @pytest.fixture
 def opened(browser, folder) -> Iterator[Opened]:
@@ -162,20 +168,20 @@ def test_what_is_typed_is_written_into_the_address_and_cleared_again(opened):
     page.select_option("[name=verdict]", "fail")
     page.fill("[name=text]", "case-02")
     page.wait_for_url("**#text=case-02&verdict=fail")
-    assert opened.names == ["case-021", "case-024", "case-027"]
+    opened.will_show("case-021", "case-024", "case-027")
     page.click(".sort >> nth=0")
     page.click(".sort >> nth=0")
-    assert opened.names == ["case-027", "case-024", "case-021"]
+    opened.will_show("case-027", "case-024", "case-021")
     page.reload()
-    assert opened.names == ["case-027", "case-024", "case-021"]
+    opened.will_show("case-027", "case-024", "case-021")
     assert page.input_value("[name=text]") == "case-02"
     assert page.get_attribute("th[data-by=case]", "aria-sort") == "descending"
     page.click("button[type=reset]")
     page.wait_for_url(lambda url: "text" not in url)
-    assert len(opened.names) == 30
+    expect(page.locator(NAMED)).to_have_count(30)
     page.click(".chips a >> nth=1")
-    page.wait_for_function("document.querySelector('[name=verdict]').value === 'fail'")  # a link, of which it hears
-    page.wait_for_function("document.querySelectorAll('.chips a[aria-current]').length === 1")
+    expect(page.locator("[name=verdict]")).to_have_value("fail")
+    expect(page.locator(".chips a[aria-current]")).to_have_count(1)
 
 
 @pytest.mark.parametrize(
@@ -203,12 +209,12 @@ def test_beside_a_baseline_cases_are_filtered_by_what_became_of_them(opened):
     assert opened.names == ["q02"]
     page.select_option("[name=went]", "new")
     page.wait_for_url("**#went=new")
-    assert opened.names == ["q40"]
+    opened.will_show("q40")
     page.goto(page.url.replace("new", "flipped"))
-    page.wait_for_function(f"document.querySelectorAll({NAMED!r}).length === 11")
+    expect(page.locator(NAMED)).to_have_count(11)
     page.click("text=What is the capital of country 4?")
-    assert page.inner_text("tbody:not([hidden]) details[open] del") == "Lima"
-    assert page.inner_text("tbody:not([hidden]) details[open] ins") == "Paris, I think"
+    expect(page.locator("tbody:not([hidden]) details[open] del")).to_have_text("Lima")
+    expect(page.locator("tbody:not([hidden]) details[open] ins")).to_have_text("Paris, I think")
 
 
 def test_all_of_it_is_done_by_keys(opened):
@@ -306,7 +312,7 @@ def test_the_case_that_keys_are_about_is_never_behind_the_bar_of_labels(opened):
     assert page.evaluate(IN_SIGHT) == [True, True]
     page.keyboard.press("o")
     page.wait_for_selector("tbody[aria-current] [name=comment]")
-    page.wait_for_function(f"() => ({IN_SIGHT})().every(Boolean)")
+    until(lambda: page.evaluate(IN_SIGHT) == [True, True])  # it is scrolled to once it is laid out
 
 
 def test_nothing_is_done_to_a_case_that_is_filtered_away(opened):
@@ -326,11 +332,11 @@ def test_nothing_is_done_to_a_case_that_is_filtered_away(opened):
 def test_a_link_leads_to_its_case_whatever_is_filtered(opened):
     page = opened("squares", "#text=case-007")
     page.click("text=To look at first >> a >> nth=0")
-    page.wait_for_function(f"document.querySelectorAll({NAMED!r}).length === 30")
-    assert page.is_visible("dl:target")
+    expect(page.locator(NAMED)).to_have_count(30)
+    expect(page.locator("dl:target")).to_be_visible()
     assert page.input_value("[name=text]") == ""
     page = opened("squares", page.url.partition("html")[2])
-    assert page.is_visible("dl:target")
+    expect(page.locator("dl:target")).to_be_visible()
 
 
 def test_labels_outlive_the_page_and_are_taken_back(opened):
@@ -365,8 +371,8 @@ def test_without_a_store_for_them_labels_are_held_and_the_page_says_so(opened):
 def test_a_text_that_stands_elsewhere_is_put_in_its_place(opened):
     page = opened("shared")
     page.click("summary >> nth=2")
-    assert page.inner_text("details[open] dd:has-text('A long passage')").strip() == SHARED.strip()
-    assert page.locator("details[open] dd > a").count() == 0
+    expect(page.locator("details[open] dd:has-text('A long passage')")).to_have_text(SHARED)
+    expect(page.locator("details[open] dd > a")).to_have_count(0)
 
 
 def test_without_a_script_it_can_be_read_and_links_lead_to_texts_and_cases(browser, folder):
