@@ -15,7 +15,7 @@ pytest.importorskip("starlette", reason="starlette is not installed: pip install
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")
 SHELL = shutil.which("chromium-headless-shell")
-"""The same engine without windows, menus and their own pages: half of the work."""
+"""The same engine without windows, menus and their own pages, which are work too."""
 CHROMIUM = SHELL or shutil.which("chromium")
 if CHROMIUM is None:
     pytest.skip("there is no chromium; on Debian: apt-get install chromium-headless-shell", allow_module_level=True)
@@ -55,6 +55,7 @@ def chromium() -> Iterator:
 
 def too_wide(page) -> list[int]:
     """The windows that the page which is loaded is wider than."""
+    page.wait_for_load_state()  # with its style sheet
     found = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})

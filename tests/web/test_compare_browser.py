@@ -15,9 +15,10 @@ from .conftest import a_run, keep, result
 from .payloads import PAYLOADS
 
 # The browser's own helpers stand behind what is skipped where there is none.
-from .chromium import chromium, served, too_wide  # isort: skip
+from .chromium import chromium, playwright, served, too_wide  # isort: skip
 from .test_browser import Watched, attacked  # isort: skip
 
+expect = playwright.expect
 OLD, NEW, BAD, WORSE = (f"2026112{day}-101500-3f9a" for day in range(1, 5))
 HALF = len(PAYLOADS) // 2
 TEXTS = ["\n".join(PAYLOADS[first : first + 12]) for first in range(0, len(PAYLOADS), 12)]
@@ -90,17 +91,18 @@ def test_a_person_compares_two_runs_of_the_list(watched):
     for run in (OLD, NEW):
         page.check(f"input[name=pick][value='{run}']")
     page.click("text=Compare the two chosen runs")
-    assert "worse" in page.inner_text("h1 + .outcome")
+    expect(page.locator("h1 + .outcome")).to_contain_text("worse")
+    page.wait_for_load_state()
     assert page.locator("details.beside[open]").count() > 5
     first = page.locator("details.beside").first
     assert first.locator("del").first.inner_text().strip() == "4"
     assert first.locator("ins").first.inner_text().strip() == "1"
     page.click("nav[aria-label='Cases by what became of them'] >> text=as before")
-    assert "went=same" in page.url
+    page.wait_for_url("**went=same**")  # and its page has come
     assert page.locator("details.beside[open]").count() == 0
     page.locator("details.beside summary").first.click()
     page.locator("details.beside a >> text=Open").first.click()
-    assert page.inner_text("h1").startswith("case-")
+    expect(page.locator("h1")).to_contain_text(re.compile("^case-"))
     assert watched.faults == []
 
 
@@ -124,12 +126,12 @@ def test_a_person_sees_what_flipped_on_the_page_of_a_run(watched, address):
     page = watched.page
     watched.visit(f"{origin_of(address)}/runs/{NEW}")
     page.click(".against >> text=worse >> nth=-1")
-    assert "flipped=worse" in page.url
+    page.wait_for_url("**flipped=worse**")  # and its page has come
     assert page.input_value("select[name=flipped]") == "worse"
     assert page.locator("table.cases tbody tr").count() > 5
     page.click("summary >> text=Compare with")
     page.click("form[action='/compare'] button")
-    assert "fell from" in page.inner_text(".why")
+    expect(page.locator(".why")).to_contain_text("fell from")
     assert watched.faults == []
 
 

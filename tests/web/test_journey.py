@@ -126,20 +126,20 @@ def person(browser, address: str, **options) -> Iterator:
 
 def choose_what_failed(page) -> None:
     """From the list to a case that failed."""
-    assert page.locator("table.runs tbody tr").count() == 2
+    expect(page.locator("table.runs tbody tr")).to_have_count(2)
     page.fill("input[name=text]", "squares bot:answer")
     page.keyboard.press("Enter")
     page.click("table.runs a.name >> nth=0")
-    assert page.locator("h1").inner_text() == "squares"
+    expect(page.locator("h1")).to_have_text("squares")
     expect(page.locator("main")).to_contain_text("8 of 12 passed, 66.7 %")
     page.select_option("select[name=verdict]", "fail")
     page.fill("input[name=tag]", "odd")
     page.click("form[aria-label='Filter cases'] button")
-    assert page.locator("table.cases tbody a.name").all_inner_texts() == ["n3", "n5", "n11"]
+    expect(page.locator("table.cases tbody a.name")).to_have_text(["n3", "n5", "n11"])
     page.click("table.cases tbody a.name >> nth=1")
-    assert page.locator("h1").inner_text() == "n5"
+    expect(page.locator("h1")).to_have_text("n5")
     for part in ("What is 5 times 5?", "25", "I could not say."):
-        assert page.locator("main").get_by_text(part, exact=True).first.is_visible(), part
+        expect(page.locator("main").get_by_text(part, exact=True).first).to_be_visible()
 
 
 def compare_both(page) -> None:
@@ -150,7 +150,7 @@ def compare_both(page) -> None:
     page.click("#pick button")
     expect(page.locator("main")).to_contain_text("worse")
     flipped = page.locator("details.beside[open]")
-    assert flipped.count() == len(SPENT)
+    expect(flipped).to_have_count(len(SPENT))
     for number in SPENT:
         expect(flipped.filter(has_text=f"n{number}").first).to_contain_text("I could not say.")
 
@@ -159,6 +159,7 @@ def test_with_keys_and_a_mouse(browser, address):
     with person(browser, address) as page:
         assert "token" not in page.url
         choose_what_failed(page)
+        page.wait_for_load_state()  # before it no key is heard
         page.keyboard.press("d")
         expect(page.locator(".answered .labelled").first).to_contain_text("bad")
         page.keyboard.press("j")
@@ -176,7 +177,7 @@ def test_without_a_script(browser, address):
     with person(browser, address, java_script_enabled=False) as page:
         choose_what_failed(page)
         page.click("a[rel=next]")
-        assert page.locator("h1").inner_text() == "n11"
+        expect(page.locator("h1")).to_have_text("n11")
         page.click(".answered button[value=up]")
         expect(page.locator(".answered .labelled").first).to_contain_text("good")
         compare_both(page)
@@ -187,6 +188,7 @@ def test_what_was_labelled_in_the_viewer_is_there_for_the_command_line(world, br
         page.click("table.runs a.name >> nth=0")
         page.click("table.cases tbody a.name >> nth=0")
         page.click(".answered button[value=up]")
+        expect(page.locator(".answered .labelled").first).to_contain_text("good")
     assert re.search(r"label +up, ann,", world.does("show", "last", "--case", "n0").stdout)
 
 
