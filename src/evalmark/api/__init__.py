@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
     from .keeping import keep
     from .ledger import Ledger, Memory
-    from .merging import Merged, merge_shards, refuse_no_whole
+    from .merging import Merged, merge_shards
     from .promises import evidence_now, labels_on
     from .rag import RagJob, plan_rag
     from .recorded import as_row, recorded_cases
@@ -63,7 +63,6 @@ __all__ = [
     "plan_rag",
     "plan_rescore",
     "recorded_cases",
-    "refuse_no_whole",
     "rows_asked",
     "save",
     "save_comparison",
@@ -81,7 +80,6 @@ __getattr__ = deferred(
         "Book": "book",
         "as_row": "recorded",
         "recorded_cases": "recorded",
-        "refuse_no_whole": "merging",
         "Loop": "door",
         "Seat": "sitting",
         "Sitting": "sitting",

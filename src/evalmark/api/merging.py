@@ -45,15 +45,6 @@ def merge_shards(
     return Merged(run=kept, remarks=tuple(remarks))
 
 
-def refuse_no_whole(shards: Sequence[Run]) -> None:
-    """Say why runs cannot be merged, before anything is opened to be written.
-
-    Raises:
-        ConfigError: they are not the shards of one run, or one is there twice; all faults are named.
-    """
-    whole(shards, "")
-
-
 def _merged_before(run: Run, labels: int) -> str:
     if not labels:
         return f"These shards were merged before, as {run.id}; nothing new is written."

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from evalmark.errors import ConfigError
 from evalmark.shell.merging import Wish, carry_out_merge
 
 from . import flags
@@ -41,4 +42,9 @@ def merge(
     is there twice; nothing is written.
     """
     source = flags.settings(store=store).store
-    raise typer.Exit(carry_out_merge(shards, source, Wish(places=output or [source], worst=worst, quiet=quiet)))
+    place, *more = output or [source]
+    if more:  # a list, since of a single flag the last one would count without a word
+        raise ConfigError(
+            f"-o names one store for the whole, and there are {', '.join([place, *more])}; name one of them."
+        )
+    raise typer.Exit(carry_out_merge(shards, source, Wish(place=place, worst=worst, quiet=quiet)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalmark import api, console, report, stats, store
+from evalmark import api, console, merging, report, stats, store
 from evalmark.errors import ConfigError
 from evalmark.shell.progress import Progress
 from evalmark.shell.shards import Stands, shards_of_suites
@@ -25,16 +25,11 @@ _UNKNOWN = "--target, --model, --judge, --lock, --embeddings, --mode"
 class Wish:
     """What the person wants of a merge besides its exit code."""
 
-    places: Sequence[str]
-    """The store that the whole goes to; that there are several is a fault."""
+    place: str
+    """The store that the whole goes to."""
     worst: int = 5
     """How many of the worst cases to show."""
     quiet: bool = False
-
-    @property
-    def place(self) -> str:
-        """The store that the whole goes to."""
-        return self.places[0]
 
 
 def carry_out_merge(shards: Sequence[str], source: str, wish: Wish) -> int:
@@ -45,10 +40,6 @@ def carry_out_merge(shards: Sequence[str], source: str, wish: Wish) -> int:
     Raises:
         EvalmarkError: they cannot be merged, or one cannot be read; nothing of the whole is kept.
     """
-    if len(wish.places) > 1:
-        raise ConfigError(
-            f"-o names one store for the whole, and there are {', '.join(wish.places)}; name one of them."
-        )
     if Path(wish.place).suffix.lstrip(".") in report.KINDS:
         raise ConfigError(
             f"{wish.place}: shards are merged into a store, as merged.db; reports of it are written with evalmark report."
@@ -56,7 +47,7 @@ def carry_out_merge(shards: Sequence[str], source: str, wish: Wish) -> int:
     with ExitStack() as stores:
         suites = shards_of_suites(shards, source, stores, lambda remark: complain(f"{remark}\n"))
         for found in suites:  # before there is a store for the whole
-            api.refuse_no_whole([run for _, run in found])
+            merging.whole([run for _, run in found], "")
         ledger = stores.enter_context(store.open_store(wish.place))
         codes = [_merge(found, ledger, wish) for found in suites]
     return min(codes, key=WORST_FIRST.index)
