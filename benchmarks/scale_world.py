@@ -20,9 +20,11 @@ from evalmark.cluster import HandLostError
 from evalmark.cluster.messages import Asks, Came, Done, Finish, Free, Give, Go, Over, Told, Yours
 from evalmark.errors import ModelCallError
 from evalmark.roles import Journal
+from evalmark.testing.chat import ScriptedModel
 from evalmark.values import Attempt, Call, Case, Output, Reply, Request, Result, Score, Trial, Turn, Usage
 
 NAME = "openai/imagined"
+IDENTITY = ScriptedModel((), NAME).identity
 ASKED, SAID = 250, 150
 """Tokens of a request, and of a reply on average."""
 TEXT = "What is the capital of Norway, and since when? " * 10
@@ -224,7 +226,7 @@ class Worker:
             self._say(Free(1))
             key = f"{given.item.position:032x}-0-0"
             request = Keyed(messages=PLAIN.messages, settings=PLAIN.settings, plain=PLAIN, kept_as=key, repeat=0, use=0)
-            self._say(Asks(self._ticket, NAME, NAME, request))
+            self._say(Asks(self._ticket, NAME, IDENTITY, request))
         if self._is_finishing and not self._waiting and not self._asked:
             self._say(Over("", 0.0))
             self._is_finishing = False
@@ -249,7 +251,7 @@ class Books:
     async def find(self, key: str) -> Call | None:
         if not self.kept[int(key[:32], 16)]:
             return None
-        return Call(key=key, model=NAME, identity=NAME, request=PLAIN, reply=Reply(text="Oslo"), created="")
+        return Call(key=key, model=NAME, identity=IDENTITY, request=PLAIN, reply=Reply(text="Oslo"), created="")
 
     async def sending(self, key: str) -> None: ...
 
@@ -309,6 +311,10 @@ class World:
     def around(self, model: object) -> object:
         """What a run puts around a model: as `Door` does, with chance that has a seed."""
         return through(model, self._conditions)
+
+    def chat(self, name: str) -> ScriptedModel:
+        """The model as the desk knows it, which leaves it to workers to ask it."""
+        return ScriptedModel((), name)
 
     def trials(self) -> Iterator[Trial]:
         for position in range(self.setting.cases):

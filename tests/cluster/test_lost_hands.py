@@ -217,6 +217,14 @@ def test_a_reply_that_has_reached_the_desk_is_not_paid_for_again():
     assert world.journal.under_way == set()
 
 
+def test_a_reply_that_came_and_that_nobody_waits_for_any_more_is_kept():
+    gives_up = (2, [Came(1, Reply(text="echo x0")), Dropped(1)])
+    Plays((0, [Free(1)]), (1, [asks(1, "x0")]), gives_up)
+    world = elsewhere(Story(trials=lambda: trials(3), work=asking()), kind=Strange, size=1)
+    assert world.sent == {"x1": 1, "x2": 1}
+    assert [result.output.value for result in world.found] == ["echo x0", "echo x1", "echo x2"]
+
+
 def test_what_a_hand_has_said_before_it_was_found_to_have_ended_counts():
     """It cannot be told anything any more while its results wait for room."""
     said = [Done(number, 0, Output(value="from the first hand"), ()) for number in range(1, 5)]

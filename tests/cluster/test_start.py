@@ -223,6 +223,15 @@ def test_where_nothing_answers_is_said_at_once(ray_env, suite):
         )
 
 
+def test_somebody_who_takes_the_call_and_says_nothing_is_nobody(ray_env, suite):
+    suite()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        said = evalmark("--on", f"ray://127.0.0.1:{silent.getsockname()[1]}")
+    assert said.returncode == 2
+    assert "no Ray cluster answers at 127.0.0.1" in said.stderr
+    assert said.stderr.count("\n") == 1
+
+
 def test_a_target_that_cannot_be_sent_is_one_sentence(ray_env, suite):
     suite(
         app="import threading\n\nclass Bot:\n    def __init__(self):\n        self.lock = threading.Lock()\n    def __call__(self, input):\n        return input\n\nbot = Bot()\n",

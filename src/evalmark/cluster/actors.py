@@ -18,7 +18,7 @@ from evalmark.models import CachedEmbedder
 from evalmark.plans import Door, Lender, Models, refuse
 from evalmark.roles import Embedder
 
-from .brief import Brief, settle, unpacked
+from .brief import Brief, Pooled, settle, unpacked
 from .hand import Hand
 from .messages import Down, Go, Told, Up
 from .post import Post
@@ -128,25 +128,35 @@ class _Nowhere:
 
 
 class EmbeddingActor:
-    """An embedding model that is loaded once; texts that come from several hands at the same time make one batch."""
+    """An embedding model that is loaded once; texts that come from several hands at the same time make one batch.
 
-    def __init__(self, pack: "Pack", fingerprint: str) -> None:
-        self._pack, self._fingerprint = pack, fingerprint
+    Ray may start it anew, and on another node: there too it has to be the model that the desk means.
+    """
+
+    def __init__(self, pack: "Pack") -> None:
+        self._pack = pack
+        self._one_at_a_time = asyncio.Lock()
         self._embedder: CachedEmbedder | None = None
 
-    async def start(self) -> str:
-        """Get ready; gives the model's fingerprint."""
-        settle(self._pack)
-        self._embedder = CachedEmbedder(unpacked(self._pack, Models(settings=self._pack.settings)))
-        return await asyncio.to_thread(getattr, self._embedder, "fingerprint")
+    async def start(self) -> None:
+        """Get ready. Raises ModelError: here is another model."""
+        await self._ready()
 
     async def embed(self, texts: Sequence[str]) -> "Vectors":
-        """One vector a text, in order."""
-        if self._embedder is None and (found := await self.start()) != self._fingerprint:  # begun anew, maybe elsewhere
-            self._embedder = None
-            raise ModelError(f"a worker that was started again has the embedding model {found}; use the same files.")
-        assert self._embedder is not None  # noqa: S101
-        return await self._embedder(texts)
+        """One vector a text, in order. Raises ModelError: here is another model."""
+        embedder = await self._ready()
+        return await embedder(texts)
+
+    async def _ready(self) -> CachedEmbedder:
+        async with self._one_at_a_time:
+            if self._embedder is None:
+                settle(self._pack)
+                wanted: Pooled = unpacked(self._pack, Models(settings=self._pack.settings))
+                found = CachedEmbedder(wanted.embedder)
+                if (mine := await asyncio.to_thread(getattr, found, "fingerprint")) != wanted.fingerprint:
+                    raise ModelError(f"here it is {mine}, and {wanted.fingerprint} where the run was started")
+                self._embedder = found
+            return self._embedder
 
 
 class Pool:

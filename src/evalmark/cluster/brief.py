@@ -40,6 +40,15 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pooled:
+    """What an actor of a pool has to know."""
+
+    embedder: Embedder
+    fingerprint: str
+    """Of the model here; with other files there, the embedder would be another one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
     """Something on its way to a worker, and what it takes to open it there."""
 
@@ -170,6 +179,7 @@ def _secret_in(content: bytes, environ: Mapping[str, str]) -> str | None:
     )
 
 
-def for_pool(embedder: Embedder) -> Embedder:
+def for_pool(embedder: Embedder) -> Pooled:
     """The embedder as it can be sent: without what it has loaded."""
-    return replace(embedder) if hasattr(embedder, "__dataclass_fields__") else embedder  # type: ignore[type-var]
+    bare = replace(embedder) if hasattr(embedder, "__dataclass_fields__") else embedder  # type: ignore[type-var]
+    return Pooled(embedder=bare, fingerprint=embedder.fingerprint)

@@ -61,10 +61,10 @@ class _Elsewhere:
 
 
 class Errands:
-    """Carries the calls of all hands through one door; `opened` gives the desk's own model of a name."""
+    """Carries the calls of all hands through one door."""
 
-    def __init__(self, door: Door, opened: Callable[[str], ChatModel] | None = None) -> None:
-        self._door, self._opened = door, opened
+    def __init__(self, door: Door) -> None:
+        self._door = door
         self._models: dict[tuple[str, str], ChatModel] = {}
 
     async def run(self, asked: Asks, errand: Errand) -> Told:
@@ -87,7 +87,7 @@ class Errands:
     def _refuse_other_address(self, name: str, identity: str) -> None:
         """Raises ConfigError: a worker opened a model by its name, and would ask it elsewhere than the desk."""
         try:
-            mine = identity if self._opened is None else self._opened(name).identity
+            mine = self._door.chat(name).identity
         except ConfigError:
             return  # an object of the user's, which says itself where it asks
         if mine != identity and mine.partition("@")[0] == identity.partition("@")[0]:

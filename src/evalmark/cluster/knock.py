@@ -15,7 +15,7 @@ _DIRECT = (("grpc.enable_http_proxy", 0),)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Entrance:
     """Where to ask, and what: a question about nothing, since the token is looked at before the question."""
 
     target: str
@@ -24,29 +24,29 @@ class Door:
     is_for_clients: bool = False
 
 
-def door_of(address: str, environ: Mapping[str, str] = os.environ) -> Door | None:
-    """The door behind `ray://HOST:PORT`, or of the cluster that `auto` is; None where there is no such cluster.
+def entrance_of(address: str, environ: Mapping[str, str] = os.environ) -> Entrance | None:
+    """Where the cluster `ray://HOST:PORT`, or of the cluster that `auto` is; None where there is no such cluster.
 
-    >>> door_of("auto", {"RAY_ADDRESS": "10.0.0.1:6379"}).target
+    >>> entrance_of("auto", {"RAY_ADDRESS": "10.0.0.1:6379"}).target
     '10.0.0.1:6379'
     """
     if address == "auto":
         address = environ.get("RAY_ADDRESS") or need("ray._private.utils", "ray").read_ray_address() or ""
     if "://" in address:
-        return Door(urlsplit(address).netloc, "/ray.rpc.RayletDriver/ClusterInfo", is_for_clients=True)
-    return Door(address, "/ray.rpc.NodeInfoGcsService/GetClusterId") if address else None
+        return Entrance(urlsplit(address).netloc, "/ray.rpc.RayletDriver/ClusterInfo", is_for_clients=True)
+    return Entrance(address, "/ray.rpc.NodeInfoGcsService/GetClusterId") if address else None
 
 
-def status_of(door: Door, *, is_stranger: bool) -> str:
+def status_of(entrance: Entrance, *, is_stranger: bool) -> str:
     """The name of the gRPC status of the answer, such as `OK`, `UNAUTHENTICATED` or `UNAVAILABLE`.
 
     A stranger has no token; all others have what Ray finds in the environment.
     """
     grpc = need("grpc", "ray")
     opened = grpc.insecure_channel if is_stranger else need("ray._private.grpc_utils", "ray").init_grpc_channel
-    with closing(opened(door.target, options=_DIRECT)) as channel:
+    with closing(opened(entrance.target, options=_DIRECT)) as channel:
         try:
-            channel.unary_unary(door.question)(b"", timeout=_WITHIN)
+            channel.unary_unary(entrance.question)(b"", timeout=_WITHIN)
         except grpc.RpcError as error:
             name = str(error.code().name)
             return NOBODY if name == "DEADLINE_EXCEEDED" else name

@@ -38,13 +38,12 @@ class RayMember:
 class RayCrew:
     """Hands on the nodes of a cluster; a hand takes one of its processors."""
 
-    def __init__(self, ray: ModuleType, brief: Pack, embedder: Pack | None, size: int, *, embeds: str = "") -> None:
+    def __init__(self, ray: ModuleType, brief: Pack, embedder: Pack | None, size: int) -> None:
         self.size = size
-        self._embeds = embeds
         self._ray, self._brief = ray, ray.put(brief)
         options = {"max_restarts": 0, "max_concurrency": 1_000, "num_cpus": 1}
         self._hand = ray.remote(**options)(HandActor)
-        self._pool = [] if embedder is None else _pool(ray, embedder, embeds)
+        self._pool = [] if embedder is None else _pool(ray, embedder)
 
     async def hire(self) -> RayMember:
         """A hand on some node.
@@ -71,23 +70,19 @@ class RayCrew:
     async def check_pool(self) -> None:
         """Raises CrewError: the embedding model cannot be loaded on some node, or is another one there."""
         try:
-            every = await asyncio.gather(*(reached(self._ray, actor.start.remote) for actor in self._pool))
+            await asyncio.gather(*(reached(self._ray, actor.start.remote) for actor in self._pool))
         except HandLostError as lost:
             raise CrewError(
-                f"A worker cannot load the embedding model: {lost}. Put the same files on every node."
+                f"A worker cannot use the embedding model: {lost}. Put the same files on every node."
             ) from lost
-        if others := [found for found in every if found != self._embeds]:
-            raise CrewError(
-                f"A worker has the embedding model {others[0]}, and this machine {self._embeds}; use the same files."
-            )
 
 
-def _pool(ray: ModuleType, embedder: Pack, fingerprint: str) -> list[Any]:
+def _pool(ray: ModuleType, embedder: Pack) -> list[Any]:
     """One actor a node, since a model uses all processors by itself; Ray starts one anew that ends."""
     options = {"max_restarts": 10, "max_task_retries": 3, "num_cpus": 0, "scheduling_strategy": "SPREAD"}
     kind = ray.remote(**options)(EmbeddingActor)
     nodes = sum(1 for node in ray.nodes() if node["Alive"])
-    return [kind.remote(embedder, fingerprint) for _ in range(max(1, nodes))]
+    return [kind.remote(embedder) for _ in range(max(1, nodes))]
 
 
 def processors(ray: ModuleType) -> int:

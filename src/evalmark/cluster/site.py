@@ -42,10 +42,10 @@ class Site:
         async def run(
             work: Work, limits: Limits = each, *, stop: asyncio.Event | None = None, watch: Watch | None = None
         ) -> Outcome:
-            crew = RayCrew(self.ray, self.sent, self.embedder, self.hands, embeds=self.brief.embeds)
+            crew = RayCrew(self.ray, self.sent, self.embedder, self.hands)
             await crew.check_pool()
             offers = Offers(work.tools or ToolReplay(_nothing, "off"), cache, bound.embedder)
-            duty = Duty(crew=crew, errands=Errands(door, door.chat), offers=offers, room=2 * each.jobs + each.window)
+            duty = Duty(crew=crew, errands=Errands(door), offers=offers, room=2 * each.jobs + each.window)
             return await run_elsewhere(work, limits, duty, stop=stop, watch=watch)
 
         return run

@@ -5,13 +5,13 @@ import logging
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from evalmark.cluster.knock import NOBODY, REFUSED, Door, door_of, status_of
-from evalmark.errors import ConfigError, need
+from evalmark.cluster.knock import NOBODY, REFUSED, Entrance, entrance_of, status_of
+from evalmark.errors import ConfigError, MissingExtraError, need
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -82,7 +82,6 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
     )
     with _surrounded(environ, own):  # read by Ray when it is imported, and by what it starts
         ray = need("ray", "ray")
-        _have_read_again()
         logging.getLogger("ray").setLevel(logging.ERROR)
         # Ray says on the standard output that a worker has ended, where reports stand; the desk says so in the run.
         ray._private.worker._worker_logs_enabled = False
@@ -92,7 +91,6 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
             yield ray
         finally:
             ray.shutdown()
-    _have_read_again()
 
 
 def _have_read_again() -> None:
@@ -124,10 +122,15 @@ def why(error: Exception) -> str:
 
 @contextmanager
 def _surrounded(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str, str]) -> Iterator[None]:
-    """Have these variables set, and as they were afterwards."""
+    """Have these variables set, and as they were afterwards; Ray knows of it both times.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+    """
     before = {name: environ.get(name) for name in more}
     environ.update(more)
     try:
+        _have_read_again()
         yield
     finally:
         for name, value in before.items():
@@ -135,52 +138,56 @@ def _surrounded(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str,
                 environ.pop(name, None)
             else:
                 environ[name] = value
+        with suppress(MissingExtraError):
+            _have_read_again()
 
 
 def _look_at(place: Where, environ: Mapping[str, str]) -> None:
     """Raises ConfigError for a cluster that would not take our work, or takes everybody's."""
-    door = None if place.address is None else door_of(place.address, environ)
-    if door is None:
+    entrance = None if place.address is None else entrance_of(place.address, environ)
+    if entrance is None:
         return  # it is ours, or there is none and Ray says where it looked
-    _refuse_unanswered(door)
+    _refuse_unanswered(entrance)
     if not place.is_trusted:
-        _refuse_open(door, environ)
+        _refuse_open(entrance, environ)
 
 
-def _refuse_unanswered(door: Door) -> None:
+def _refuse_unanswered(entrance: Entrance) -> None:
     """Raises ConfigError where Ray itself would try for a minute, line by line, and not say what is wrong."""
-    status = status_of(door, is_stranger=False)
+    status = status_of(entrance, is_stranger=False)
     if status == REFUSED:
         raise ConfigError(
-            f"--on: the Ray cluster at {door.target} does not take this token. Set RAY_AUTH_MODE=token and "
+            f"--on: the Ray cluster at {entrance.target} does not take this token. Set RAY_AUTH_MODE=token and "
             "RAY_AUTH_TOKEN to the one that it was started with."
         )
     if status == NOBODY:
-        raise ConfigError(f"--on: no Ray cluster answers at {door.target}. Check the address, and that it runs.")
+        raise ConfigError(f"--on: no Ray cluster answers at {entrance.target}. Check the address, and that it runs.")
 
 
-def _refuse_open(door: Door, environ: Mapping[str, str]) -> None:
+def _refuse_open(entrance: Entrance, environ: Mapping[str, str]) -> None:
     """Raises ConfigError for a cluster on other machines, unless it turned a stranger away."""
-    if not door.is_for_clients and _is_here(door):  # behind a client's address on this machine may be any other one
+    if not entrance.is_for_clients and _is_here(
+        entrance
+    ):  # behind a client's address on this machine may be any other one
         return
-    status = status_of(door, is_stranger=True)
+    status = status_of(entrance, is_stranger=True)
     # Where certificates are used on both sides, a stranger, who has none, is not even answered.
     if status == REFUSED or (status == NOBODY and environ.get("RAY_USE_TLS", "").lower() in ("1", "true")):
         return
     if status == NOBODY:
         raise ConfigError(
-            f"--on: the Ray cluster at {door.target} did not say whether it asks for a token. Try again, or say "
+            f"--on: the Ray cluster at {entrance.target} did not say whether it asks for a token. Try again, or say "
             "--trust-cluster where its network is closed."
         )
     raise ConfigError(
-        f"The Ray cluster at {door.target} takes the work of anybody who knows its address, so others could read keys "
+        f"The Ray cluster at {entrance.target} takes the work of anybody who knows its address, so others could read keys "
         "and data there. Start it with RAY_AUTH_MODE=token, or say --trust-cluster where its network is closed."
     )
 
 
-def _is_here(door: Door) -> bool:
+def _is_here(entrance: Entrance) -> bool:
     """Whether only this machine can reach it."""
-    host = door.target.rpartition(":")[0].strip("[]")
+    host = entrance.target.rpartition(":")[0].strip("[]")
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
