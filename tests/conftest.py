@@ -11,6 +11,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from .importing import own_imports
 from .postgres import schema, server
 
 # Machines that run tests are shared: how long an example takes says nothing of it.
@@ -76,14 +77,8 @@ sys.addaudithook(_refuse_the_outside)
 
 @pytest.fixture(scope="module", autouse=True)
 def _imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What a file of tests imports by its users' names, such as `bot`, is not there for the next one."""
-    path, before = [*sys.path], set(sys.modules)
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - before:
-        home = getattr(sys.modules[name], "__file__", None)
-        if home and home.startswith((str(tmp_path_factory.getbasetemp()), str(ROOT / "examples"))):
-            del sys.modules[name]
+    with own_imports(tmp_path_factory.getbasetemp(), ROOT / "examples"):
+        yield
 
 
 @pytest.fixture(scope="session")

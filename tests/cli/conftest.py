@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from evalmark.cli import main
+from tests.importing import own_imports
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,8 @@ def width(monkeypatch):
 
 
 @pytest.fixture
-def evalmark(world, capsys, monkeypatch):
+def evalmark(world, capsys):
     """Calls the command line; gives exit code and output. The working directory is an empty folder."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    before = set(sys.modules)
 
     def call(*words) -> Said:
         with pytest.raises(SystemExit) as left:
@@ -38,10 +37,8 @@ def evalmark(world, capsys, monkeypatch):
         out, err = capsys.readouterr()
         return Said(code=left.value.code or 0, out=out, err=err)
 
-    yield call
-    for name in set(sys.modules) - before:  # targets of one test are not those of the next
-        if getattr(sys.modules[name], "__file__", "") and str(world) in str(sys.modules[name].__file__):
-            del sys.modules[name]
+    with own_imports(world):
+        yield call
 
 
 @pytest.fixture

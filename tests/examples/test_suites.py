@@ -17,14 +17,6 @@ SUITES = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loading an object puts its folder on the import path; take it off again."""
-    import sys
-
-    monkeypatch.setattr(sys, "path", list(sys.path))
-
-
 def named(path: Path) -> str:
     return str(path.relative_to(EXAMPLES))
 
