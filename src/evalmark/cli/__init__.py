@@ -9,7 +9,7 @@ __all__ = ["main"]
 
 GARBAGE = (50_000, 20, 100)
 """How many objects more there are before garbage is looked for. Nearly all of a command's goes by itself, and with the
-700 that Python waits for, every seventh second of a run went into searches that found nothing."""
+700 that Python waits for, a run spends part of its time on searches that find nothing."""
 
 
 def main(words: list[str] | None = None) -> None:
