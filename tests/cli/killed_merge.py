@@ -1,10 +1,8 @@
 """A program: merges shards again and again, fails at one write after the other, and merges once more.
 
-Each attempt is a fork of this process, in a folder with copies of the shards. It prints one JSON line an attempt.
-Call: killed_merge.py FOLDER HOW POINT...
+Each attempt is a fork of this process, in a folder with copies of the shards. Call: killed_merge FOLDER HOW POINT...
 """
 
-import json
 import os
 import shutil
 import sys
@@ -16,7 +14,7 @@ from evalmark.report import Options, as_jsonl
 from evalmark.store import open_store
 from evalmark.testing.crash import Disk
 
-from .killed_runs import in_a_fork
+from .killing import in_a_fork, program
 
 MERGED = "merged.db"
 
@@ -64,8 +62,4 @@ def kept_there(folder: str) -> list[list[object]]:
 
 
 if __name__ == "__main__":
-    shards, how, *points = sys.argv[1:]
-    for point in points:
-        found = attempt(Path(shards).resolve(), None if point == "none" else int(point), how)
-        sys.stdout.write(json.dumps(found) + "\n")
-        sys.stdout.flush()
+    program(attempt)

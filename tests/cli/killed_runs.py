@@ -1,13 +1,10 @@
 """A program: runs a suite again and again, kills it at one write after the other, and takes it up again.
 
-Each attempt is a fork of this process, which has imported everything already. It prints one JSON line an
-attempt, and waits for a line before the next one. Call: killed_runs.py SUITE HOW POINT...
+Each attempt is a fork of this process, which has imported everything already. Call: killed_runs FOLDER HOW POINT...
 """
 
-import json
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -16,25 +13,13 @@ from evalmark.report import Options, as_jsonl
 from evalmark.store import open_store
 from evalmark.testing.crash import Disk
 
+from .killing import JOBS, in_a_fork, program
+
 STORE = "evalmark.db"
 
 
-def in_a_fork(act) -> int:
-    """The exit code of `act` in a child, negative for a signal."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            act()
-        except SystemExit as left:
-            os._exit(left.code or 0)
-        finally:
-            os._exit(99)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
 def run(*more: str) -> None:
-    main(["run", "suite.json", "--store", STORE, "-j", "3", "--quiet", *more])
+    main(["run", "suite.json", "--store", STORE, "-j", str(JOBS), "--quiet", *more])
 
 
 def run_until(point: int | None, how: str) -> None:
@@ -66,9 +51,9 @@ def asked() -> int:
     return len(path.read_text(encoding="utf-8").split()) if path.exists() else 0
 
 
-def attempt(suite: Path, point: int | None, how: str) -> dict:
+def attempt(suite_in: Path, point: int | None, how: str) -> dict:
     with tempfile.TemporaryDirectory() as folder:
-        for path in suite.parent.glob("*.*"):
+        for path in suite_in.glob("*.*"):
             if path.is_file():
                 shutil.copy(path, folder)
         os.chdir(folder)
@@ -83,9 +68,4 @@ def attempt(suite: Path, point: int | None, how: str) -> dict:
 
 
 if __name__ == "__main__":
-    suite, how, *points = sys.argv[1:]
-    for point in points:
-        found = attempt(Path(suite).resolve(), None if point == "none" else int(point), how)
-        sys.stdout.write(json.dumps(found) + "\n")
-        sys.stdout.flush()
-        sys.stdin.readline()
+    program(attempt)

@@ -8,14 +8,10 @@ import pytest
 
 from evalmark.testing.scripted import ScriptedServer
 
-from .test_killed_runs import CASES, HOWS, JOBS, TARGET, attempts
+from .killing import CASES, HOWS, JOBS, attempts, verdict, write_suite
 
 JUDGES = ["openai/one", "openai/two"]
 CALLS = CASES * len(JUDGES)
-
-
-def verdict(said):
-    return json.dumps({"reason": f"{said.model} has read it", "answer": "C"})
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +23,7 @@ def server():
 @pytest.fixture(scope="module")
 def attempt(server, tmp_path_factory):
     folder = tmp_path_factory.mktemp("judged")
-    (folder / "counted.py").write_text(TARGET, encoding="utf-8")
-    rows = [json.dumps({"id": f"{n}", "input": f"x{n}", "expected": f"X{n}"}) for n in range(CASES)]
-    (folder / "cases.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    suite = {"datasets": ["cases.jsonl"], "target": "counted:answer", "metrics": ["factuality"], "judge": JUDGES}
-    (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+    write_suite(folder, metrics=["factuality"], judge=JUDGES)
     told = len(server.requests)
 
     def between():
@@ -40,7 +32,7 @@ def attempt(server, tmp_path_factory):
         sent = Counter((said.model, said.messages) for said in new)
         return {"sent": sent.total(), "different": len(sent)}
 
-    return lambda how, points: attempts(folder, how, points, between, OPENAI_BASE_URL=f"{server.url}/v1")
+    return lambda how, points: attempts("killed_runs", folder, how, points, between, OPENAI_BASE_URL=f"{server.url}/v1")
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +55,7 @@ def results(found):
 
 
 def check(attempts, whole):
-    killed = [found for found in attempts if found["changes"] is None]
-    assert len(killed) >= 0.5 * len(attempts)  # batches grow where the machine is busy: some end before the point
-    for found in killed:
+    for found in attempts:
         assert found["first"] == -9, found
         assert found["second"] == 0, found
         assert results(found) == results(whole), found["point"]

@@ -1,6 +1,5 @@
 """kill -9 and a full disk at the write points of a merge: the whole is there, or nothing of it."""
 
-import json
 import os
 import random
 import subprocess
@@ -10,25 +9,17 @@ import pytest
 
 from evalmark.testing.scripted import ScriptedServer
 
-from .test_killed_runs import CASES, HOWS, TARGET
+from . import killing
+from .killing import CASES, HOWS, verdict, write_suite
 
 WHOLE = [["complete", CASES, CASES]]
 """One run with all results, and as many calls."""
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120
-
-
-def verdict(said):
-    return json.dumps({"reason": f"{said.model} has read it", "answer": "C"})
 
 
 @pytest.fixture(scope="module")
 def attempts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shards")
-    (folder / "counted.py").write_text(TARGET, encoding="utf-8")
-    rows = [json.dumps({"id": f"{n}", "input": f"x{n}", "expected": f"X{n}"}) for n in range(CASES)]
-    (folder / "cases.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    suite = {"datasets": ["cases.jsonl"], "target": "counted:answer", "metrics": ["factuality"], "judge": "openai/one"}
-    (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+    write_suite(folder, metrics=["factuality"], judge="openai/one")
     with ScriptedServer(verdict) as server:
         own = {**os.environ, "OPENAI_BASE_URL": f"{server.url}/v1"}
         for number in (1, 2):
@@ -36,13 +27,7 @@ def attempts(tmp_path_factory):
             command = [sys.executable, "-m", "evalmark", *words]
             subprocess.run(command, cwd=folder, env=own, check=True, capture_output=True)
 
-    def attempt(how, points):
-        command = [sys.executable, "-m", "tests.cli.killed_merge", str(folder), how, *map(str, points)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    return attempt
+    return lambda how, points: killing.attempts("killed_merge", folder, how, points)
 
 
 @pytest.fixture(scope="module")
