@@ -2,14 +2,16 @@
 
 import re
 import zlib
+from collections.abc import Iterator
 
-_OBJECT = re.compile(rb"(\d+) 0 obj\s(.*?)(?:stream\r?\n(.*?)\r?\nendstream\s*)?endobj", re.DOTALL)
+_BEGUN = re.compile(rb"(\d+) 0 obj\s(.*?)(stream\r?\n|endobj)", re.DOTALL)
+_LENGTH = re.compile(rb"/Length (\d+)\b(?! \d+ R)")
 _SHOWN = re.compile(rb"/(F\d+) [\d.]+ Tf|<([0-9A-F]+)> Tj")
 
 
 def pages_of(pdf: bytes) -> list[str]:
     """The text of each page without any blanks, since a PDF has places instead."""
-    objects = {int(number): (head, data) for number, head, data in _OBJECT.findall(pdf)}
+    objects = {number: (head, data) for number, head, data in _objects(pdf)}
 
     def stream(number: bytes) -> bytes:
         head, data = objects[int(number)]
@@ -22,6 +24,16 @@ def pages_of(pdf: bytes) -> list[str]:
     }
     made = [head for head, _ in objects.values() if re.search(rb"/Type /Page\b", head)]
     return [_text(head, stream(re.search(rb"/Contents (\d+) 0 R", head)[1]), letters) for head in made]
+
+
+def _objects(pdf: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    """Number, head and data of each; data is as long as its head says, since any bytes may stand in it."""
+    at = 0
+    while found := _BEGUN.search(pdf, at):
+        at = found.end()
+        size = 0 if found[3] == b"endobj" else int(_LENGTH.search(found[2])[1])
+        yield int(found[1]), found[2], pdf[at : at + size]
+        at += size
 
 
 def _text(head: bytes, content: bytes, letters: dict[bytes, dict[int, str]]) -> str:
