@@ -94,7 +94,8 @@ def other_cluster(**env):
     """A cluster that is not ours: its two addresses."""
     command = [sys.executable, str(HERE / "other_cluster.py")]
     ours = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    quiet = {"RAY_USAGE_STATS_ENABLED": "0"}
+    # With support for forks, the process that a head starts for a client sometimes hangs in gRPC.
+    quiet = {"RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_SUPPORT": "0"}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**ours, **quiet, **env}
     ) as process:

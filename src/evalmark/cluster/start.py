@@ -26,6 +26,10 @@ _ALONE = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_AUTH_MODE": "token",
 }
+_FORKED = "Starting Ray client server failed"
+"""The head starts a process for each client, and gRPC does not always survive that (Ray 2.60, gRPC 1.85)."""
+_BY_CHANCE = "That happens by chance: try again, and start the head of the cluster with GRPC_ENABLE_FORK_SUPPORT=0."
+_CHECK = "Check the address, and RAY_AUTH_TOKEN where the cluster asks for a token."
 _MEMORY = 100_000_000
 """Bytes of Ray's object store, the least it takes about: hands and desk exchange messages, and few objects."""
 
@@ -109,8 +113,9 @@ def _connect(ray: "ModuleType", place: Where) -> None:
     try:
         ray.init(**given)
     except Exception as error:  # foreign code: Ray raises many kinds, by version and by what is wrong
+        reason = why(error).rstrip(".")
         raise ConfigError(
-            f"--on: Ray cannot be used: {why(error).rstrip('.')}. Check the address, and RAY_AUTH_TOKEN where the cluster asks for a token."
+            f"--on: Ray cannot be used: {reason}. {_BY_CHANCE if _FORKED in reason else _CHECK}"
         ) from error
 
 
