@@ -47,6 +47,7 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
     each = list(spent)
     known = [one.cost for one in each if one.cost is not None]
     sums = map(sum, zip(*map(_numbers, each), strict=True))
+    # Of nothing there are no sums, and all are 0 then.
     return Spending(model=model, cost=sum(known) if known else None, **dict(zip(_NUMBERS, sums, strict=False)))
 
 
