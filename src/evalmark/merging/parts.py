@@ -21,7 +21,7 @@ def merged(runs: Sequence[Run]) -> Run:
     when every part is. Results stay where they are and are read when they are asked for; only which cases there are is
     found out at once.
     """
-    if len(runs) == 1 and runs[0].shard is None:
+    if len(runs) == 1:
         return runs[0]
     found = _met(runs)
     metrics, differing = _metrics(runs, found)
@@ -243,7 +243,7 @@ def versions(runs: Sequence[Run]) -> Mapping[str, str]:
 
 def _notes(runs: Sequence[Run], found: _Cases, differing: Sequence[str]) -> tuple[str, ...]:
     ids = [f"{run.id}{'' if run.status == 'complete' else f' ({run.status})'}" for run in runs]
-    notes = [f"Merged from {count(len(runs), 'run')}: {', '.join(ids)}."]
+    notes = [f"Merged from {len(runs)} runs: {', '.join(ids)}."]
     if found.again:
         notes.append(f"{count(found.again, 'trial')} met in an earlier one of them counted once, as it is there.")
     if any(run.gate != runs[0].gate for run in runs):
