@@ -25,9 +25,10 @@ architecture: | $(PYTHON)
 test: | $(PYTHON)
 	$(PYTHON) -m pytest -n auto
 
-# The slow, exhaustive forms of some tests, with examples that nobody has drawn before.
+# The slow, exhaustive forms of some tests; and all others with examples that nobody has drawn before.
 sweep: | $(PYTHON)
 	$(PYTHON) -m pytest -n auto -m sweep --hypothesis-profile=new
+	$(PYTHON) -m pytest -n auto --hypothesis-profile=new
 
 # The tests that skip where their part is absent: other frameworks, the second runtime, the graph checker, statistics of others,
 # a PostgreSQL server (apt-get install postgresql), clusters of Ray.

@@ -29,17 +29,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import peaks
 from rows import Tell, add_json, telling
 
 from evalmark.models import CachedEmbedder, load_embedder
 from evalmark.models.bert import write_graph
 from evalmark.models.local import Loaded
-from evalmark.models.runtime import open_int8
+from evalmark.models.runtime import onnx_runtime, open_int8
 from evalmark.settings import Settings
 from evalmark.store import open_store
 
+onnxruntime = onnx_runtime()
 MODEL = "all-MiniLM-L6-v2"
 SEED = 20240611
 READY = 0.5

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 
 from evalmark.models.onnx import FLOAT, INT8, UINT8, GraphWriter
-from evalmark.models.runtime import processors
+from evalmark.models.runtime import onnx_runtime, processors
 from evalmark.models.tensors import TensorFile
 
+onnxruntime = onnx_runtime()
 ROWS, INNER = 1024, 4096
 """A product takes some milliseconds, so that one of hundreds is made without a break whatever else the machine does."""
 SHAPES = ((ROWS, INNER), (INNER, ROWS))

@@ -10,9 +10,11 @@ from pathlib import Path
 def own_imports(*folders: Path) -> Iterator[None]:
     """The import path is as before afterwards, and modules of these folders are forgotten."""
     path, before = [*sys.path], set(sys.modules)
-    yield
-    sys.path[:] = path
-    for name in set(sys.modules) - before:
-        home = getattr(sys.modules[name], "__file__", None)
-        if home and home.startswith(tuple(map(str, folders))):
-            del sys.modules[name]
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name in set(sys.modules) - before:
+            home = getattr(sys.modules[name], "__file__", None)
+            if home and home.startswith(tuple(map(str, folders))):
+                del sys.modules[name]

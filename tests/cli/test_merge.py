@@ -441,6 +441,15 @@ def test_a_report_over_shards_with_a_gate_notices_a_lost_one(evalmark, shards):
     assert (alone.code, "Missing: shards 2 to 3 of 3 were not there." in alone.out) == (3, True), alone.text
 
 
+def test_a_shard_alone_fails_no_gate_that_the_others_could_still_save(evalmark, shards):
+    suite(wrong="abcdefg", gate={"min_pass_rate": 0.5})
+    shards("1/3")
+    below = evalmark("report", "shard-1.db", "-o", "x.md", "--min-pass-rate", "0.4")
+    assert (below.code, "could still lift it" in " ".join(below.out.split())) == (3, True), below.text
+    evalmark("report", "shard-1.db", "-o", "x.md")
+    assert "once they are merged" in Path("x.md").read_text(encoding="utf-8"), "its own gate waits for the others"
+
+
 def test_another_suite_does_not_take_up_a_merged_run(evalmark, shards):
     suite(name="all", repeat=2)
     Path("suite.json").rename("all.json")

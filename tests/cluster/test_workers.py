@@ -84,7 +84,7 @@ def test_an_actor_that_is_started_where_another_model_lies_embeds_nothing():
     other = for_pool(HashEmbedder(dimensions=4))
     actor = EmbeddingActor(sent(type(other)(embedder=HashEmbedder(dimensions=8), fingerprint=other.fingerprint)))
     for call in (actor.start, lambda: actor.embed(["a"])):
-        with pytest.raises(ModelError, match=f"and {other.fingerprint} where the run was started"):
+        with pytest.raises(ModelError, match=f"the run was started with {other.fingerprint}; put the same files"):
             asyncio.run(call())
 
 

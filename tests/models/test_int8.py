@@ -15,13 +15,13 @@ from evalmark.models.folder import read_folder
 from evalmark.models.integers import IntegerProducts, read_matrix
 from evalmark.models.local import open_local
 from evalmark.models.onnx import FLOAT, GraphWriter
-from evalmark.models.runtime import cuts_sums_off, open_int8
+from evalmark.models.runtime import cuts_sums_off, onnx_runtime, open_int8
 from evalmark.models.tensors import read_tensor_file
 
 from .test_graph import TEXTS
 from .tiny import Tiny, safetensors
 
-ORT = pytest.importorskip("onnxruntime")
+ORT = onnx_runtime()
 PROSE = [
     "The weather is lovely today.",
     "It's so sunny outside!",

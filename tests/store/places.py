@@ -18,7 +18,7 @@ def in_a_file(test: T) -> T:
 
 
 def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds: a server needs a moment to notice that a process is gone."""
+    """Wait until something holds, as a server that needs a moment to notice that a process is gone."""
     end = time.monotonic() + 20
     while not holds():
         assert time.monotonic() < end

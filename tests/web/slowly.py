@@ -2,8 +2,7 @@
 
 Events that a browser sends a moment later come even later, its processor is slow, and so is the network of a page:
 
-    python -m pytest -p tests.web.slowly tests/web/test_journey.py
-    SLOW_NETWORK=120 python -m pytest -p tests.web.slowly tests/web/test_journey.py
+    python -m pytest -p tests.web.slowly tests/web tests/report/test_page_browser.py tests/cli/test_report_page.py
 """
 
 import os
@@ -14,8 +13,8 @@ PROCESSOR = int(os.environ.get("SLOW_PROCESSOR", "6"))
 """How many times slower the processor is."""
 EVENTS = int(os.environ.get("SLOW_EVENTS", "150"))
 """Milliseconds that events come later."""
-NETWORK = int(os.environ.get("SLOW_NETWORK", "0"))
-"""Milliseconds that an answer comes later; 60 kB a second are received then."""
+NETWORK = int(os.environ.get("SLOW_NETWORK", "120"))
+"""Milliseconds that an answer comes later; 60 kB a second are received then. 0: as it is."""
 LATER = """(() => {
     const late = ["toggle", "hashchange", "popstate", "storage", "close", "scroll", "resize"];
     const add = EventTarget.prototype.addEventListener;
@@ -33,7 +32,7 @@ LATER = """(() => {
 
 @pytest.fixture(autouse=True)
 def _slow_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every page that a test opens is a slow one."""
+    """Every page that a test opens in a context of its own is a slow one."""
     playwright = pytest.importorskip("playwright.sync_api")
     opened = playwright.BrowserContext.new_page
 

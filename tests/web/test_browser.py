@@ -13,10 +13,11 @@ from evalmark.store import open_store
 from evalmark.values import Case, DatasetInfo, Example, Metric, Output, Result, Score, ToolCall, Trial, Turn
 from evalmark.wording import DASH
 
-from .chromium import chromium, served, too_wide
+from .chromium import chromium, playwright, served, too_wide
 from .conftest import a_run, keep, keep_calls, result
 from .payloads import PAYLOADS
 
+expect = playwright.expect
 RUN = "20261121-101500-3f9a"
 TEXTS = ["\n".join(PAYLOADS[first : first + 4]) for first in range(0, len(PAYLOADS), 4)]
 """Payloads, several in a text: a page takes a browser a tenth of a second."""
@@ -171,24 +172,25 @@ def test_a_person_opens_a_run_filters_sorts_and_goes_from_case_to_case(watched, 
     page.fill("input[name=text]", "squares app")
     page.keyboard.press("Enter")
     page.click("table.runs a.name >> nth=0")
-    assert "squares" in page.inner_text("h1")
+    expect(page.locator("h1")).to_contain_text("squares")
     page.select_option("select[name=verdict]", "fail")
     page.fill("input[name=tag]", "odd")
     page.click("form.filters button")
-    assert "verdict=fail" in page.url
-    assert page.inner_text("[role=status] >> nth=0") == f"4 cases found, 1 {DASH} 4 shown"
+    page.wait_for_url("**verdict=fail**")
+    expect(page.locator("[role=status]").first).to_have_text(f"4 cases found, 1 {DASH} 4 shown")
     page.click("th a.sort >> text=Case")
+    expect(page.locator("th[aria-sort=ascending]")).to_contain_text("Case")
     page.click("th a.sort >> text=Case")
-    assert page.get_attribute("th[aria-sort=descending]", "scope") == "col"
+    expect(page.locator("th[aria-sort=descending]")).to_have_attribute("scope", "col")
     page.click("table.cases tbody a.name >> nth=0")
-    assert page.inner_text("h1") == "case-027"
+    expect(page.locator("h1")).to_have_text("case-027")
     page.click("a[rel=next]")
-    assert page.inner_text("h1") == "case-021"
+    expect(page.locator("h1")).to_have_text("case-021")
     page.click("a[href='#call-2']")
     page.click("#call-2 summary")
     assert page.is_visible("text=You judge.")
     page.click(".crumbs a >> nth=1")
-    assert "verdict=fail" in page.url
+    page.wait_for_url("**verdict=fail**")
     assert "sort=-case" in page.url
     assert watched.faults == []
 

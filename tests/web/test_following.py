@@ -86,6 +86,7 @@ def leap(page) -> None:
         if not page.unanswered:
             return
         page.wait_for_timeout(10)
+    raise AssertionError(f"no answer to {[request.url for request in page.unanswered]}")
 
 
 def comes(page, selector: str) -> None:
@@ -138,7 +139,7 @@ def test_a_run_is_followed_from_its_first_result_to_its_end(followed, page):
 
 
 def test_looks_are_one_at_a_time_and_a_second_apart(followed, browser):
-    page = browser.new_page()  # with a clock as everybody's
+    page = browser.new_context().new_page()  # with a clock as everybody's
     page.goto(followed.page())
     for number in range(4):
         followed.write(number)

@@ -154,7 +154,10 @@ class EmbeddingActor:
                 wanted: Pooled = unpacked(self._pack, Models(settings=self._pack.settings))
                 found = CachedEmbedder(wanted.embedder)
                 if (mine := await asyncio.to_thread(getattr, found, "fingerprint")) != wanted.fingerprint:
-                    raise ModelError(f"here it is {mine}, and {wanted.fingerprint} where the run was started")
+                    raise ModelError(
+                        f"a worker has the embedding model {mine}, and the run was started with {wanted.fingerprint}; put "
+                        "the same files on every node."
+                    )
                 self._embedder = found
             return self._embedder
 

@@ -41,11 +41,11 @@ class Brief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooled:
-    """What an actor of a pool has to know."""
+    """What an actor of a pool is sent: the embedder, and what it has to be."""
 
     embedder: Embedder
     fingerprint: str
-    """Of the model here; with other files there, the embedder would be another one."""
+    """Of the model where the run was started; with other files, the embedder is another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +180,6 @@ def _secret_in(content: bytes, environ: Mapping[str, str]) -> str | None:
 
 
 def for_pool(embedder: Embedder) -> Pooled:
-    """The embedder as it can be sent: without what it has loaded."""
+    """What an actor is sent of an embedder: nothing that it has loaded."""
     bare = replace(embedder) if hasattr(embedder, "__dataclass_fields__") else embedder  # type: ignore[type-var]
     return Pooled(embedder=bare, fingerprint=embedder.fingerprint)

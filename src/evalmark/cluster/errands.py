@@ -74,7 +74,7 @@ class Errands:
             with counting(Uses()):
                 reply = await self._model(asked.name, asked.identity)(asked.request)
         except Exception as error:  # noqa: BLE001  what a model raises is its caller's
-            return Told(asked.ticket, _sendable(error))
+            return Told(asked.ticket, _carried(error))
         return Told(asked.ticket, _told(reply, errand.came))
 
     def _model(self, name: str, identity: str) -> ChatModel:
@@ -102,7 +102,7 @@ def _told(reply: Reply, came: Reply | None) -> Reply | Yours:
     return Yours(new)
 
 
-def _sendable(error: Exception) -> Any:
+def _carried(error: Exception) -> Any:
     """The error in a form that another process can raise."""
     is_ours = isinstance(error, OwnError) or type(error).__module__.startswith("evalmark.")
     return error if is_ours else OwnError(describe(error))

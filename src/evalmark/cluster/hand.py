@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from evalmark.engine import Conversation, Item, Limits, Work, run_trials
-from evalmark.results import as_kept
-from evalmark.values import Result, Trial
+from evalmark.values import Output, Result, Score, ToolCall, Trial
+from evalmark.values.plain_data import plain
 
 from .messages import Done, Down, Finish, Free, Give, Go, Handed, Over, Told
 from .post import Post
@@ -60,9 +60,24 @@ class Hand:
         """Report results; the trial of each is known to the desk."""
         for result in results:
             number, part = self._places.pop(place_of(result.trial))
-            kept = as_kept(result)  # a target may return what no message can hold
-            self._post.send(Done(number, part, kept.output, kept.scores))
+            self._post.send(Done(number, part, _sendable(result.output), _scores(result.scores)))
         await self._post.room(AHEAD)
+
+
+def _sendable(output: Output) -> Output:
+    """An output as the store will have it: what a target returns may be an object that no message can hold."""
+    calls = tuple(map(_call, output.tool_calls))
+    turns = tuple(_call(one) if isinstance(one, ToolCall) else one for one in output.transcript)
+    value, metadata = plain(output.value), plain(output.metadata)
+    return replace(output, value=value, metadata=metadata, tool_calls=calls, transcript=turns)
+
+
+def _call(called: ToolCall) -> ToolCall:
+    return replace(called, arguments=plain(called.arguments), result=plain(called.result))
+
+
+def _scores(scores: Sequence[Score]) -> tuple[Score, ...]:
+    return tuple(replace(score, detail=plain(score.detail)) if score.detail else score for score in scores)
 
 
 def trials_of(item: Handed) -> Sequence[Trial]:

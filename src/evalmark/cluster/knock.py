@@ -25,7 +25,7 @@ class Entrance:
 
 
 def entrance_of(address: str, environ: Mapping[str, str] = os.environ) -> Entrance | None:
-    """Where the cluster `ray://HOST:PORT`, or of the cluster that `auto` is; None where there is no such cluster.
+    """The entrance of the cluster at `ray://HOST:PORT`, or of the one that `auto` is; None where there is no such cluster.
 
     >>> entrance_of("auto", {"RAY_ADDRESS": "10.0.0.1:6379"}).target
     '10.0.0.1:6379'

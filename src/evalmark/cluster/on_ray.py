@@ -72,9 +72,8 @@ class RayCrew:
         try:
             await asyncio.gather(*(reached(self._ray, actor.start.remote) for actor in self._pool))
         except HandLostError as lost:
-            raise CrewError(
-                f"A worker cannot use the embedding model: {lost}. Put the same files on every node."
-            ) from lost
+            reason = str(lost).rpartition("ModelError: ")[2].rstrip(".")
+            raise CrewError(f"A worker cannot use the embedding model: {reason}.") from lost
 
 
 def _pool(ray: ModuleType, embedder: Pack) -> list[Any]:

@@ -28,7 +28,10 @@ _ALONE = {
 }
 _FORKED = "Starting Ray client server failed"
 """The head starts a process for each client, and gRPC does not always survive that (Ray 2.60, gRPC 1.85)."""
-_BY_CHANCE = "That happens by chance: try again, and start the head of the cluster with GRPC_ENABLE_FORK_SUPPORT=0."
+_BY_CHANCE = (
+    "That may be chance: try again; if it stays, look at that log on the head, and start the head with "
+    "GRPC_ENABLE_FORK_SUPPORT=0."
+)
 _CHECK = "Check the address, and RAY_AUTH_TOKEN where the cluster asks for a token."
 _MEMORY = 100_000_000
 """Bytes of Ray's object store, the least it takes about: hands and desk exchange messages, and few objects."""
@@ -79,11 +82,7 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
         MissingExtraError: Ray is not installed.
         ConfigError: the cluster cannot be reached, or takes anybody's work and `is_trusted` is False.
     """
-    own = (
-        {**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-        if place.address is None
-        else {"RAY_USAGE_STATS_ENABLED": "0"}
-    )
+    own = {**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)} if place.address is None else _UNCOUNTED
     with _surrounded(environ, own):  # read by Ray when it is imported, and by what it starts
         ray = need("ray", "ray")
         logging.getLogger("ray").setLevel(logging.ERROR)
@@ -99,6 +98,7 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
 
 def _have_read_again() -> None:
     """Have Ray look at the environment: else the first token that it sees is its own for the life of the process."""
+    need("ray", "ray")
     raylet = need("ray._raylet", "ray")
     raylet.Config.initialize("")
     raylet.AuthenticationTokenLoader.instance().reset_cache()
@@ -171,9 +171,8 @@ def _refuse_unanswered(entrance: Entrance) -> None:
 
 def _refuse_open(entrance: Entrance, environ: Mapping[str, str]) -> None:
     """Raises ConfigError for a cluster on other machines, unless it turned a stranger away."""
-    if not entrance.is_for_clients and _is_here(
-        entrance
-    ):  # behind a client's address on this machine may be any other one
+    # Behind a client's address on this machine may be any other one.
+    if not entrance.is_for_clients and _is_here(entrance):
         return
     status = status_of(entrance, is_stranger=True)
     # Where certificates are used on both sides, a stranger, who has none, is not even answered.

@@ -22,6 +22,19 @@ if TYPE_CHECKING:
     Infer = Callable[[Tokens, Tokens], Vectors]
 
 
+def onnx_runtime() -> Any:
+    """The module of ONNX Runtime, which sends nothing home.
+
+    From 1.29 on its packages for Linux and macOS note an id of the machine in the home directory and report to its
+    makers what is run. It looks at the variable when it is loaded, so whoever has loaded it before has decided that.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    ort = need("onnxruntime", "")
+    if os.environ["ORT_DISABLE_TELEMETRY"] == "1":
+        ort.disable_telemetry_events()  # on Windows, where the variable says nothing
+    return ort
+
+
 def processors() -> int:
     """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -76,7 +89,7 @@ def _inference(folder: ModelFolder, graph: bytes) -> "Infer":
 
 
 def _session(folder: ModelFolder, graph: bytes) -> Any:
-    ort = need("onnxruntime", "")
+    ort = onnx_runtime()
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only; they come as exceptions too

@@ -6,17 +6,16 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .names import new_run_id
-    from .rows import Packed, as_kept, packed, unpacked
+    from .rows import Packed, packed, unpacked
     from .stored import StoredResults
 
-__all__ = ["Packed", "StoredResults", "as_kept", "new_run_id", "packed", "unpacked"]
+__all__ = ["Packed", "StoredResults", "new_run_id", "packed", "unpacked"]
 
 __getattr__ = deferred(
     __name__,
     {
         "Packed": "rows",
         "StoredResults": "stored",
-        "as_kept": "rows",
         "new_run_id": "names",
         "packed": "rows",
         "unpacked": "rows",

@@ -98,11 +98,6 @@ def _checksum(row: Row) -> int:
     return total
 
 
-def as_kept(result: Result) -> Result:
-    """The result as a store will give it back: plain data, whatever a target or a scorer has put into it."""
-    return decode_result(encode_result(result))
-
-
 def _case(content: Any, case_id: str, place: str) -> Case:
     def made(**fields: Any) -> Case:
         return Case(**{**fields, "id": case_id, "place": place})

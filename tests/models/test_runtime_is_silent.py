@@ -1,0 +1,31 @@
+"""The runtime of the embedding model notes nothing of whoever uses it, and reports nothing."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+EMBEDS = """
+import asyncio, sys
+from pathlib import Path
+from evalmark.models import KNOWN
+from evalmark.models.local import open_local
+assert len(asyncio.run(open_local(Path(sys.argv[1]), "{mode}", KNOWN[0].pins)(["Where is Oslo?"]))) == 1
+"""
+
+
+@pytest.mark.parametrize("mode", ["exact", "int8"])
+def test_a_process_that_embeds_leaves_nothing_of_the_runtime_in_an_empty_home(minilm_folder, tmp_path, mode):
+    telling = (
+        "ORT_",
+        "CI",
+        "GITHUB_ACTIONS",
+        "TF_BUILD",
+    )  # of these the runtime takes some for a wish to be left alone
+    own = {name: value for name, value in os.environ.items() if not name.startswith(telling)}
+    own |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / ".cache")}
+    command = [sys.executable, "-c", EMBEDS.format(mode=mode), str(minilm_folder)]
+    done = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [str(path) for path in tmp_path.rglob("*") if path.is_file()] == []
