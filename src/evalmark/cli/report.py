@@ -136,22 +136,11 @@ def _against(run: "Run", reference: str | None, store: str, stores: ExitStack) -
 
 def _held_to(run: "Run", gate: "Gate") -> "Run":
     """The run under another gate; one that stopped once its own was decided is not complete under any other."""
-    run = run if run.shard is None else _as_all_there_is(run)  # its own gate waits for all shards; this one judges now
+    run = run if run.shard is None else merging.alone(run)  # its own gate waits for all shards; this one judges now
     if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
         return replace(run, gate=gate)
     note = "The run stopped early, once its own gate was decided; another one lacks the cases that were not asked."
     return replace(run, gate=gate, until_decided=None, status="interrupted", notes=(*run.notes, note))
-
-
-def _as_all_there_is(run: "Run") -> "Run":
-    """A shard as the only one that is left of an evaluation: without the others the whole is not complete."""
-    lost = merging.missing([run])
-    if not lost:
-        return replace(run, shard=None)
-    notes = (*(note for note in run.notes if run.shard is None or note != run.shard.note), *lost)
-    datasets = tuple(replace(info, rows=None) for info in run.datasets)
-    broken: values.RunStatus = "interrupted" if run.status == "complete" else run.status
-    return replace(run, shard=None, status=broken, datasets=datasets, notes=notes)
 
 
 def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> "Gate | None":

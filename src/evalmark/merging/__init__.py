@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .lost import LOST, missing
+    from .lost import LOST, alone, missing
     from .parts import merged
     from .shards import is_merged, origin, whole
 
-__all__ = ["LOST", "is_merged", "merged", "missing", "origin", "whole"]
+__all__ = ["LOST", "alone", "is_merged", "merged", "missing", "origin", "whole"]
 
 __getattr__ = deferred(
     __name__,
     {
         "LOST": "lost",
+        "alone": "lost",
         "is_merged": "shards",
         "merged": "parts",
         "missing": "lost",

@@ -1,8 +1,9 @@
 """What it takes to have every shard of an evaluation."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from evalmark.values import Run
+from evalmark.values import Run, RunStatus
 
 LOST = "Missing: "
 """How the notes begin that say what of a merged run was not there; a run that goes on drops them."""
@@ -20,6 +21,16 @@ def missing(runs: Sequence[Run]) -> tuple[str, ...]:
     said = [f"{LOST}{_listed(lost)} of {of} {'was' if len(lost) == 1 else 'were'} not there."] if lost else []
     broken = (run for run in runs if run.status != "complete")
     return (*said, *(f"{LOST}shard {run.shard} ({run.id}) did not come to its end." for run in broken))
+
+
+def alone(run: Run) -> Run:
+    """A shard as all that is left of an evaluation: without the others the whole is not complete."""
+    lost = missing([run])
+    if not lost:
+        return replace(run, shard=None)
+    datasets = tuple(replace(info, rows=None) for info in run.datasets)
+    broken: RunStatus = "interrupted" if run.status == "complete" else run.status
+    return replace(run, shard=None, status=broken, datasets=datasets, notes=(*own_notes([run]), *lost))
 
 
 def own_notes(runs: Sequence[Run]) -> Iterator[str]:
