@@ -308,3 +308,14 @@ def test_a_bad_row_after_the_checked_ones_is_an_error_with_its_place(evalmark, s
     said = evalmark("run", "suite.json")
     assert said.code == 3, said.text
     assert "cases.jsonl:1051" in said.out
+
+
+def test_a_module_beside_the_suite_goes_before_one_of_its_name_in_the_working_directory(evalmark, world):
+    beside = world / "suites"
+    beside.mkdir()
+    for folder in (world, beside):
+        (folder / "twice_named.py").write_text(f"def answer(text):\n    return {folder.name!r}\n", encoding="utf-8")
+    (beside / "cases.jsonl").write_text('{"input": "where?", "expected": "suites"}\n', encoding="utf-8")
+    suite = {"datasets": ["cases.jsonl"], "target": "twice_named:answer", "metrics": ["equals"]}
+    (beside / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+    assert evalmark("run", "suites/suite.json", "-q").code == 0

@@ -22,7 +22,7 @@ def is_named_object(text: str) -> bool:
 
 
 def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object") -> Any:
-    """Import what `package.module:attribute` names; the module may lie in one of `folders`.
+    """Import what `package.module:attribute` names; the module may lie in one of `folders`, the first of which counts first.
 
     The folders stay on the import path, since the module may import its neighbours later.
 
@@ -32,7 +32,7 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
     if not is_named_object(name):
         raise ConfigError(f"{what} {name!r} is not of the form 'package.module:attribute'.")
     module, _, attribute = name.partition(":")
-    for folder in map(str, folders):
+    for folder in reversed([*map(str, folders)]):
         if folder not in sys.path:
             sys.path.insert(0, folder)
     importlib.invalidate_caches()
