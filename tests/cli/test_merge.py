@@ -409,14 +409,15 @@ def test_a_damaged_call_is_left_out_with_a_remark(evalmark, shards, server):
     assert evalmark("run", "suite.json", "--store", "merged.db", "--replay", "strict", "-q").code == 3
 
 
-def test_a_report_is_not_taken_for_a_store(evalmark, shards):
+@pytest.mark.parametrize("name", ["all.html", "all.junit.xml", "all.xml", "ALL.MD"])
+def test_a_report_is_not_taken_for_a_store(evalmark, shards, name):
     suite()
     shards("1/1")
-    said = evalmark("merge", "shard-1.db", "-o", "all.html")
-    assert (said.code, Path("all.html").exists()) == (2, False)
+    said = evalmark("merge", "shard-1.db", "-o", name)
+    assert (said.code, Path(name).exists()) == (2, False)
     assert (
         said.err
-        == "all.html: shards are merged into a store, as merged.db; reports of it are written with evalmark report.\n"
+        == f"{name}: shards are merged into a store, as merged.db; reports of it are written with evalmark report.\n"
     )
 
 

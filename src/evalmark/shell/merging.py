@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark import api, console, merging, report, stats, store
@@ -40,7 +39,7 @@ def carry_out_merge(shards: Sequence[str], source: str, wish: Wish) -> int:
     Raises:
         EvalmarkError: they cannot be merged, or one cannot be read; nothing of the whole is kept.
     """
-    if Path(wish.place).suffix.lstrip(".") in report.KINDS:
+    if wish.place.lower().endswith(tuple(report.WRITERS)):
         raise ConfigError(
             f"{wish.place}: shards are merged into a store, as merged.db; reports of it are written with evalmark report."
         )
