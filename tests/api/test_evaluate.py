@@ -65,6 +65,22 @@ def test_evaluate_finds(world, data, task, scorers, found):
     assert verdicts(evaluate(data, task, scorers, store=None)) == found
 
 
+def test_an_error_is_told_alone(world):
+    with pytest.raises(ConfigError) as refused:
+        evaluate([{"input": "x"}], str.upper, ["no_such_scorer"], store=None)
+    assert refused.value.__context__ is None, "what Python tells of an error begins with the one it was raised in"
+
+
+def test_an_error_of_a_run_is_told_alone(world):
+    (world / "place").mkdir()
+    with pytest.raises(StoreError) as refused:
+        evaluate([{"input": "x", "expected": "X"}], str.upper, ["equals"], store=str(world / "place"))
+    told = refused.value
+    while told is not None:
+        assert "no running event loop" not in str(told)
+        told = told.__cause__ or told.__context__
+
+
 def test_it_works_inside_a_running_loop(world):
     async def notebook():
         return evaluate(PINGS, pong, ["equals"], store=None), await evaluate_async(PINGS, pong, ["equals"], store=None)

@@ -22,13 +22,20 @@ def now(work: Coroutine[Any, Any, T]) -> T:
         # which takes long for a run of many results.
         answers.append(await work)
 
+    if _is_in_a_loop():
+        _in_a_thread(kept())
+    else:
+        asyncio.run(kept())
+    return answers[0]
+
+
+def _is_in_a_loop() -> bool:
+    """Asked beforehand: an error of the work, raised while this one is handled, would be told with it."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        asyncio.run(kept())
-    else:
-        _in_a_thread(kept())
-    return answers[0]
+        return False
+    return True
 
 
 def _in_a_thread(work: Coroutine[Any, Any, None]) -> None:
