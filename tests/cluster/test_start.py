@@ -224,6 +224,32 @@ def test_where_nothing_answers_is_said_at_once(ray_env, suite):
         )
 
 
+ELSEWHERE = """
+import os
+
+class Model:
+    fingerprint = f"model-{os.environ.get('DESK', 'other')}"
+
+    async def __call__(self, texts):
+        return [[1.0] for _ in texts]
+
+model = Model()
+"""
+
+
+def test_a_worker_with_another_embedding_model_is_one_sentence(ray_env, suite):
+    suite(metrics=["similarity"])
+    Path("elsewhere.py").write_text(ELSEWHERE, encoding="utf-8")
+    with other_cluster(RAY_AUTH_MODE="disabled") as (address, _):
+        words = ("--on", "ray:auto", "--trust-cluster", "--embeddings", "elsewhere:model")
+        said = evalmark(*words, RAY_ADDRESS=address, DESK="desk")
+    assert said.returncode != 0
+    assert said.stderr == (
+        "A worker cannot use the embedding model: a worker has the embedding model model-other, and the run was started "
+        "with model-desk; put the same files on every node.\n"
+    )
+
+
 def test_somebody_who_takes_the_call_and_says_nothing_is_nobody(ray_env, suite):
     suite()
     with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evalmark.cluster.actors import EmbeddingActor
-from evalmark.cluster.brief import Pack, for_pool
+from evalmark.cluster.brief import Pack, Pooled, for_pool
 from evalmark.cluster.errands import Errand, Errands
 from evalmark.cluster.messages import Asks, Go
 from evalmark.errors import ConfigError, ModelError
@@ -51,7 +51,7 @@ def test_a_model_that_a_worker_opens_by_name_is_asked_where_the_desk_asks_it(min
 
 @dataclass(frozen=True)
 class Loads:
-    """Counts how often it is loaded, which takes a while."""
+    """Leaves a file in a folder each time that it is loaded."""
 
     folder: str
     fingerprint: str = "loads"
@@ -82,7 +82,7 @@ def sent(thing):
 
 def test_an_actor_that_is_started_where_another_model_lies_embeds_nothing():
     other = for_pool(HashEmbedder(dimensions=4))
-    actor = EmbeddingActor(sent(type(other)(embedder=HashEmbedder(dimensions=8), fingerprint=other.fingerprint)))
+    actor = EmbeddingActor(sent(Pooled(embedder=HashEmbedder(dimensions=8), fingerprint=other.fingerprint)))
     for call in (actor.start, lambda: actor.embed(["a"])):
         with pytest.raises(ModelError, match=f"the run was started with {other.fingerprint}; put the same files"):
             asyncio.run(call())

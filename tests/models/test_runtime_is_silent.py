@@ -17,12 +17,8 @@ assert len(asyncio.run(open_local(Path(sys.argv[1]), "{mode}", KNOWN[0].pins)(["
 
 @pytest.mark.parametrize("mode", ["exact", "int8"])
 def test_a_process_that_embeds_leaves_nothing_of_the_runtime_in_an_empty_home(minilm_folder, tmp_path, mode):
-    telling = (
-        "ORT_",
-        "CI",
-        "GITHUB_ACTIONS",
-        "TF_BUILD",
-    )  # of these the runtime takes some for a wish to be left alone
+    # The runtime takes some of these for a wish to be left alone.
+    telling = ("ORT_", "CI", "GITHUB_ACTIONS", "TF_BUILD")
     own = {name: value for name, value in os.environ.items() if not name.startswith(telling)}
     own |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / ".cache")}
     command = [sys.executable, "-c", EMBEDS.format(mode=mode), str(minilm_folder)]

@@ -72,8 +72,7 @@ class RayCrew:
         try:
             await asyncio.gather(*(reached(self._ray, actor.start.remote) for actor in self._pool))
         except HandLostError as lost:
-            reason = str(lost).rpartition("ModelError: ")[2].rstrip(".")
-            raise CrewError(f"A worker cannot use the embedding model: {reason}.") from lost
+            raise CrewError(f"A worker cannot use the embedding model: {str(lost).rstrip('.')}.") from lost
 
 
 def _pool(ray: ModuleType, embedder: Pack) -> list[Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from evalmark.cluster.knock import NOBODY, REFUSED, Entrance, entrance_of, status_of
-from evalmark.errors import ConfigError, MissingExtraError, need
+from evalmark.errors import ConfigError, EvalmarkError, MissingExtraError, need
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -120,7 +120,9 @@ def _connect(ray: "ModuleType", place: Where) -> None:
 
 
 def why(error: Exception) -> str:
-    """What Ray says, in a line: the last one of a traceback, the first one of all else."""
+    """What Ray says, in a line: our own sentence, else the last one of a traceback, or the first one of all else."""
+    if isinstance(cause := getattr(error, "cause", None), EvalmarkError):
+        return str(cause)
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if "Traceback" in str(error) else lines[0] if lines else type(error).__name__
 

@@ -7,15 +7,16 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .lost import LOST, alone, missing
     from .parts import merged
-    from .shards import is_merged, origin, whole
+    from .shards import faults, is_merged, origin, whole
 
-__all__ = ["LOST", "alone", "is_merged", "merged", "missing", "origin", "whole"]
+__all__ = ["LOST", "alone", "faults", "is_merged", "merged", "missing", "origin", "whole"]
 
 __getattr__ = deferred(
     __name__,
     {
         "LOST": "lost",
         "alone": "lost",
+        "faults": "shards",
         "is_merged": "shards",
         "merged": "parts",
         "missing": "lost",

@@ -28,9 +28,9 @@ def onnx_runtime() -> Any:
     From 1.29 on its packages for Linux and macOS note an id of the machine in the home directory and report to its
     makers what is run. It looks at the variable when it is loaded, so whoever has loaded it before has decided that.
     """
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    is_silent = os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1") == "1"  # a user may want it otherwise
     ort = need("onnxruntime", "")
-    if os.environ["ORT_DISABLE_TELEMETRY"] == "1":
+    if is_silent:
         ort.disable_telemetry_events()  # on Windows, where the variable says nothing
     return ort
 

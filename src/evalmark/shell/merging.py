@@ -45,8 +45,9 @@ def carry_out_merge(shards: Sequence[str], source: str, wish: Wish) -> int:
         )
     with ExitStack() as stores:
         suites = shards_of_suites(shards, source, stores, lambda remark: complain(f"{remark}\n"))
-        for found in suites:  # refuses what is no whole, before there is a store for it
-            merging.whole([run for _, run in found], "")
+        for found in suites:  # before there is a store for the whole
+            if faults := merging.faults([run for _, run in found]):
+                raise ConfigError.of(faults)
         ledger = stores.enter_context(store.open_store(wish.place))
         codes = [_merge(found, ledger, wish) for found in suites]
     return min(codes, key=WORST_FIRST.index)
