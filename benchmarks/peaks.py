@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from evalmark.models.onnx import FLOAT, INT8, UINT8, GraphWriter
-from evalmark.models.runtime import onnx_runtime, processors
+from evalmark.models.runtime import onnx_runtime, openvino_runtime, processors
 from evalmark.models.tensors import TensorFile
 
 onnxruntime = onnx_runtime()
@@ -93,7 +93,7 @@ def of_openvino() -> Rates:
     """In bf16; {} where the processor or the package has none."""
     if importlib.util.find_spec("openvino") is None:
         return {}
-    import openvino as ov  # noqa: PLC0415  an extra, which may not be there
+    ov = openvino_runtime()
     from openvino import opset13 as ops  # noqa: PLC0415
 
     core = ov.Core()

@@ -1,6 +1,7 @@
 """The two runtimes that can run a graph: ONNX Runtime for the modes `exact` and `int8`, OpenVINO for `fast`."""
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     Infer = Callable[[Tokens, Tokens], Vectors]
 
 
+_REPORTS = "openvino_telemetry"
+
+
 def onnx_runtime() -> Any:
     """The module of ONNX Runtime, which sends nothing home.
 
@@ -33,6 +37,24 @@ def onnx_runtime() -> Any:
     if is_silent:
         ort.disable_telemetry_events()  # on Windows, where the variable says nothing
     return ort
+
+
+def openvino_runtime() -> Any:
+    """The module of OpenVINO, which sends nothing home.
+
+    It reports that it was imported, and notes an id in the home directory, where it finds a package for that beside it;
+    where that cannot be imported, it does without. There is no variable for it.
+
+    Raises:
+        MissingExtraError: OpenVINO is not installed.
+    """
+    if _REPORTS in sys.modules:
+        return need("openvino", "openvino")
+    sys.modules[_REPORTS] = None  # type: ignore[assignment]  # Python's way to say that there is no such module
+    try:
+        return need("openvino", "openvino")
+    finally:
+        sys.modules.pop(_REPORTS, None)
 
 
 def processors() -> int:
@@ -104,7 +126,7 @@ def _session(folder: ModelFolder, graph: bytes) -> Any:
 
 def has_bf16() -> bool:
     """Whether this processor multiplies bf16 numbers itself, as OpenVINO sees it."""
-    capabilities = need("openvino", "openvino").Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    capabilities = openvino_runtime().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     return "BF16" in capabilities
 
 
@@ -115,7 +137,7 @@ def open_openvino(folder: ModelFolder, precision: str = "bf16") -> "Infer":
         ModelError: the runtime refuses the model.
         MissingExtraError: OpenVINO is not installed.
     """
-    core = need("openvino", "openvino").Core()
+    core = openvino_runtime().Core()
     workers = str(processors())
     hints = {"INFERENCE_PRECISION_HINT": precision, "NUM_STREAMS": workers, "INFERENCE_NUM_THREADS": workers}
     graph = write_graph(folder.weights, folder.encoder, inline=True)
