@@ -16,6 +16,7 @@ from pathlib import Path
 from rich.ansi import AnsiDecoder
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
+from shown import missing_words, words_of_svg
 
 from evalmark.testing.scripted import Said, ScriptedServer
 
@@ -57,17 +58,27 @@ FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 def printed(command: str, store: Path, folder: Path = ROOT, more: Mapping[str, str] = NOTHING) -> str:
-    """What a command prints to a terminal of `WIDTH` columns, colours included."""
+    """Return what a command prints to a terminal of `WIDTH` columns, colours included.
+
+    Raises:
+        SystemExit: the command ends with another exit code than 0 (the gate holds) or 1 (it fails).
+    """
     # In CI pytest does not cut its lines.
     known = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS")}
     known |= {"COLUMNS": str(WIDTH), "TERM": "xterm-256color", "EVALMARK_STORE": str(store)}
     words = [sys.executable, "-m", *command.split()]
     reading, writing = pty.openpty()
-    with subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=subprocess.DEVNULL):  # noqa: S603
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(words, cwd=folder, env=known | more, stdout=writing, stderr=errors) as process,  # noqa: S603
+    ):
         os.close(writing)
         chunks = []
         while chunk := _read(reading):
             chunks.append(chunk)
+        if process.wait() not in (0, 1):
+            errors.seek(0)
+            raise SystemExit(f"{command}: exit code {process.returncode}: {errors.read().decode()}")
     os.close(reading)
     return b"".join(chunks).decode("utf-8").replace("\r\n", "\n").replace(str(store), ".evalmark/evalmark.db")
 
@@ -120,23 +131,34 @@ def worse(folder: Path) -> Path:
     store = folder / "shop.db"
     known = os.environ | {"EVALMARK_STORE": str(store)}
 
-    def go(words: str) -> None:
-        subprocess.run([sys.executable, *words.split()], cwd=shop, env=known, capture_output=True, check=False)  # noqa: S603
+    def go(words: str, ends: int = 0) -> None:
+        command = [sys.executable, *words.split()]
+        done = subprocess.run(command, cwd=shop, env=known, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode != ends:
+            raise SystemExit(f"{words}: exit code {done.returncode} instead of {ends}: {done.stderr}")
 
     for words in BEFORE:
         go(words)
     with (shop / "prompt.txt").open("a", encoding="utf-8") as prompt:
         prompt.write("Answer as short as you can.\n")
-    go(BEFORE[-1])
+    go(BEFORE[-1], ends=1)
     return shop
+
+
+def write(name: str, command: str, text: str) -> None:
+    """Write a picture, unless it lacks words that it is there to show."""
+    drawn = draw(command, text)
+    if missing := missing_words(name, words_of_svg(drawn)):
+        raise SystemExit(f"{name}: {command!r} does not print {missing}; it prints {text!r}")
+    (HERE / name).write_text(drawn, encoding="utf-8")
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        (HERE / "pytest.svg").write_text(draw(EVALS, evals(Path(folder))), encoding="utf-8")
-        (HERE / "compare.svg").write_text(draw(COMPARED, compared(Path(folder))), encoding="utf-8")
+        write("pytest.svg", EVALS, evals(Path(folder)))
+        write("compare.svg", COMPARED, compared(Path(folder)))
         for name, command in PICTURES.items():
-            (HERE / name).write_text(draw(command, printed(command, Path(folder) / "evalmark.db")), encoding="utf-8")
+            write(name, command, printed(command, Path(folder) / "evalmark.db"))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from pathlib import Path
 import uvicorn
 from draw import HERE, ROOT, worse
 from playwright.sync_api import Page, sync_playwright
+from shown import missing_words, with_words
 
 from evalmark import web
 from evalmark.addresses.paths import run_path
@@ -48,7 +49,7 @@ def made(folder: Path) -> Path:
     shutil.copytree(ROOT / "examples" / "rag", folder / "examples" / "rag")
     command = "-m evalmark rag --dataset examples/rag/questions.json --model all-MiniLM-L6-v2 -q"
     known = os.environ | {"EVALMARK_STORE": str(folder / "shop.db")}
-    subprocess.run([sys.executable, *command.split()], cwd=folder, env=known, capture_output=True, check=False)  # noqa: S603
+    subprocess.run([sys.executable, *command.split()], cwd=folder, env=known, capture_output=True, check=True)  # noqa: S603
     return folder / "shop.db"
 
 
@@ -94,7 +95,9 @@ def look(page: Page, name: str, address: str) -> None:
 def take(held: Bound, to: Path) -> None:
     """All pictures, each in its schemes."""
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = driver.chromium.launch(
+            executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"), args=["--no-sandbox"]
+        )
         for name, (place, height, schemes) in PLACES.items():
             for scheme in schemes:
                 page = browser.new_page(viewport={"width": WIDTH, "height": height}, reduced_motion="reduce")
@@ -102,7 +105,10 @@ def take(held: Bound, to: Path) -> None:
                 page.goto(held.address_of("/"))
                 look(page, name, f"{held.origin}{place}")
                 file = to / (f"{name}-{scheme}.png" if len(schemes) > 1 else f"{name}.png")
-                page.screenshot(path=file)
+                text = page.inner_text("body")
+                if missing := missing_words(file.name, text):
+                    raise SystemExit(f"{file.name}: the page does not show {missing}")
+                file.write_bytes(with_words(page.screenshot(), text))
                 page.context.close()
                 print(f"{file.name}: {file.stat().st_size:,} bytes")  # noqa: T201
                 if file.stat().st_size > LIMIT:
