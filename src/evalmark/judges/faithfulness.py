@@ -73,8 +73,8 @@ class Faithfulness:
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """What the judge finds; `unscored` without contexts, without an answer, and without a claim in it."""
-        contexts = case.contexts_of(output)
-        if not contexts:
+        contexts = case.contexts_of(output) or ()
+        if not any(text.strip() for text in contexts):
             return unscored(self.name, "there are no contexts")
         if not text_of(output.value).strip():
             return unscored(self.name, "the answer is empty")

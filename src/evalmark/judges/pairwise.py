@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from evalmark.errors import ConfigError
 from evalmark.roles import ChatModel
 from evalmark.scoring import NO_EXPECTED, shown, text_of, unscored
-from evalmark.values import Case, Output, Score, fingerprint
+from evalmark.values import Case, Output, Score, fingerprint, is_blank
 
 from .engine import Heard, hear
 from .fence import Piece, piece
@@ -69,8 +69,8 @@ class Pairwise:
         """Which of the two the judge prefers; `unscored` where the row has no other answer."""
         if output.value is None and not output.tool_calls:
             return unscored(self.name, NO_ANSWER)
-        other = case.metadata.get(self.against) if self.against else next(iter(case.liked), None)
-        if other is None:
+        other = case.metadata.get(self.against) if self.against else next(iter(case.references), None)
+        if is_blank(other):
             why = f"the row's metadata has no {self.against!r}" if self.against else NO_EXPECTED
             return unscored(self.name, why)
         heard: list[Heard[Verdict]] = []

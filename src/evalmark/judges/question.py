@@ -95,8 +95,8 @@ def material_of(case: Case, output: Output, *, expected: bool, history: bool) ->
         found["input"] = (piece("input", text_of(case.input)),)
     if history and case.history:
         found["history"] = [_turn(number, turn) for number, turn in enumerate(case.history, 1)]
-    if expected and case.liked:
-        found["expected"] = (piece("expected answer", text_of(case.liked[0])),)
+    if expected and case.references:
+        found["expected"] = (piece("expected answer", text_of(case.references[0])),)
     if contexts := case.contexts_of(output):
         found["contexts"] = [piece(f"context {number}", text) for number, text in enumerate(contexts, 1)]
     found["output"] = (piece("output", text_of(output.value)),)

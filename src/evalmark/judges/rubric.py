@@ -87,7 +87,7 @@ class Rubric:
         metric = self.metric
         if output.value is None and not output.tool_calls:
             return unscored(metric.name, NO_ANSWER, metric.direction)
-        if metric.needs_example_output and not case.liked:
+        if metric.needs_example_output and not case.references:
             return unscored(metric.name, NO_EXPECTED, metric.direction)
         question = self.question(case, output)
         material = [part.text for part in question.material]

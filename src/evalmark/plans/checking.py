@@ -148,7 +148,7 @@ class _Rows:
             self.faults.add(row.message, row.place)
             return
         self.cases += 1
-        self.have_examples = self.have_examples or bool(row.liked)
+        self.have_examples = self.have_examples or bool(row.references)
         self.asked |= {one.name for one in self.unjudged if one.name not in self.asked and not one.skips(row)}
         for fault in dict.fromkeys(fault for target in targets if (fault := _unfit(target, row))):
             self.faults.add(fault, row.place or row.id)

@@ -20,7 +20,7 @@ from evalmark.prompts import Prompt
 from evalmark.roles import ChatModel
 from evalmark.scoring import unscored
 from evalmark.specs import PromptSpec
-from evalmark.values import Case, Direction, Output, Reply, Score, fingerprint
+from evalmark.values import Case, Direction, Output, Reply, Score, fingerprint, is_blank
 
 from .asking import question_of
 from .variables import OF_PROMPT, values_for
@@ -148,7 +148,7 @@ class PromptMetric:
         """Why no output of a case is judged; empty where outputs are."""
         if self.skipped:
             return self.skipped
-        if self.needs_expected and case.expected is None:
+        if self.needs_expected and is_blank(case.expected):
             return "the metric needs a ground truth, and the test has none"
         return ""
 

@@ -91,7 +91,7 @@ class Contains:
     def __call__(self, case: Case, output: Output) -> Score:
         wanted, every = _listed(self.any), _listed(self.all)
         if not wanted and not every:
-            wanted = tuple(text for value in case.liked if (text := text_of(value)))
+            wanted = tuple(map(text_of, case.references))
             if not wanted:
                 return unscored(self.name, NO_EXPECTED)
         answer = self._folded(text_of(output.value))

@@ -29,11 +29,11 @@ class EditSimilarity:
     """Blanks before and after do not count."""
 
     def __call__(self, case: Case, output: Output) -> Score:
-        if not case.liked:
+        if not case.references:
             return unscored(self.name, NO_EXPECTED)
         answer = self._key(output.value)
         similarity, expected = max(
-            ((Levenshtein.normalized_similarity(answer, self._key(value)), value) for value in case.liked),
+            ((Levenshtein.normalized_similarity(answer, self._key(value)), value) for value in case.references),
             key=lambda pair: pair[0],
         )
         edits = Levenshtein.distance(answer, self._key(expected))
@@ -62,7 +62,7 @@ class Chrf:
         _sentence_chrf()
 
     def __call__(self, case: Case, output: Output) -> Score:
-        references = [text for value in case.liked if (text := text_of(value))]
+        references = [text_of(value) for value in case.references]
         if not references:
             return unscored(self.name, NO_EXPECTED)
         answer = text_of(output.value)

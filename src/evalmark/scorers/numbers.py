@@ -34,9 +34,9 @@ class Numeric:
                 raise ConfigError(f"numeric: `{setting}` is {value!r}; it has to be a number of at least 0.")
 
     def __call__(self, case: Case, output: Output) -> Score:
-        wanted = [number for value in case.liked if (number := self._one(value)) is not None]
+        wanted = [number for value in case.references if (number := self._one(value)) is not None]
         if not wanted:
-            lacks = f"the expected answer {shown(case.liked[0])} is not one number" if case.liked else None
+            lacks = f"the expected answer {shown(case.references[0])} is not one number" if case.references else None
             return unscored(self.name, lacks or NO_EXPECTED)
         found = self._all(output.value)
         if not found:

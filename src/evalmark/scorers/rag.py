@@ -30,7 +30,7 @@ class Texts:
 
     @classmethod
     def of(cls, case: Case, output: Output) -> "Texts":
-        reference = case.liked[0] if case.liked else None
+        reference = next(iter(case.references), None)
         return cls(text_of(case.input), text_of(output.value), text_of(reference), case.contexts_of(output) or ())
 
     def lacks(
@@ -39,7 +39,7 @@ class Texts:
         """Why this cannot be judged, or nothing."""
         needs = (
             (answer, self.answer.strip(), NO_ANSWER),
-            (contexts, self.contexts, NO_CONTEXTS),
+            (contexts, any(text.strip() for text in self.contexts), NO_CONTEXTS),
             (reference, self.reference.strip(), NO_EXPECTED),
             (question, self.question.strip(), NO_QUESTION),
         )

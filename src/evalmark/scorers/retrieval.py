@@ -117,7 +117,7 @@ async def _table(
     if why := texts.lacks(answer=False, reference=True):
         return unscored(metric.name, why)
     contexts = texts.contexts[: metric.k]
-    if not contexts:
+    if not any(text.strip() for text in contexts):
         return unscored(metric.name, NO_CONTEXTS)
     sentences = split(texts.reference, metric.splitter) or (texts.reference,)
     vectors = rows(await embedder([*sentences, *contexts]))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
 from evalmark.scoring import meets, shown, unscored
-from evalmark.values import Case, Example, Output, Score, canonical
+from evalmark.values import Case, Example, Output, Score, canonical, is_blank
 
 from .cosine import Matrix, cosines, rows
 
@@ -143,7 +143,8 @@ class Similarity:
                 raise ConfigError(f"similarity: `{setting}` is {value!r}; it has to be a number from 0 to 1.")
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
-        examples = tuple(Example(value=value) for value in case.liked) + tuple(e for e in case.examples if not e.liked)
+        expected = () if is_blank(case.expected) else (Example(value=case.expected),)
+        examples = (*expected, *sorted(case.examples, key=lambda example: not example.liked))
         if not examples:
             return unscored(self.name, "the case has no liked or disliked example to compare with")
         pairs = [comparable(output.value, e.value, auto_unwrap=self.auto_unwrap) for e in examples]

@@ -69,7 +69,7 @@ class StructuredOutput:
             found = data_of(read_json(output.value) if isinstance(output.value, str) else output.value)
         except NotJsonError as error:
             return self._failed(f"the answer {shown(output.value)} is not JSON: {error}")
-        given = case.liked if self.expected is None else (self.expected,)
+        given = case.references if self.expected is None else (self.expected,)
         read = [_wanted(value) for value in given]
         wanted = [expected for expected, fault in read if not fault]
         told = self._error(found, wanted)

@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # importing it from `typing` would take longer than all t
 
 if TYPE_CHECKING:
     from .call import NO_SETTINGS, Attempt, Call, Reply, ReplyForm, ReplyStatus, Request, Token
-    from .case import Case, Example, Output, ToolCall, Turn
+    from .case import Case, Example, Output, ToolCall, Turn, is_blank
     from .label import Label, about_output, about_score, about_span, content_of, in_force, settled, thumb
     from .moments import seconds_between
     from .plain_data import MAX_DEPTH, canonical, fingerprint, plain
@@ -64,6 +64,7 @@ __all__ = [
     "fingerprint",
     "in_all",
     "in_force",
+    "is_blank",
     "keyed_session",
     "metrics_for",
     "minus",
@@ -124,6 +125,7 @@ __getattr__ = deferred(
         "fingerprint": "plain_data",
         "in_all": "spending",
         "in_force": "label",
+        "is_blank": "case",
         "keyed_session": "session",
         "metrics_for": "run",
         "minus": "spending",

@@ -70,6 +70,15 @@ class Output:
             object.__setattr__(self, "tool_calls", calls)
 
 
+def is_blank(value: Any) -> bool:
+    r"""Whether a value is None or a text without a visible character.
+
+    >>> is_blank(" \n"), is_blank(0)
+    (True, False)
+    """
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One row: an input, and what is known about good and bad answers to it."""
@@ -100,6 +109,15 @@ class Case:
         """The expected answer, if there is one, and all liked examples."""
         first = () if self.expected is None else (self.expected,)
         return first + tuple(e.value for e in self.examples if e.liked)
+
+    @property
+    def references(self) -> tuple[Any, ...]:
+        """The liked answers that an output can be judged against: a blank text is none.
+
+        >>> Case(id="1", expected="  ", examples=(Example(value="Oslo"),)).references
+        ('Oslo',)
+        """
+        return tuple(value for value in self.liked if not is_blank(value))
 
     @property
     def disliked(self) -> tuple[Any, ...]:
