@@ -511,15 +511,36 @@ def test_the_version_of_a_metric_is_that_of_its_settings_and_not_of_its_judge_or
     plain = as_scorer(Similarity()).versioned
     assert plain.version
     assert as_scorer(Similarity(), threshold=0.3, name="close").versioned.version == plain.version
-    assert as_scorer(Similarity(positive=0.8)).versioned.version != plain.version
+    assert (
+        as_scorer(Similarity(positive=0.8, negative=0.2)).versioned.version == plain.version
+    )  # a score has its own bars
+    assert as_scorer(Similarity(liked_guard=False)).versioned.version != plain.version
     assert as_scorer(Equals()).versioned.version != as_scorer(Contains()).versioned.version
 
 
+def test_a_setting_that_only_the_scorer_knows_is_part_of_its_version():
+    @dataclass(frozen=True)
+    class Long:
+        threshold: float = 0.5  # held by the scorer itself, not by the metric
+        judge: str = "a name that no report has"
+        default_threshold: float = 0.2
+
+        def __call__(self, output):
+            return len(output) >= self.threshold
+
+    plain = as_scorer(Long()).versioned
+    assert as_scorer(Long(threshold=0.6)).versioned.version != plain.version
+    assert as_scorer(Long(judge="another")).versioned.version != plain.version
+    assert as_scorer(Long(default_threshold=0.3)).versioned.version == plain.version
+
+
 def test_the_version_of_a_judge_is_that_of_what_it_is_told():
-    def of(description, judge=None):
-        metric = MetricFile(name="polite", description=description, measure=Measure(kind="scale", low=1, high=5))
+    def of(description, judge=None, threshold=None):
+        measure = Measure(kind="scale", low=1, high=5)
+        metric = MetricFile(name="polite", description=description, measure=measure, threshold=threshold)
         return as_scorer(Rubric(metric=metric, judge=judge), judge=ScriptedModel([], name="other")).versioned
 
     assert of("Is it polite?").version == of("Is it polite?", ScriptedModel([], name="own")).version
+    assert of("Is it polite?").version == of("Is it polite?", threshold=0.5).version
     assert of("Is it polite?").version != of("Is it friendly?").version
     assert of("Is it polite?").judge == "other"

@@ -39,14 +39,17 @@ class MetricFile:
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever a judge would be asked something else, or its words be read another way."""
+        """Changes whenever a judge would be asked something else, or its words be read another way.
+
+        The threshold does neither: runs hold it by themselves.
+        """
         return fingerprint(
-            "metric-1",
+            "metric-2",
             self.name,
             self.description,
             self.measure,
             [self.needs_history, self.needs_example_output, self.weighted],
-            [self.threshold, self.direction, self.repeat],
+            [self.direction, self.repeat],
             self.template,
             self.settings,
         )

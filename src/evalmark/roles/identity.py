@@ -1,4 +1,4 @@
-"""What tells one foreign object from another: its class or name, its source code and its settings."""
+"""What tells one foreign object from another: its class or name, its code and its settings."""
 
 import dataclasses
 import functools
@@ -11,6 +11,7 @@ from typing import Any
 from evalmark.values import MAX_DEPTH, fingerprint
 
 from .protocols import ChatModel
+from .source import parsed_source
 from .surroundings import surroundings
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -18,13 +19,14 @@ DEEPEST = 4
 """Objects held by objects held by a foreign object are followed so far; data among them to its end."""
 
 
-def described(thing: Any, depth: int = 0) -> Any:
-    """A foreign object as plain data that is the same in every process, and another after every edit.
+def described(thing: Any, depth: int = 0, *, docstrings: bool = True) -> Any:
+    """A foreign object as plain data that is the same in every process, and another after every edit of its code.
 
-    Functions count by name, source code and what they close over; objects by their own
+    Functions count by name, parsed source code and what they close over; objects by their own
     `fingerprint`, chat models by their `identity`, others by class, source code and what they hold.
     Of its module, the constants that the code names count too, and the functions and classes it names;
-    what it calls in other modules is not looked at.
+    what it calls in other modules is not looked at. Comments and formatting never count; docstrings do
+    unless `docstrings` is False, since agents and programs send them to a model.
 
     >>> described(len)
     ['function', 'builtins:len', None, [[], [None, None]]]
@@ -34,17 +36,24 @@ def described(thing: Any, depth: int = 0) -> Any:
     if depth > DEEPEST:
         return _data(thing)
     if isinstance(thing, Mapping):
-        return {str(key): described(item, depth + 1) for key, item in thing.items()}
+        return {str(key): described(item, depth + 1, docstrings=docstrings) for key, item in thing.items()}
     if isinstance(thing, (list, tuple, set, frozenset)):
-        items = [described(item, depth + 1) for item in thing]
+        items = [described(item, depth + 1, docstrings=docstrings) for item in thing]
         return items if isinstance(thing, (list, tuple)) else sorted(items, key=fingerprint)
     if isinstance(thing, functools.partial):
-        return ["partial", *(described(part, depth + 1) for part in (thing.func, thing.args, thing.keywords))]
+        return [
+            "partial",
+            *(described(part, depth + 1, docstrings=docstrings) for part in (thing.func, thing.args, thing.keywords)),
+        ]
     if inspect.ismethod(thing):
-        return ["method", _function(thing.__func__, depth), described(thing.__self__, depth + 1)]
+        return [
+            "method",
+            _function(thing.__func__, depth, docstrings),
+            described(thing.__self__, depth + 1, docstrings=docstrings),
+        ]
     if inspect.isroutine(thing) or inspect.isclass(thing):
-        return _function(thing, depth)
-    return ["module", thing.__name__] if inspect.ismodule(thing) else _object(thing, depth)
+        return _function(thing, depth, docstrings)
+    return ["module", thing.__name__] if inspect.ismodule(thing) else _object(thing, depth, docstrings)
 
 
 def _data(thing: Any, above: tuple[Any, ...] = ()) -> Any:
@@ -59,15 +68,16 @@ def _data(thing: Any, above: tuple[Any, ...] = ()) -> Any:
     return [_data(item, above) for item in thing]
 
 
-def _function(thing: Any, depth: int) -> Any:
+def _function(thing: Any, depth: int, docstrings: bool) -> Any:
     cells = [cell.cell_contents for cell in getattr(thing, "__closure__", None) or () if _is_filled(cell)]
     defaults = [getattr(thing, "__defaults__", None), getattr(thing, "__kwdefaults__", None)]
-    found = ["function", _name(thing), _source(thing), described([cells, defaults], depth + 1)]
-    named = surroundings(thing)
+    held = described([cells, defaults], depth + 1, docstrings=docstrings)
+    found = ["function", _name(thing), _source(thing, docstrings), held]
+    named = surroundings(thing, docstrings=docstrings)
     return [*found, named] if named else found
 
 
-def _object(thing: Any, depth: int) -> Any:
+def _object(thing: Any, depth: int, docstrings: bool) -> Any:
     own = getattr(thing, "fingerprint", None)
     if isinstance(own, str):  # an embedder, say
         return ["fingerprint", own]
@@ -80,8 +90,8 @@ def _object(thing: Any, depth: int) -> Any:
         held = getattr(thing, "__dict__", {})
     else:  # its own text says what matters: a logger or a model would lead to half the program
         held = _written(thing)
-    found = ["object", _name(kind), _source(kind), described(held, depth)]
-    named = surroundings(kind)
+    found = ["object", _name(kind), _source(kind, docstrings), described(held, depth, docstrings=docstrings)]
+    named = surroundings(kind, docstrings=docstrings)
     return [*found, named] if named else found
 
 
@@ -98,21 +108,21 @@ def _name(thing: Any) -> str:
     return f"{module}:{getattr(thing, '__qualname__', type(thing).__qualname__)}"
 
 
-def _source(thing: Callable[..., Any]) -> str | None:
+def _source(thing: Callable[..., Any], docstrings: bool) -> str | None:
     """A hash of the source code, or of the compiled code where there is no file, or None."""
     kind: Any = thing
-    return _class_source(kind) if inspect.isclass(thing) else _read_source(thing)
+    return _class_source(kind, docstrings) if inspect.isclass(thing) else _read_source(thing, docstrings)
 
 
 @functools.lru_cache(maxsize=256)
-def _class_source(kind: Callable[..., Any]) -> str | None:
+def _class_source(kind: Callable[..., Any], docstrings: bool) -> str | None:
     # To find a class in its file, Python parses the whole file; what a class was made of does not change afterwards.
-    return _read_source(kind)
+    return _read_source(kind, docstrings)
 
 
-def _read_source(thing: Callable[..., Any]) -> str | None:
+def _read_source(thing: Callable[..., Any], docstrings: bool) -> str | None:
     try:
-        return fingerprint(inspect.getsource(thing))
+        return fingerprint(parsed_source(thing, docstrings=docstrings))
     except (OSError, TypeError, SyntaxError):
         code = getattr(thing, "__code__", None)
         return fingerprint(_compiled(code)) if isinstance(code, CodeType) else None

@@ -8,13 +8,15 @@ from typing import Any
 
 from evalmark.values import fingerprint
 
+from .source import parsed_source
+
 OURS = "evalmark."
 PLAIN = (str, bytes, bool, int, float, type(None))
 MOST_PARTS = 10_000
 """Of a constant; a larger one is data, and counts by its size alone."""
 
 
-def surroundings(thing: Any) -> dict[str, Any]:
+def surroundings(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
     """The constants, functions and classes of its own module that a function or class names, and those that these name.
 
     A constant is plain data, or lists, tuples, sets and mappings of plain data; everything else is left out.
@@ -34,7 +36,7 @@ def surroundings(thing: Any) -> dict[str, Any]:
                 continue
             if inspect.isfunction(value) or inspect.isclass(value):
                 if getattr(value, "__module__", None) == module.__name__:
-                    found[name] = _written(value)
+                    found[name] = _written(value, docstrings)
                     waiting.append(value)
             elif (data := _data(value, [MOST_PARTS])) is not None:
                 found[name] = data
@@ -60,9 +62,9 @@ def _names_of(code: CodeType) -> Iterator[str]:
             yield from _names_of(constant)
 
 
-def _written(thing: Any) -> str | None:
+def _written(thing: Any, docstrings: bool) -> str | None:
     try:
-        return fingerprint(inspect.getsource(thing))
+        return fingerprint(parsed_source(thing, docstrings=docstrings))
     except (OSError, TypeError, SyntaxError):
         return None
 

@@ -125,6 +125,8 @@ class Similarity:
 
     name: ClassVar[str] = "similarity"
     unit: ClassVar[str] = "cosine"
+    bars: ClassVar[tuple[str, ...]] = ("positive", "negative")
+    """Settings that decide what passes and leave the score as it is; each score holds them among its details."""
 
     positive: float = 0.90
     """The least cosine to a liked example that passes."""

@@ -30,8 +30,6 @@ OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
 MODELS = ("embedder", "judge")
 """The models of the run that `async def` scorers may ask for; shared by all of them, and never copied."""
 
-BESIDES = ("judge", "threshold", "default_threshold")
-"""Settings of a scorer that reports know by themselves."""
 OURS = ("evalmark.judges.", "evalmark.prompt_metrics.", "evalmark.scorers.", "evalmark.scoring.")
 """Where the built-in scorers stand."""
 
@@ -80,15 +78,30 @@ class BoundScorer:
         judge = () if self.judge is None else (getattr(self.judge, "fingerprint", self.judge.identity),)
         metric = self.metric
         held = () if self.otherwise is None and self.decides else (self.otherwise, self.decides)
-        return fingerprint(self.name, metric.direction, metric.threshold, described(self.scorer), model, *judge, *held)
+        return fingerprint(self.name, metric.direction, metric.threshold, self._described, model, *judge, *held)
 
     @property
     def versioned(self) -> Metric:
         """The metric with its version: that of the scorer's code, prompt and settings.
 
-        It stays the same whoever judges and whatever the threshold is, since reports say both by themselves.
+        It stays the same whoever judges, whatever the threshold is and wherever the scorer's own bars lie: runs hold these
+        by themselves, and a comparison judges both sides by the newer ones.
         """
-        return replace(self.metric, version=fingerprint(_without(BESIDES, described(self.scorer))))
+        return replace(self.metric, version=fingerprint(_without(self._besides, self._described)))
+
+    @property
+    def _described(self) -> Any:
+        """The scorer's code and settings as data; its comments and docstrings judge nothing."""
+        return described(self.scorer, docstrings=False)
+
+    @property
+    def _besides(self) -> tuple[str, ...]:
+        """Settings of the scorer that a run holds elsewhere: its judge, its threshold, and the bars of a built-in."""
+        judge = getattr(self.scorer, "judge", None)
+        known = (
+            ("default_threshold", "judge") if judge is None or isinstance(judge, ChatModel) else ("default_threshold",)
+        )
+        return (*known, *(getattr(self.scorer, "bars", ()) if _is_ours(self.scorer) else ()))
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
         """What the scorer says of one output. May raise whatever the scorer raises.

@@ -149,7 +149,7 @@ class Desk:
         if self.rule is not None:
             return self.rule.scorer.versioned
         name = self.strategy.evaluation_method
-        return Metric(name=name, version=fingerprint(name, described(self.strategy)))
+        return Metric(name=name, version=fingerprint(name, described(self.strategy, docstrings=False)))
 
     def _begun(self, work: Coroutine[Any, Any, Found]) -> "Future[Found]":
         future = self.loop.start(work)

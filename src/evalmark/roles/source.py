@@ -1,0 +1,81 @@
+"""The source code of a function or a class as it counts for a fingerprint: parsed, without comments and formatting."""
+
+import ast
+import inspect
+import io
+import sys
+import tokenize
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_FORMATTING = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+
+
+def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
+    """The code of a function or a class in one spelling: comments and formatting are gone, and docstrings if asked.
+
+    The docstring of a class stays where its metaclass comes from outside the standard library: frameworks such as pydantic
+    and DSPy send it to a model. Docstrings also stay where the code itself reads `__doc__`.
+
+    Raises:
+        OSError: there is no source file.
+        TypeError: it is a built-in.
+    """
+    if getattr(thing, "__name__", "") == "<lambda>":
+        return _lambda(thing)
+    source = inspect.getsource(thing)
+    try:
+        tree = ast.parse(f"if 1:\n{source}" if source[:1].isspace() else source)
+    except SyntaxError:  # a fragment, say of a notebook cell
+        return _words(source)
+    if not docstrings and "__doc__" not in source:
+        _drop_docstrings(tree, keep=_has_own_metaclass(thing))
+    return ast.unparse(tree)
+
+
+def _has_own_metaclass(thing: object) -> bool:
+    return inspect.isclass(thing) and type(thing).__module__.partition(".")[0] not in sys.stdlib_module_names
+
+
+def _drop_docstrings(tree: ast.AST, *, keep: bool) -> None:
+    """Remove the docstrings of all definitions; `keep` spares that of the outermost class."""
+    for node in ast.walk(tree):
+        if not isinstance(node, Definition) or ast.get_docstring(node, clean=False) is None:
+            continue
+        if keep and isinstance(node, ast.ClassDef):
+            keep = False
+            continue
+        node.body = node.body[1:] or [ast.Pass()]
+
+
+def _lambda(thing: Any) -> str:
+    """All lambdas on the line on which one begins: what `inspect` finds there is often no code that can be parsed."""
+    inner = inspect.unwrap(thing)
+    lines, _ = inspect.findsource(inner)
+    found = _lambdas("".join(lines)).get(inner.__code__.co_firstlineno)
+    return "\n".join(found) if found else _words(inspect.getsource(inner))
+
+
+@lru_cache(maxsize=8)
+def _lambdas(source: str) -> dict[int, list[str]]:
+    """The lambdas of a file by the line on which each begins."""
+    found: dict[int, list[str]] = {}
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, []).append(ast.unparse(node))
+    return found
+
+
+def _words(source: str) -> str:
+    """The tokens of a fragment without comments and line breaks; the text itself where it has no tokens."""
+    try:
+        tokens = [t.string for t in tokenize.generate_tokens(io.StringIO(source).readline) if t.type not in _FORMATTING]
+    except (tokenize.TokenError, SyntaxError):
+        return source
+    return " ".join(tokens)
