@@ -146,7 +146,7 @@ def test_fast_answers_do_not_count_before_slow_ones_that_were_drawn_earlier(stor
 def test_a_gate_that_is_not_decided_before_the_end_says_what_it_always_says(store):
     run = ran(store, plan(echo, Gate(min_pass_rate=0.5), cases=2, fails={0}))
     assert (run.status, run.until_decided.outcome, run.until_decided.cases) == ("complete", None, 2)
-    assert judge(summarise(run), run.gate).reasons == ("1 of 2 judged trials passed (0.5), at least 0.5.",)
+    assert judge(summarise(run), run.gate).reasons == ("1 of 2 judged trials passed (50 %), at least 50 %.",)
 
 
 def test_each_case_is_drawn_with_all_its_repeats_and_targets(store):

@@ -91,7 +91,7 @@ def test_without_such_a_file_the_summary_is_printed(evalmark, ran):
     ran()
     said = evalmark("report", "--to", "github", "--min-pass-rate", "1")
     assert said.out.startswith("## ✅ letters: passed\n")
-    assert said.out.endswith("Gate passed: 4 of 4 judged trials passed (1), at least 1.\n")
+    assert said.out.endswith("Gate passed: 4 of 4 judged trials passed (100 %), at least 100 %.\n")
     assert "::error" not in said.out
 
 

@@ -115,7 +115,7 @@ def test_the_environment_decides_nothing(monkeypatch):
             "Gate passed: 14 of 18 judged trials passed",
             id="passed",
         ),
-        pytest.param(RUN, "Gate failed: 14 of 18 judged trials passed (0.7778), less than 0.9.", id="failed"),
+        pytest.param(RUN, "Gate failed: 14 of 18 judged trials passed (77.8 %), less than 90 %.", id="failed"),
         pytest.param(EMPTY, "Gate cannot tell: No cases ran.", id="nothing ran"),
     ],
 )

@@ -298,7 +298,7 @@ def _notes(outcome: Outcome | None) -> tuple[str, ...]:
     if outcome.longest_block < 1:
         return stopped
     said = (
-        f"Something kept the event loop to itself for {outcome.longest_block:.1f} s, and every other trial waited; "
+        f"Something kept the event loop to itself for {outcome.longest_block:z.1f} s, and every other trial waited; "
         "is there blocking work in an `async` target or scorer? Without `async` it would get a thread of its own."
     )
     return (*stopped, said)

@@ -99,7 +99,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
 def _remarks(summary: "Summary") -> Sequence[str]:
     """What a mean beyond its interpretation limit usually means."""
     return [
-        f"{metric.name} {metric.mean:.3f} is {'above' if metric.direction == 'lower' else 'below'} {flag.limit:g}: {flag.line}."
+        f"{metric.name} {metric.mean:z.3f} is {'above' if metric.direction == 'lower' else 'below'} {flag.limit:g}: {flag.line}."
         for group in summary.groups
         for metric in group.metrics
         if (flag := scorers.FLAGS.get(metric.name)) is not None and flag.is_beyond(metric.mean)

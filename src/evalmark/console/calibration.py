@@ -27,7 +27,7 @@ def calibration_screen(found: Calibration, look: Look = DEFAULT) -> str:
     if len(found.metrics) > 1:
         parts.append(
             Text(
-                f"{len(found.metrics)} metrics are held to the promise together, each to {found.level_each:.4g} "
+                f"{len(found.metrics)} metrics are held to the promise together, each to {found.level_each:z.4g} "
                 f"in place of {found.promise.level:g}",
                 style="dim",
             )

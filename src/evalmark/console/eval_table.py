@@ -59,7 +59,7 @@ def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[Rende
     line = Table.grid(expand=True, padding=(0, 2, 0, 0))
     line.add_column(ratio=1, overflow="fold")
     line.add_column(justify="right", no_wrap=True)
-    repeats = f" x {tally.trials / tally.cases:.3g}" if tally.trials > tally.cases else ""
+    repeats = f" x {tally.trials / tally.cases:z.3g}" if tally.trials > tally.cases else ""
     head = Text(one_line(group.dataset, 200), style="bold")
     head.append(wording.apart(group))
     head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")

@@ -145,7 +145,7 @@ def about(number: int | None) -> str:
     """
     if number is None:
         return "unknown"
-    return f"~{int(float(f'{number:.2g}')):,}"
+    return f"~{int(float(f'{number:z.2g}')):,}"
 
 
 def _known(number: int | None) -> str:

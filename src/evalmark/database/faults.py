@@ -122,5 +122,5 @@ def size(count: int) -> str:
     """
     for unit, scale in (("GB", 10**9), ("MB", 10**6)):
         if count >= scale:
-            return f"{count / scale:.1f} {unit}"
+            return f"{count / scale:z.1f} {unit}"
     return f"{count // 1000} kB" if count >= 1000 else f"{count} B"

@@ -67,7 +67,7 @@ def _expected(masses: Mapping[int, float], scale: Scale) -> Weighted | str:
     if mass > 1.001:
         return "the probabilities that the endpoint gave add up to more than 1"
     if mass < LEAST_MASS:
-        return f"only {mass:.2f} of the probability lies on numbers from {scale.low} to {scale.high}"
+        return f"only {mass:z.2f} of the probability lies on numbers from {scale.low} to {scale.high}"
     return Weighted(math.fsum(number * p for number, p in masses.items()) / mass, min(1.0, mass))
 
 

@@ -84,7 +84,7 @@ def said(value: float, step: float, unit: Unit = "") -> str:
         value, step = 100 * value, 100 * step
     digits = max(0, -math.floor(math.log10(abs(step)) + _SAME))
     # Without a minus before a 0 that was rounded.
-    words = f"{value + 0.0:,.{digits}f}" if digits <= 9 and abs(value) < 1e9 else f"{value:.4g}"
+    words = f"{value + 0.0:z,.{digits}f}" if digits <= 9 and abs(value) < 1e9 else f"{value:z.4g}"
     return {"share": f"{words} %", "dollars": f"${words}"}.get(unit, words)
 
 

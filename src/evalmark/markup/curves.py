@@ -113,7 +113,7 @@ def _area(found: Roc) -> str:
         return ""
     beside = "" if found.interval is None else wording.around(found.interval)
     last = found.points[-1]
-    return f"AUC {found.area:.3f}{beside}, of {last.good:,} {found.words[0]} and {last.bad:,} {found.words[1]} outputs"
+    return f"AUC {found.area:z.3f}{beside}, of {last.good:,} {found.words[0]} and {last.bad:,} {found.words[1]} outputs"
 
 
 def _rates(found: Roc) -> str:
@@ -132,7 +132,7 @@ def _rows(found: Roc) -> tuple[tuple[str, ...], ...]:
     sign = "\u2264" if found.direction == "lower" else "\u2265"
     rows = [
         (
-            "nothing passes" if math.isinf(point.threshold) else f"{sign} {point.threshold:.4g}",
+            "nothing passes" if math.isinf(point.threshold) else f"{sign} {point.threshold:z.4g}",
             _of(point.good_passed, point.good),
             _of(point.bad_passed, point.bad),
         )

@@ -125,12 +125,12 @@ def _of(group: Group, summary: Summary, word: str) -> str:
 
 
 def _number(value: float | None) -> str:
-    return wording.GAP if value is None else f"{value:.2f}"
+    return wording.GAP if value is None else f"{value:z.2f}"
 
 
 def _ends(found: Interval | None) -> str:
     ends = None if found is None else found.ends
-    return wording.GAP if ends is None else f"{ends[0]:.2f} {wording.DASH} {ends[1]:.2f}"
+    return wording.GAP if ends is None else f"{ends[0]:z.2f} {wording.DASH} {ends[1]:z.2f}"
 
 
 def _around(found: Interval | None) -> str:

@@ -191,4 +191,4 @@ def _edges(step: int, found: Halves) -> tuple[float, float]:
 
 def _step(step: int, found: Halves) -> str:
     low, high = _edges(step, found)
-    return f"{low:.3g} {wording.DASH} {high:.3g}"
+    return f"{low:z.3g} {wording.DASH} {high:z.3g}"

@@ -98,6 +98,6 @@ def _log(asked: Asked, issues: Sequence[str], run_id: str | None) -> None:
         len(asked.question),
         len(asked.answer),
         len(asked.contexts),
-        None if asked.relevance is None else f"{asked.relevance:.4f}",
+        None if asked.relevance is None else f"{asked.relevance:z.4f}",
         list(issues),
     )

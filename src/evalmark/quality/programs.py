@@ -51,7 +51,7 @@ def dspy_metric(
         value = _value(scores, unscored)
         if pred_name is not None:
             told = "; ".join(score.reason for score in scores if score.reason)
-            return need("dspy", "dspy").Prediction(score=value, feedback=told or f"The score is {value:.3g}.")
+            return need("dspy", "dspy").Prediction(score=value, feedback=told or f"The score is {value:z.3g}.")
         decided = [score.passed for score in scores if score.passed is not None]
         return all(decided) if trace is not None and decided else value
 

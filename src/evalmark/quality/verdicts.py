@@ -59,11 +59,11 @@ def _said(score: Score) -> Sequence[str]:
         return several
     if score.reason:
         return [score.reason]
-    return ["the answer does not pass" if score.value in (None, 0, 1) else f"{score.value:.3g} does not pass"]
+    return ["the answer does not pass" if score.value in (None, 0, 1) else f"{score.value:z.3g} does not pass"]
 
 
 def _undecided(score: Score) -> str:
     if score.status == "scored":
-        return f"the score {score.raw if score.value is None else f'{score.value:.3g}'} has no threshold to pass"
+        return f"the score {score.raw if score.value is None else f'{score.value:z.3g}'} has no threshold to pass"
     word = {"error": "the check broke", "unscored": "the check could not judge"}.get(score.status, score.status)
     return f"{word}: {score.reason}" if score.reason else word

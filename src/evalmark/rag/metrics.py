@@ -144,7 +144,7 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     relevant = (grounding.relevance(near), grounding.sufficiency(near, sufficiency)) if near else (0.0, 0.0)
     found = dict(zip(RAG_METRICS, (*relevant, same, same, made_up), strict=True))
     found |= {name: _number(name, call()) for name, call in more.items()}
-    LOG.info("%s", " ".join(f"{name}={value:.4f}" for name, value in found.items()))
+    LOG.info("%s", " ".join(f"{name}={value:z.4f}" for name, value in found.items()))
     return found
 
 

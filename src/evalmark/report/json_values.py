@@ -17,13 +17,13 @@ def as_text(value: Any) -> str:
 
 
 def finite(number: float | None) -> float | None:
-    """The number, or None where it is none that JSON knows."""
-    return number if number is not None and math.isfinite(number) else None
+    """The number without the sign of a negative zero, or None where it is none that JSON knows."""
+    return number + 0.0 if number is not None and math.isfinite(number) else None
 
 
 def interval_of(interval: Interval | None) -> dict[str, Any] | None:
     """Both ends to twelve digits, the level, and the method."""
     if interval is None:
         return None
-    low, high = (None if end is None else float(f"{end:.12g}") for end in (interval.low, interval.high))
+    low, high = (None if end is None else float(f"{end:z.12g}") for end in (interval.low, interval.high))
     return {"low": low, "high": high, "level": interval.level, "method": interval.method}

@@ -62,7 +62,7 @@ def _case(result: Result, metrics: Mapping[str, Metric], options: Options) -> st
     attributes = {"classname": ".".join(filter(None, (one_line(trial.dataset) or "cases", one_line(trial.target))))}
     attributes["name"] = wording.name_of(result)
     if options.times and seconds is not None:
-        attributes["time"] = f"{seconds:.3f}"
+        attributes["time"] = f"{seconds:z.3f}"
     inner = [_properties(result), _ending(result, metrics)]
     if result.verdict != "pass":
         inner.append(_element("system-out", _told(result, options)))

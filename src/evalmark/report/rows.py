@@ -102,7 +102,7 @@ def _cell(score: Score | None, metric: Metric | None) -> Cell:
         return Cell("", wording.GAP, "")
     said = short(score, metric)
     number = score.raw if score.value is None and isinstance(score.raw, int | float) else score.value
-    sorts = "" if number is None or score.status != "scored" else f"{number:.4g}"
+    sorts = "" if number is None or score.status != "scored" else f"{number:z.4g}"
     return Cell(kind_of(score), said, "" if _is_number(said, sorts) else sorts)
 
 

@@ -134,7 +134,7 @@ def issues_in(asked: Asked, rules: Rules = DEFAULT, *, strict_compat: bool = Fal
         (not supported, "No supporting context retrieved."),
         *(_cited_loosely if strict_compat else _cited)(asked),
         (phrase, f"Answer contains fallback phrase: '{phrase}'"),
-        (low is not None and low < limit, f"Low retrieval relevance (avg: {low or 0:.3f} < {limit})"),
+        (low is not None and low < limit, f"Low retrieval relevance (avg: {low or 0:z.3f} < {limit})"),
         (
             wants_list(asked.question, rules.list_triggers) and not has_list(asked.answer),
             "Missing structured list format for a list-style question.",

@@ -239,5 +239,5 @@ class Time:
     def __call__(self, case: Case, output: Output) -> Score:
         if output.seconds is None:
             return unscored(self.name, "nothing was timed: the answer was given, not asked for")
-        reason = f"the answer took {output.seconds:.3g} s, and {self.seconds:g} s are allowed"
+        reason = f"the answer took {output.seconds:z.3g} s, and {self.seconds:g} s are allowed"
         return checked(self.name, output.seconds <= self.seconds, reason, seconds=output.seconds)

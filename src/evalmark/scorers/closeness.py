@@ -69,7 +69,7 @@ class Chrf:
         raw = float(_sentence_chrf()(answer, references).score)
         one, other = both(answer, references[0])
         among = f" and {count(len(references) - 1, 'other liked answer')}" if len(references) > 1 else ""
-        reason = f"the answer {one} has chrF {raw:.1f} to {other}{among}"
+        reason = f"the answer {one} has chrF {raw:z.1f} to {other}{among}"
         return Score(name=self.name, raw=raw, value=min(1.0, raw / 100), reason=reason)
 
 

@@ -44,8 +44,8 @@ class Numeric:
             return checked(self.name, False, f"the answer {shown(output.value)} is not a number{hint}")
         off, answer, expected = min((math.fabs(a - e) - self._room(e), a, e) for a in found for e in wanted)
         room = self._room(expected)
-        reason = f"the answer {answer:.12g} is {math.fabs(answer - expected):.6g} off {expected:.12g}"
-        allowed = f", and {room:.6g} is allowed" if room > math.fabs(expected) * 1e-9 else ""
+        reason = f"the answer {answer:z.12g} is {math.fabs(answer - expected):z.6g} off {expected:z.12g}"
+        allowed = f", and {room:z.6g} is allowed" if room > math.fabs(expected) * 1e-9 else ""
         among = f" (the nearest of {count(len(found), 'number')})" if len(found) > 1 else ""
         return checked(self.name, off <= 0, reason + allowed + among, found=answer, expected=expected)
 

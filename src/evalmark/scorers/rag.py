@@ -82,7 +82,7 @@ class ContextRelevance:
         if why := texts.lacks(question=True, contexts=True):
             return unscored(self.name, why)
         found = await _to_question(texts, embedder)
-        fact = f"question and {count(len(found), 'context')} have a mean cosine of {relevance(found):.3f}"
+        fact = f"question and {count(len(found), 'context')} have a mean cosine of {relevance(found):z.3f}"
         return graded(self.name, relevance(found), fact, {"similarities": found})
 
 
@@ -174,7 +174,7 @@ async def _pair(name: str, other: tuple[str, str], answer: str, embedder: Embedd
     what, text = other
     vectors = rows(await embedder([answer, text]))
     raw = similarity(vectors[0], vectors[1])
-    return graded(name, raw, f"cosine {raw:.3f} to the {what} {shown(text)}; the answer is {shown(answer)}", {})
+    return graded(name, raw, f"cosine {raw:z.3f} to the {what} {shown(text)}; the answer is {shown(answer)}", {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -201,7 +201,7 @@ class Similarity:
         )
 
     def _reason(self, output: Output, closest: Closest, example: Example) -> str:
-        cosine, pair = f"cosine {closest.cosine:.3f}", f"{shown(example.value)}; the output is {shown(output.value)}"
+        cosine, pair = f"cosine {closest.cosine:z.3f}", f"{shown(example.value)}; the output is {shown(output.value)}"
         if example.liked:
             return f"{cosine}, and {self.positive:g} is asked, to the liked {pair}"
         if closest.guarded:

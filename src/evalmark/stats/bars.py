@@ -88,7 +88,7 @@ class Between:
             ("lower", False): "more than",
         }
         verdict = "" if self.holds is None else f", {limit[reach.direction, self.holds]} {reach.needed:g}"
-        return f"{reach.what} is from {low:.3g} to {high:.3g} ({100 * self._level:.3g} % sure){verdict}"
+        return f"{reach.what} is from {low:z.3g} to {high:z.3g} ({100 * self._level:z.3g} % sure){verdict}"
 
 
 class PassRate:
@@ -267,5 +267,5 @@ class NotWorse:
     def said(self) -> str:
         low, high = self._between.ends
         verdict = {"same": f", the same within {self._margin:g}", None: ""}.get(self.outcome, f", {self.outcome}")
-        sure = f"{100 * self._level:.3g} % sure"
-        return f"the difference from the baseline is from {low:+.3g} to {high:+.3g} ({sure}){verdict}"
+        sure = f"{100 * self._level:z.3g} % sure"
+        return f"the difference from the baseline is from {low:+z.3g} to {high:+z.3g} ({sure}){verdict}"

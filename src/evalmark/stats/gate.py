@@ -7,6 +7,7 @@ from itertools import product
 from typing import Literal
 
 from evalmark.values import Gate, Run, count
+from evalmark.values.words import percent, percent_beside
 
 from .collect import summarise
 from .headline import told
@@ -105,17 +106,19 @@ def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
     missing = _missing(summary)
     if not judged:
         if total.trials:
-            yield _Finding("cannot tell", f"A pass rate of {needed:g} is asked for, but no trial passed or failed.")
+            yield _Finding(
+                "cannot tell", f"A pass rate of {percent(needed)} is required, but no trial passed or failed."
+            )
         return
     rate = total.passed / judged
-    said = f"{total.passed} of {count(judged, 'judged trial')} passed ({rate:.4g})"
+    said = f"{total.passed} of {count(judged, 'judged trial')} passed ({percent_beside(rate, needed)})"
     if rate >= needed:
-        yield _Finding("pass", f"{said}, at least {needed:g}.")
+        yield _Finding("pass", f"{said}, at least {percent(needed)}.")
     elif missing is not None and (total.passed + missing) / (judged + missing) < needed:
-        yield _Finding("fail", f"{said}, less than {needed:g}.")
+        yield _Finding("fail", f"{said}, less than {percent(needed)}.")
     else:
         rest = "those missing" if missing is None else f"the {missing} missing"
-        yield _Finding("cannot tell", f"{said}, less than {needed:g}; {rest} could still lift it there.")
+        yield _Finding("cannot tell", f"{said}, less than {percent(needed)}; {rest} could still lift it there.")
 
 
 def _every_trial(total: Tally) -> Iterable[_Finding]:
@@ -200,7 +203,7 @@ def _mean(name: str, needed: float, parts: Sequence[MetricSummary], not_run: int
     total = math.fsum(average * m.n for m, average in scored)
     lower = scored[0][0].direction == "lower"
     limit, said = ("at most", "more than") if lower else ("at least", "less than")
-    text = f"The mean of {name} is {total / n:.4g} over {count(n, 'score')}"
+    text = f"The mean of {name} is {total / n:z.4g} over {count(n, 'score')}"
     if _reaches(total / n, needed, lower=lower):
         return _Finding("pass", f"{text}, {limit} {needed:g}.")
     missing = None if not_run is None else not_run + sum(m.missing for m in parts)

@@ -64,8 +64,8 @@ def beyond_luck(
     if value is None:
         return nothing
     if interval.low is None or interval.high is None:
-        return f"{value:.2f} (no interval: {interval.method.removeprefix('none: ')})"
-    return f"{value:.2f} ({interval.low:.2f} {DASH} {interval.high:.2f})"
+        return f"{value:z.2f} (no interval: {interval.method.removeprefix('none: ')})"
+    return f"{value:z.2f} ({interval.low:z.2f} {DASH} {interval.high:z.2f})"
 
 
 def _rate(rate: Rate, found: Audit) -> Iterator[tuple[str, str]]:
@@ -98,13 +98,13 @@ def _biases(found: Audit) -> Iterator[tuple[str, str]]:
     biases = found.biases
     if biases.length is not None:
         interval = biases.length_interval
-        said = f"the score moves by {biases.length:+.3f} when an answer is twice as long"
+        said = f"the score moves by {biases.length:+z.3f} when an answer is twice as long"
         if interval.low is None or interval.high is None:
             yield "length", f"{said} (no interval: {interval.method.removeprefix('none: ')})"
         else:
             is_luck = interval.low <= 0 <= interval.high
             proof = ", which may be luck" if is_luck else "; longer answers may be better ones, so this proves no bias"
-            yield "length", f"{said} ({interval.low:+.3f} {DASH} {interval.high:+.3f}){proof}"
+            yield "length", f"{said} ({interval.low:+z.3f} {DASH} {interval.high:+z.3f}){proof}"
     if biases.order_decided is not None:
         yield "order", f"the order of the answers decided {so_many(biases.order_decided, 'comparison')}"
     if biases.first is not None and biases.first.n:

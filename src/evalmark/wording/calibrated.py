@@ -65,7 +65,7 @@ def promise_lines(one: Calibrated) -> Iterator[tuple[str, str]]:
             f"({count(learned.bad_cases, 'case')})"
         ),
     )
-    area = "cannot be told without both labels" if learned.auc is None else f"{learned.auc:.3f}"
+    area = "cannot be told without both labels" if learned.auc is None else f"{learned.auc:z.3f}"
     yield "AUC", area + around(learned.auc_interval)
     yield from _remarks(one)
 
@@ -104,7 +104,7 @@ def around(found: Interval) -> str:
     """An interval in brackets with its method, behind its figure; nothing where there is none."""
     if found.low is None or found.high is None:
         return ""
-    return f" ({found.low:.3f} {DASH} {found.high:.3f}, {found.method})"
+    return f" ({found.low:z.3f} {DASH} {found.high:z.3f}, {found.method})"
 
 
 STEP = 0.05
@@ -135,4 +135,4 @@ def steps_of(one: Calibrated) -> Sequence[int]:
 def edge_of(step: int, one: Calibrated) -> str:
     """The end of a step that counts to it: the lower one, or the upper one where lower is better."""
     at = (one.learned.threshold or 0.0) + STEP * (step + (one.learned.direction == "lower"))
-    return f"{min(1.0, max(0.0, at)):.2f}"
+    return f"{min(1.0, max(0.0, at)):z.2f}"

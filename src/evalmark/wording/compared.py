@@ -180,7 +180,7 @@ def _plain(change: MetricChange, number: float) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:.3g}"
+    return f"{100 * share:z.3g}"
 
 
 def _turned(change: MetricChange, number: float) -> float:
@@ -193,10 +193,10 @@ def _signed(change: MetricChange, number: float | None) -> str:
         return GAP
     number = _turned(change, number)
     if _is_share(change):
-        return f"{100 * number:+.1f}"
+        return f"{100 * number:+z.1f}"
     if not change.unit:
-        return f"{number:+.3f}"
-    return f"{number:+,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:+.3g}"
+        return f"{number:+z.3f}"
+    return f"{number:+z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:+z.3g}"
 
 
 def _interval(change: MetricChange) -> str:
@@ -213,7 +213,7 @@ def _signed_as_it_is(change: MetricChange, number: float) -> str:
 
 def _luck(p: float) -> str:
     """Two digits, and never 0."""
-    return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+    return "<0.0001" if p < 1e-4 else f"{p:z.2g}" if p < 0.1 else f"{p:z.2f}"
 
 
 def table_remarks(found: Comparison) -> list[str]:
@@ -263,7 +263,7 @@ def in_short(target: TargetChange) -> tuple[str, str]:
     parts += [f"{left:,} not comparable"] if left else []
     if found.n and not found.up + found.down and found.outcome == "cannot tell":
         return f"{', '.join(parts)}: nothing changed", "same"
-    luck = "" if found.p is None else f" ({found.test}: p = {found.p:.2g})"
+    luck = "" if found.p is None else f" ({found.test}: p = {found.p:z.2g})"
     return f"{', '.join(parts)}: {change_verdict(found, target.overall)}{luck}", target.overall.outcome
 
 
@@ -389,7 +389,7 @@ def slices_remark(target: TargetChange) -> str:
 def _slice(one: Slice) -> str:
     found = one.difference
     low, high = found.interval.low, found.interval.high
-    sure = "" if low is None or high is None else f" ({100 * low:+.1f} {DASH} {100 * high:+.1f})"
+    sure = "" if low is None or high is None else f" ({100 * low:+z.1f} {DASH} {100 * high:+z.1f})"
     p = "" if found.adjusted is None else f", p {_luck(found.adjusted)}"
     value = 100 * (found.value or 0.0)
-    return f"{found.outcome}, {value:+.1f} points{sure} on {count(found.n, 'case')}{p}"
+    return f"{found.outcome}, {value:+z.1f} points{sure} on {count(found.n, 'case')}{p}"

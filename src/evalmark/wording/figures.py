@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evalmark.inference import Interval, Share
 from evalmark.stats import MetricSummary, scale_ends
-from evalmark.values import count
+from evalmark.values import count, words
 
 from .cleaning import one_line
 
@@ -23,21 +23,17 @@ def figure(number: float | None, unit: str = "") -> str:
     if number is None:
         return GAP
     if not unit:
-        return f"{number:.3f}"
-    return f"{number:,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:.4g}"
+        return f"{number:z.3f}"
+    return f"{number:z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:z.4g}"
 
 
 def percent(share: float | None) -> str:
-    """A share as a percentage that says 100 % and 0 % only when it is so.
+    """A share as a percentage, or a dash.
 
-    >>> percent(0.9), percent(0.9999), percent(1)
-    ('90 %', '99.9 %', '100 %')
+    >>> percent(0.9), percent(None) == GAP
+    ('90 %', True)
     """
-    if share is None:
-        return GAP
-    if 0 < share < 1:
-        return f"{min(99.9, max(0.1, 100 * share)):.3g} %"
-    return f"{100 * share:.3g} %"
+    return GAP if share is None else words.percent(share)
 
 
 def placed(number: float, unit: str) -> str:
@@ -46,7 +42,7 @@ def placed(number: float, unit: str) -> str:
     >>> placed(2, "1..5"), placed(3.7419, "1..5"), placed(85.0, "%")
     ('2 of 1..5', '3.74 of 1..5', '85 of 100')
     """
-    said = f"{number:.0f}" if number == int(number) else on_scale(number, unit)
+    said = f"{number:z.0f}" if number == int(number) else on_scale(number, unit)
     return f"{said} of {_ends(unit)}"
 
 
@@ -63,7 +59,7 @@ def on_scale(number: float, unit: str) -> str:
     if low < number < high:
         step = 10.0**-decimals
         number = min(high - step, max(low + step, number))
-    return f"{number:.0f}" if decimals == 1 and number == int(number) else f"{number:.{decimals}f}"
+    return f"{number:z.0f}" if decimals == 1 and number == int(number) else f"{number:z.{decimals}f}"
 
 
 def _ends(unit: str) -> str:
@@ -79,7 +75,7 @@ def share_interval(found: Interval) -> str:
     """Both ends of an interval of a share, as percentages."""
     if found.low is None or found.high is None:
         return GAP
-    return f"{100 * found.low:.1f} {DASH} {100 * found.high:.1f} %"
+    return f"{100 * found.low:z.1f} {DASH} {100 * found.high:z.1f} %"
 
 
 def share(found: Share) -> str:
@@ -123,12 +119,12 @@ def duration(seconds: float | None) -> str:
     if seconds is None:
         return GAP
     if seconds < 1:
-        return f"{1000 * seconds:.3g} ms"
+        return f"{1000 * seconds:z.3g} ms"
     for most, size, unit in ((600, 1, "s"), (36_000, 60, "min"), (259_200, 3_600, "h")):
         if seconds < most:
-            return f"{seconds / size:.3g} {unit}"
+            return f"{seconds / size:z.3g} {unit}"
     days = seconds / 86_400
-    return f"{days:.3g} days" if days < 1_000 else f"{days:,.0f} days"
+    return f"{days:z.3g} days" if days < 1_000 else f"{days:z,.0f} days"
 
 
 def bars(bins: Sequence[int], blocks: str = BLOCKS) -> str:

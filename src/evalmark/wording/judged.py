@@ -97,7 +97,7 @@ def agreement_lines(found: Agreement) -> Iterator[str]:
         yield f"{' and '.join(map(one_line, found.judges))} scored no output in common"
         return
     if found.mean is not None:
-        yield f"mean of {len(found.judges)} judges over {count(found.n, 'output')}: {found.mean:.2f}{_around(found.mean_interval)}"
+        yield f"mean of {len(found.judges)} judges over {count(found.n, 'output')}: {found.mean:z.2f}{_around(found.mean_interval)}"
     if found.alpha is not None or len(found.judges) > 2:
         yield f"{len(found.judges)} judges on {count(found.n, 'output')}: {_alpha(found)}"
     for pair in found.pairs:
@@ -112,7 +112,7 @@ def agreement_lines(found: Agreement) -> Iterator[str]:
 def _alpha(found: Agreement) -> str:
     if found.alpha is None:
         return "Krippendorff's alpha says nothing, as all verdicts are the same"
-    return f"Krippendorff's alpha {found.alpha:.2f}{_around(found.interval)}, {found.level}"
+    return f"Krippendorff's alpha {found.alpha:z.2f}{_around(found.interval)}, {found.level}"
 
 
 def _pair(pair: Pair, found: Agreement) -> str:
@@ -122,9 +122,9 @@ def _pair(pair: Pair, found: Agreement) -> str:
         said.append("kappa says nothing, as all verdicts are the same")
     else:
         weights = "" if found.level == "nominal" else ", quadratic weights"
-        said.append(f"kappa {pair.kappa:.2f}{_around(pair.interval)}{weights}")
+        said.append(f"kappa {pair.kappa:z.2f}{_around(pair.interval)}{weights}")
     if pair.difference is not None:
-        said.append(f"{second} minus {first} on average {pair.difference:+.2f}{_around(pair.difference_interval)}")
+        said.append(f"{second} minus {first} on average {pair.difference:+z.2f}{_around(pair.difference_interval)}")
     return " · ".join(said)
 
 
@@ -132,7 +132,7 @@ def _around(found: Interval | None) -> str:
     """An interval behind its figure; nothing where there is none."""
     if found is None or found.low is None or found.high is None:
         return ""
-    return f" ({found.low:.2f} {DASH} {found.high:.2f})"
+    return f" ({found.low:z.2f} {DASH} {found.high:z.2f})"
 
 
 def _says_little(pair: Pair) -> bool:

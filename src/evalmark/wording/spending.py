@@ -16,8 +16,8 @@ def money(dollars: float) -> str:
     if dollars == 0:
         return "$0"
     if abs(dollars) >= 0.995:
-        return f"${dollars:,.2f}"
-    digits = f"{Decimal(f'{dollars:.2g}'):f}"
+        return f"${dollars:z,.2f}"
+    digits = f"{Decimal(f'{dollars:z.2g}'):f}"
     return f"${dollars:.{max(2, len(digits.partition('.')[2]))}f}"
 
 

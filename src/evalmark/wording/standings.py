@@ -128,13 +128,15 @@ def _difference(found: Difference) -> str:
         "same": f"the same within {100 * found.margin:g} points",
         "cannot tell": "cannot tell",
     }
-    said = f"{verdicts[found.outcome]}, {100 * (found.value or 0.0):+.1f}{_points(found.interval)}"
+    said = f"{verdicts[found.outcome]}, {100 * (found.value or 0.0):+z.1f}{_points(found.interval)}"
     turned = f"ahead on {found.up:,}, behind on {found.down:,} of {count(found.n, 'test')}"
     alone = f", {count(found.alone, 'test')} judged on one of them only" if found.alone else ""
     low, high = found.interval.low, found.interval.high
     is_apart = low is not None and high is not None and (low > 0 or high < 0)
     p = found.p if found.adjusted is None else found.adjusted
-    luck = f", which may be luck (p = {p:.2g})" if found.outcome == "cannot tell" and is_apart and p is not None else ""
+    luck = (
+        f", which may be luck (p = {p:z.2g})" if found.outcome == "cannot tell" and is_apart and p is not None else ""
+    )
     return f"{said}{luck}; {turned}{alone}{_what_would_show(found)}"
 
 
@@ -142,7 +144,7 @@ def _what_would_show(found: Difference) -> str:
     """Where no difference was found, the smallest that so many tests show, and how many more would decide."""
     if found.outcome not in ("same", "cannot tell"):
         return ""
-    shown = "no difference" if found.smallest is None else f"{100 * found.smallest:.1f} points or more"
+    shown = "no difference" if found.smallest is None else f"{100 * found.smallest:z.1f} points or more"
     more = f", and about {found.needed:,} more like these would decide" if found.needed is not None else ""
     return f"; {found.n:,} can show {shown}{more}"
 
@@ -150,7 +152,7 @@ def _what_would_show(found: Difference) -> str:
 def _points(found: Interval) -> str:
     if found.low is None or found.high is None:
         return ""
-    return f" ({100 * found.low:+.1f} {DASH} {100 * found.high:+.1f})"
+    return f" ({100 * found.low:+z.1f} {DASH} {100 * found.high:+z.1f})"
 
 
 def disagreement_lines(run: Run) -> list[tuple[str, str]]:

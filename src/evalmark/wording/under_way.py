@@ -19,7 +19,7 @@ def progress(done: int, of: int | None, seconds: float | None) -> str:
     said = [f"{count(done, 'trial')} so far" if of is None else f"{done:,} of {count(of, 'trial')}"]
     pace = done / seconds if seconds is not None and seconds >= _TOO_SOON else 0.0
     if pace:
-        said.append(f"{pace:.3g} a second" if pace >= 1 else f"{60 * pace:.2g} a minute")
+        said.append(f"{pace:z.3g} a second" if pace >= 1 else f"{60 * pace:z.2g} a minute")
     if pace and of is not None and done < of:
         said.append(f"about {_roughly((of - done) / pace)} left")
     return " · ".join(said)
@@ -28,4 +28,4 @@ def progress(done: int, of: int | None, seconds: float | None) -> str:
 def _roughly(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5_400 else f"{seconds / 3_600:.2g} h"
+    return f"{round(seconds / 60)} min" if seconds < 5_400 else f"{seconds / 3_600:z.2g} h"

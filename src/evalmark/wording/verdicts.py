@@ -114,4 +114,4 @@ def _closest(sentence: Mapping[str, object]) -> str:
     context, cosine = sentence.get("context"), sentence.get("similarity")
     if type(context) is not int or not isinstance(cosine, (int, float)):
         return ""
-    return f"closest is context {context + 1}, cosine {cosine:.3f}"
+    return f"closest is context {context + 1}, cosine {cosine:z.3f}"
