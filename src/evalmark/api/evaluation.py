@@ -1,14 +1,26 @@
 """`evaluate`: cases, a task and scorers in, a run out."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike, environ
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from evalmark.cases import as_cases, parse_shard
+from evalmark.cases import BadRow, as_cases, parse_shard
 from evalmark.errors import ConfigError
-from evalmark.plans import Models, Plan, Source, Wanted, asked_in_python, embedder_for, file_source, recorded_source
+from evalmark.plans import (
+    Models,
+    Note,
+    Plan,
+    Source,
+    Wanted,
+    asked_in_python,
+    embedder_for,
+    file_source,
+    recorded_source,
+    with_references,
+)
 from evalmark.roles import ChatModel, Target
 from evalmark.settings import Replay, Settings, load
 from evalmark.store import open_store
@@ -121,7 +133,7 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
     asked = asked_in_python(scorers, options.get("judge"), models, (here,))
     source = _source(data, replace(settings, store=str(options.get("store") or settings.store)))
     target: Target = Given() if task is None else as_target(task, folders=(here,))
-    return Plan(
+    plan = Plan(
         name=options.get("name") or source.info.name,
         sources=(source,),
         targets=(target,),
@@ -133,6 +145,7 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
         until_decided=options.get("until_decided", False),
         seed=options.get("seed"),
     )
+    return with_references(plan)
 
 
 def _source(data: Data, settings: Settings) -> Source:
@@ -140,5 +153,10 @@ def _source(data: Data, settings: Settings) -> Source:
         return recorded_source(data.removeprefix(RECORDED), settings, recorded_cases)
     if isinstance(data, (str, PathLike)):
         return file_source(Path(data))
-    cases = tuple(as_cases(data))
-    return Source(info=DatasetInfo(name="cases"), read=lambda note: iter(cases))
+    items = data if isinstance(data, Mapping | Case) else tuple(data)  # the one of which as_cases says what is wrong
+    as_cases(items)
+
+    def read(note: Note, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
+        return iter(as_cases(items, notes=note, answer_is_reference=answer_is_reference))
+
+    return Source(info=DatasetInfo(name="cases"), read=read, read_references=partial(read, answer_is_reference=True))

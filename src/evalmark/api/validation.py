@@ -9,7 +9,7 @@ from evalmark.cases import ReadOptions, can_ask, check_cases
 from evalmark.documents import top_keys
 from evalmark.errors import ConfigError
 from evalmark.models import known_model, load_embedder
-from evalmark.plans import Overrides, asked_for, check, is_metric, is_prompt, plan_suite
+from evalmark.plans import Note, Overrides, asked_for, check, is_metric, is_prompt, plan_suite, unheard
 from evalmark.roles import Embedder
 from evalmark.settings import Settings
 from evalmark.suites import RECORDED
@@ -21,10 +21,11 @@ ANY_MODEL = "openai/any"
 SUITE_ENDINGS = (".yaml", ".yml", ".json")
 
 
-def validate(path: Path, settings: Settings) -> list[str]:
+def validate(path: Path, settings: Settings, notes: Note = unheard) -> list[str]:
     """Every fault of a suite or a prompt with its datasets, of a metric file or a dataset; empty when there is none.
 
     A suite may still get its target and its judge from the command line of a run, a prompt its models and its judge.
+    `notes` is told how the rows were understood.
     """
     try:
         if str(path).startswith(RECORDED):
@@ -36,11 +37,11 @@ def validate(path: Path, settings: Settings) -> list[str]:
             return []
         if kind == "prompt":
             plan = plan_suite(path, settings, Overrides(models=(ANY_MODEL,)), _unfetched)
-            return list(check(plan, most=None, final=False).faults)
+            return list(check(plan, most=None, final=False, notes=notes).faults)
         if kind == "cases":
-            return check_cases(path)
+            return check_cases(path, notes=notes)
         plan = plan_suite(path, settings, load=_unfetched, recorded=recorded_cases)
-        return list(check(plan, most=None, final=False).faults)
+        return list(check(plan, most=None, final=False, notes=notes).faults)
     except ConfigError as fault:
         return str(fault).splitlines()
 

@@ -7,13 +7,16 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .dealing import Deal, parse_shard, share
     from .faults import Faults
-    from .fields import SYNONYMS, can_ask, named_columns
+    from .fields import JUDGED_ANSWER, SYNONYMS, can_ask, named_columns
     from .filtering import CaseFilter, parse_filter
     from .header import Header, read_header
+    from .lookalikes import LOOKS_KNOWN
     from .options import BadRow, ReadOptions
     from .read import READERS, as_cases, check_cases, made_cases, read_cases
 
 __all__ = [
+    "JUDGED_ANSWER",
+    "LOOKS_KNOWN",
     "READERS",
     "SYNONYMS",
     "BadRow",
@@ -42,6 +45,8 @@ __getattr__ = deferred(
         "Deal": "dealing",
         "Faults": "faults",
         "Header": "header",
+        "JUDGED_ANSWER": "fields",
+        "LOOKS_KNOWN": "lookalikes",
         "READERS": "read",
         "ReadOptions": "options",
         "SYNONYMS": "fields",

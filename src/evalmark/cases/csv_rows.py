@@ -36,6 +36,8 @@ def _rows(reading: Reading, delimiter: str | None) -> Iterator[Row]:
     if any(name.startswith("__") for name in header) and not reading.any_columns:
         translate = Translator(header, reading.notes)
     answers = {name for name in header if field_of(name, reading.options) == "answer"}
+    if reading.answer_is_reference:  # where nothing stands, no answer is known
+        answers = set()
     for cells in table:
         if not any(cells):
             continue

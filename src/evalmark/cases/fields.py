@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from evalmark.errors import ConfigError
 
@@ -37,11 +37,21 @@ _ASKING = frozenset(("input", "answer", "history", "tool_calls"))
 _TYPED_AS_TEXT = frozenset(SYNONYMS) - {"metadata", "tool_calls"}
 
 
-def _plainly(name: str) -> str:
+JUDGED_ANSWER = "`answer` is read as an answer to be judged"
+"""How a note begins that tells of a column which may as well hold the right answers."""
+_REFERENCES = frozenset(("expected", "ideal", "liked", "disliked", "outputs"))
+
+
+def plainly(name: str) -> str:
+    """A name without what does not count in it.
+
+    >>> plainly("Ground Truth")
+    'groundtruth'
+    """
     return re.sub(r"[\s_\-]+", "", name.casefold())
 
 
-_FIELD_OF = {_plainly(name): field for field, names in SYNONYMS.items() for name in names}
+_FIELD_OF = {plainly(name): field for field, names in SYNONYMS.items() for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +69,12 @@ class Layout:
         """The key that holds a field alone."""
         return next((key for field, key in self.single if field == name), None)
 
+    @property
+    def may_hold_reference(self) -> bool:
+        """Whether a key `answer` is all that could be the right answer."""
+        known = {field for field, _ in (*self.single, *self.several)}
+        return plainly(self.field("answer") or "") == "answer" and not known & _REFERENCES
+
 
 def field_of(name: str, options: ReadOptions, *, wrapped: bool = False) -> str | None:
     """The field that a column holds, or None for metadata.
@@ -70,8 +86,8 @@ def field_of(name: str, options: ReadOptions, *, wrapped: bool = False) -> str |
     for field, column in columns.items():
         if name == column:
             return field
-    found = _FIELD_OF.get(_plainly(name))
-    if wrapped and found == "answer" and _plainly(name) == "output":
+    found = _FIELD_OF.get(plainly(name))
+    if wrapped and found == "answer" and plainly(name) == "output":
         found = "expected"
     return None if found in columns else found
 
@@ -98,12 +114,21 @@ def named_columns(said: Iterable[str]) -> ReadOptions:
     found: dict[str, str] = {}
     for text in said:
         name, _, column = text.partition("=")
-        field = _FIELD_OF.get(_plainly(name))
+        field = _FIELD_OF.get(plainly(name))
         if field not in known or not column:
             raise ConfigError(f"--column {text}: it takes FIELD=NAME, with one of {', '.join(known)} before the sign.")
         if found.setdefault(field, column) != column:
             raise ConfigError(f"--column {text}: {field} is said to be the column {found[field]!r} already.")
     return ReadOptions(**found)
+
+
+def with_reference(layout: Layout) -> Layout:
+    """The layout with `answer` as the key of the expected answer, where no other key holds one."""
+    if not layout.may_hold_reference:
+        return layout
+    return replace(
+        layout, single=tuple(("expected" if field == "answer" else field, key) for field, key in layout.single)
+    )
 
 
 def can_ask(names: Iterable[str], options: ReadOptions) -> bool:

@@ -6,9 +6,11 @@ from typing import Any
 from evalmark.values import Case, Example, Output, Turn
 
 from .convert import CONVERTERS
-from .fields import Layout, layout_of, no_input, which_one
+from .fields import JUDGED_ANSWER, Layout, layout_of, no_input, which_one, with_reference
 from .ids import FieldError, Places, made_id
+from .lookalikes import lookalikes
 from .options import ReadOptions
+from .rows import Reading
 
 _MOST_LAYOUTS = 1_000
 _NOTHING: Mapping[str, Any] = {}
@@ -31,15 +33,29 @@ class Maker:
         *,
         cells: bool = False,
         wrapped: bool = False,
+        answer_is_reference: bool = False,
     ) -> None:
         self._place = place
         self._options = options
         self._notes = notes
         self._cells = cells
         self._wrapped = wrapped
+        self._answer_is_reference = answer_is_reference
         self._layouts: dict[tuple[str, ...], Layout] = {}
         self._places = Places()
         self._repeats: dict[str, int] = {}
+
+    @classmethod
+    def of(cls, reading: Reading) -> "Maker":
+        """What makes the cases of a file, once its format has said what it knows of it."""
+        return cls(
+            reading.place,
+            reading.options,
+            reading.notes,
+            cells=reading.cells,
+            wrapped=reading.wrapped,
+            answer_is_reference=reading.answer_is_reference,
+        )
 
     def make(self, row: Any, line: int, column: int = 0) -> Case:
         """The case of a row: a mapping, a text that is the input, or a case.
@@ -79,20 +95,21 @@ class Maker:
             if not all(isinstance(key, str) for key in keys):
                 raise RowError("the field names of a row are texts.")
             layout = layout_of(keys, self._options, wrapped=self._wrapped)
+            if self._answer_is_reference:
+                layout = with_reference(layout)
             if not self._layouts:
                 self._explain_answer(layout)
             self._explain_judging(layout)
+            for note in lookalikes(layout.rest):
+                self._notes(note)
             if len(self._layouts) < _MOST_LAYOUTS:
                 self._layouts[keys] = layout
         return layout
 
     def _explain_answer(self, layout: Layout) -> None:
         """Say how a column was understood that may also mean something else."""
-        fields = {field for field, _ in (*layout.single, *layout.several)}
-        if layout.field("answer") == "answer" and not fields & {"expected", "ideal", "liked", "disliked", "outputs"}:
-            self._notes(
-                f"`answer` is read as an answer to be judged; if it is the right one, {which_one('expected', 'answer', 'say so')}."
-            )
+        if layout.may_hold_reference:
+            self._notes(f"{JUDGED_ANSWER}; if it is the right one, {which_one('expected', 'answer', 'say so')}.")
 
     def _explain_judging(self, layout: Layout) -> None:
         """Say of what judges in another tool that it does not here."""

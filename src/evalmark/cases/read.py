@@ -36,12 +36,17 @@ def _silent(note: str) -> None:
 
 
 def read_cases(
-    path: Path, *, options: ReadOptions = AS_IT_IS, notes: Callable[[str], None] | None = None
+    path: Path,
+    *,
+    options: ReadOptions = AS_IT_IS,
+    notes: Callable[[str], None] | None = None,
+    answer_is_reference: bool = False,
 ) -> Iterator[Case | BadRow]:
     """The cases of a file, one by one, in memory for one row at a time.
 
     A row that cannot be a case comes as a `BadRow` in its place. `notes` is told, in one sentence
-    each, what a reader should know: how a column or a word was understood.
+    each, what a reader should know: how a column or a word was understood. With `answer_is_reference`
+    a column `answer` holds the expected answer, where a row brings no other.
 
     Raises:
         DataError: nothing of the file can be read: it is missing, no regular file, of an unknown
@@ -51,7 +56,10 @@ def read_cases(
     regular_file(path)
     reader = READERS[format_of(path, options)]
     known_encoding(options.encoding, str(path))
-    return _cases(Reading(path=path, options=options, notes=_once(notes or _silent)), reader)
+    reading = Reading(
+        path=path, options=options, notes=_once(notes or _silent), answer_is_reference=answer_is_reference
+    )
+    return _cases(reading, reader)
 
 
 def format_of(path: Path, options: ReadOptions) -> str:
@@ -96,9 +104,7 @@ def _cases(reading: Reading, reader: RowReader) -> Iterator[Case | BadRow]:
     try:
         for line, column, value in reader(reading):
             if maker is None:
-                maker = Maker(
-                    reading.place, reading.options, reading.notes, cells=reading.cells, wrapped=reading.wrapped
-                )
+                maker = Maker.of(reading)
             started = True
             if isinstance(value, PlacedError):
                 yield BadRow(place=value.place, message=value.message)
@@ -115,11 +121,16 @@ def _cases(reading: Reading, reader: RowReader) -> Iterator[Case | BadRow]:
         yield BadRow(place=fault.place, message=f"{fault.message} Nothing after this could be read.", last=True)
 
 
-def check_cases(path: Path, options: ReadOptions = AS_IT_IS, limit: int | None = None) -> list[str]:
+def check_cases(
+    path: Path,
+    options: ReadOptions = AS_IT_IS,
+    limit: int | None = None,
+    notes: Callable[[str], None] | None = None,
+) -> list[str]:
     """Every fault of a file, or of its first `limit` rows, each with its place; at most 50 and a count."""
     faults = Faults(str(path))
     try:
-        for row in islice(read_cases(path, options=options), limit):
+        for row in islice(read_cases(path, options=options, notes=notes), limit):
             if isinstance(row, BadRow):
                 faults.add(row.message, row.place)
     except DataError as fault:
@@ -127,7 +138,12 @@ def check_cases(path: Path, options: ReadOptions = AS_IT_IS, limit: int | None =
     return faults.told()
 
 
-def as_cases(items: Iterable[Case | Mapping[str, Any] | str]) -> list[Case]:
+def as_cases(
+    items: Iterable[Case | Mapping[str, Any] | str],
+    *,
+    notes: Callable[[str], None] | None = None,
+    answer_is_reference: bool = False,
+) -> list[Case]:
     """Cases out of Python values: cases as they are, mappings with any usual field names, texts as inputs.
 
     >>> as_cases(["ping", {"question": "2 + 2?", "reference": "4"}])[1].expected
@@ -138,7 +154,7 @@ def as_cases(items: Iterable[Case | Mapping[str, Any] | str]) -> list[Case]:
     """
     cases: list[Case] = []
     faults = Faults()
-    for row in made_cases(items):
+    for row in made_cases(items, notes=notes, answer_is_reference=answer_is_reference):
         if isinstance(row, Case):
             cases.append(row)
         else:
@@ -148,7 +164,13 @@ def as_cases(items: Iterable[Case | Mapping[str, Any] | str]) -> list[Case]:
     return cases
 
 
-def made_cases(items: Iterable[Case | Mapping[str, Any] | str], place: str = "") -> Iterator[Case | BadRow]:
+def made_cases(
+    items: Iterable[Case | Mapping[str, Any] | str],
+    place: str = "",
+    *,
+    notes: Callable[[str], None] | None = None,
+    answer_is_reference: bool = False,
+) -> Iterator[Case | BadRow]:
     """Cases out of Python values, one by one; what cannot be a case comes as a `BadRow`.
 
     With a `place`, each case has this one, and what is said of a bad row begins with it.
@@ -158,7 +180,7 @@ def made_cases(items: Iterable[Case | Mapping[str, Any] | str], place: str = "")
     """
     if isinstance(items, (str, Mapping, Case)):
         raise DataError(f"cases come as a list of cases, mappings or texts, not as one {type(items).__name__}.")
-    maker = Maker(_item_place, ReadOptions(), _silent)
+    maker = Maker(_item_place, ReadOptions(), _once(notes or _silent), answer_is_reference=answer_is_reference)
     for number, item in enumerate(items, start=1):
         try:
             case = maker.make(item, number)

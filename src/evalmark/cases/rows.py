@@ -32,6 +32,8 @@ class Reading:
     unit: str = ""
     """What the number after the colon counts, where it is not lines: `row `."""
     header: dict[str, Any] = field(default_factory=dict)
+    answer_is_reference: bool = False
+    """`answer` holds the expected answer of rows that bring no other."""
     any_columns: bool = False
     """The rows are not those of a dataset: none of the columns has to be one that a case can be made of, and empty cells
     beyond the header say nothing."""

@@ -163,7 +163,8 @@ def validate(
     settings = flags.settings()
     faulty = 0
     for path in files:
-        faults = api.validate(path, settings)
+        notes: dict[str, None] = {}
+        faults = api.validate(path, settings, notes.setdefault)
         faulty += bool(faults)
-        say_line("\n".join(faults) if faults else f"{path}: no fault found")
+        say_line("\n".join([*(faults or [f"{path}: no fault found"]), *(f"note: {note}" for note in notes)]))
     raise typer.Exit(2 if faulty else 0)

@@ -139,6 +139,8 @@ class _Seeing:
         self.seen: set[str] = set()
         self.metrics: list[MetricForecast] = []
         self.trials = 0
+        self.read: dict[str, None] = {}
+        """What is to be said of how the rows were understood."""
         self.guessed = 0
         """Answers that nobody knows yet."""
 
@@ -148,7 +150,7 @@ class _Seeing:
         judges = {id(one): self._weighing(one.judge, _questions(one)) for one in asked if one.judge is not None}
         bound = [one.bound(None, lambda _, one=one: judges[id(one)]) for one in asked if id(one) in judges]  # type: ignore[misc]
         part = replace(self.plan, sources=(source,), asked=tuple(asked))
-        reading = Reading(plan=part, recorded=_Nothing(), conduct=self.conduct, said={}, deal=self.deal)
+        reading = Reading(plan=part, recorded=_Nothing(), conduct=self.conduct, said=self.read, deal=self.deal)
         sink = _Counts()
         work = Work(
             trials=trials(reading), targets=self._targets(source, mode), scorers=bound, turn_scorers=bound, sink=sink
@@ -177,7 +179,7 @@ class _Seeing:
             trials=self.trials,
             metrics=tuple(self.metrics),
             models=tuple(tally.forecast(prices) for tally in self.tallies.values()),
-            notes=(*self.plan.notes, *self._notes()),
+            notes=(*self.plan.notes, *self.read, *self._notes()),
         )
 
     def _notes(self) -> Iterator[str]:

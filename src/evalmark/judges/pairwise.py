@@ -65,14 +65,23 @@ class Pairwise:
         own = (self.criteria, self.against, self.questions, self.settings)
         return fingerprint("pairwise-1", said, frame().fingerprint, own)
 
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        if not is_blank(self._other(case)):
+            return ""
+        return f"the row's metadata has no {self.against!r}" if self.against else NO_EXPECTED
+
+    def _other(self, case: Case) -> Any:
+        """The answer to compare with."""
+        return case.metadata.get(self.against) if self.against else next(iter(case.references), None)
+
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """Which of the two the judge prefers; `unscored` where the row has no other answer."""
         if output.value is None and not output.tool_calls:
             return unscored(self.name, NO_ANSWER)
-        other = case.metadata.get(self.against) if self.against else next(iter(case.references), None)
-        if is_blank(other):
-            why = f"the row's metadata has no {self.against!r}" if self.against else NO_EXPECTED
+        if why := self.lacks(case):
             return unscored(self.name, why)
+        other = self._other(case)
         heard: list[Heard[Verdict]] = []
         questions = [self.question(case, output, other, place) for place in PLACES] * (self.questions // 2)
         for question in questions:

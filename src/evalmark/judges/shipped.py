@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.roles import ChatModel
-from evalmark.scoring import shown
+from evalmark.scoring import no_reference, shown
 from evalmark.values import Case, Output, Score
 
 from .reading import packaged_metric
@@ -50,6 +50,10 @@ class Factuality:
     def fingerprint(self) -> str:
         """That of the rubric."""
         return self.rubric.fingerprint
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
 
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """How the facts in the output relate to those in the expected answer; `unscored` without one."""

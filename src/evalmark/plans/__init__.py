@@ -29,9 +29,11 @@ if TYPE_CHECKING:
         file_source,
         load_embedder,
         model_of,
+        unheard,
     )
     from .prompting import is_metric, is_prompt
     from .recorded import OpenRecorded, recorded_source
+    from .references import with_references
     from .suite import plan_suite
 
 __all__ = [
@@ -71,6 +73,8 @@ __all__ = [
     "recorded_source",
     "refuse",
     "refuse_other_run",
+    "unheard",
+    "with_references",
 ]
 
 __getattr__ = deferred(
@@ -106,11 +110,13 @@ __getattr__ = deferred(
         "judge_named": "judging",
         "judged": "judging",
         "load_embedder": "plan",
+        "unheard": "plan",
         "model_of": "plan",
         "plan_suite": "suite",
         "OpenRecorded": "recorded",
         "recorded_source": "recorded",
         "refuse": "checking",
         "refuse_other_run": "going_on",
+        "with_references": "references",
     },
 )

@@ -7,22 +7,23 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
 
-from evalmark.cases import BadRow, Faults
+from evalmark.cases import LOOKS_KNOWN, BadRow, Faults
 from evalmark.documents import load_document
 from evalmark.errors import ConfigError, DataError
 from evalmark.roles import Target
 from evalmark.scoring import BoundScorer
 from evalmark.values import Case
 
-from .plan import Asked, Plan, Source
+from .plan import Asked, Note, Plan, Source, unheard
 from .prompting import is_prompt
-
-CHECKED_ROWS = 1_000
-"""Rows of each dataset that are read and checked before the first trial."""
+from .references import CHECKED_ROWS, EMPTY
 
 _SAY_EXAMPLES = (
     "what they bring is read as answers that were given before; give them an `expected_output`, or, where their `output` "
     'is just that, add "config": {"example_outputs": true} beside `data`, so that it is read as the expected answer'
+)
+_ADVICE = (
+    "Add it, or say which column holds it (`expected: NAME` beside the `path` in a suite), or leave the metric out"
 )
 
 
@@ -35,10 +36,11 @@ class Checked:
     faults: tuple[str, ...] = ()
 
 
-def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True) -> Checked:
+def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True, notes: Note = unheard) -> Checked:
     """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing.
 
-    A plan that is not `final` may still get its target and its judge from a command line.
+    A plan that is not `final` may still get its target and its judge from a command line. `notes` is told how the rows
+    were understood.
     """
     faults = _scorer_faults(plan)
     if not isinstance(plan.repeat, int) or plan.repeat < 1:
@@ -47,20 +49,39 @@ def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True) ->
     asked: set[str] = set()
     told: list[str] = []
     rows: dict[str, int] = {}
+    found_rows: list[_Rows] = []
     for source in plan.sources:
         found = _read(plan, source, most, unjudged)
+        found_rows.append(found)
+        for note in found.notes:
+            notes(note)
         told += found.told(plan, final=final)
         if most is None or found.count < most:
             rows[source.info.name] = found.count
             asked |= found.asked
         else:  # a row behind those that were read may ask any of them
             asked |= {scorer.name for scorer in unjudged}
+    if len(rows) == len(plan.sources):
+        told += _never_there(plan, found_rows)
     if final and (names := [scorer.name for scorer in unjudged if scorer.name in asked]):
         verb = "needs" if len(names) == 1 else "need"
         faults.append(
             f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
         )
     return Checked(rows=rows, faults=(*faults, *told))
+
+
+def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
+    """What no row of any dataset brings though a scorer requires it: the target would be asked for nothing."""
+    if plan.is_answered or plan.kept is not None or not any(found.cases for found in datasets):
+        return []
+    places = ", ".join(found.where for found in datasets)
+    hints = "".join(f" {note}" for found in datasets for note in found.notes if LOOKS_KNOWN in note)
+    return [
+        f"{places}: the metric {name!r} can judge no row: in each of them {one.lacks(EMPTY)}. {_ADVICE}.{hints}"
+        for name, one in datasets[0].waiting.items()
+        if all(name in found.waiting for found in datasets)
+    ]
 
 
 def _bound(plan: Plan) -> Iterator[BoundScorer]:
@@ -136,6 +157,9 @@ class _Rows:
     """Scorers that wait for a judge."""
     asked: set[str] = field(default_factory=set)
     """The names of those that some case asks."""
+    waiting: dict[str, BoundScorer] = field(default_factory=dict)
+    """Scorers, by name, for which no case has brought yet what they judge by."""
+    notes: dict[str, None] = field(default_factory=dict)
     count: int = 0
     cases: int = 0
     missing: int = 0
@@ -149,6 +173,7 @@ class _Rows:
             return
         self.cases += 1
         self.have_examples = self.have_examples or bool(row.references)
+        self.waiting = {name: one for name, one in self.waiting.items() if one.lacks(row)}
         self.asked |= {one.name for one in self.unjudged if one.name not in self.asked and not one.skips(row)}
         for fault in dict.fromkeys(fault for target in targets if (fault := _unfit(target, row))):
             self.faults.add(fault, row.place or row.id)
@@ -185,9 +210,10 @@ class _Rows:
 
 def _read(plan: Plan, source: Source, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
     name = source.info.name
-    rows = _Rows(source.info.path or name, Faults(name), Faults(name), unjudged)
+    waiting = {one.name: one for one in _bound(plan) if one.lacks(EMPTY)}
+    rows = _Rows(source.info.path or name, Faults(name), Faults(name), unjudged, waiting=waiting)
     try:
-        for row in islice(source.read(_unheard), most):
+        for row in islice(source.read(rows.notes.setdefault), most):
             rows.add(row, plan.targets if plan.kept is None else ())
     except DataError as fault:
         rows.faults.add(str(fault))
@@ -202,7 +228,3 @@ def _unfit(target: Target, case: Case) -> str | None:
 
 def _needs_examples(asked: Asked) -> bool:
     return bool(getattr(asked.scorer, "needs_example_output", False))
-
-
-def _unheard(note: str) -> None:
-    """Notes are heard once, when the run reads the rows."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -27,6 +28,10 @@ AS_IT_IS: ReadOptions = ReadOptions()
 Note = Callable[[str], None]
 
 
+def unheard(note: str) -> None:
+    """Notes are heard once, when the run reads the rows."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A dataset whose rows can be read as often as needed."""
@@ -34,16 +39,20 @@ class Source:
     info: DatasetInfo
     read: Callable[[Note], Iterator[Case | BadRow]]
     """Starts from the first row; tells its argument what a reader of the run should know."""
+    read_references: Callable[[Note], Iterator[Case | BadRow]] | None = None
+    """The same with a column `answer` as the reference answer, where a row brings no other; None: there can be none."""
 
 
 def file_source(path: Path, name: str = "", options: ReadOptions = AS_IT_IS) -> Source:
     """A dataset in a file; it can be read also after a target has changed the working directory."""
     here = Path.cwd()
     info = DatasetInfo(name=name or dataset_name(path), path=str(path))
-    return Source(
-        info=info,
-        read=lambda note: read_cases(path if Path.cwd() == here else here / path, options=options, notes=note),
-    )
+
+    def read(note: Note, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
+        found = path if Path.cwd() == here else here / path
+        return read_cases(found, options=options, notes=note, answer_is_reference=answer_is_reference)
+
+    return Source(info=info, read=read, read_references=partial(read, answer_is_reference=True))
 
 
 Through = Callable[[ChatModel], ChatModel]

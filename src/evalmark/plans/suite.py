@@ -22,6 +22,7 @@ from .overrides import NOTHING_SAID, Overrides, asked_models
 from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
 from .prompting import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
 from .recorded import OpenRecorded, nothing_recorded, recorded_source
+from .references import with_references
 
 
 def plan_suite(
@@ -63,7 +64,7 @@ def plan_suite(
         notes=(*suite.notes, *making.notes, *_of_prompt(making.spec)),
         models=making.models,
     )
-    return with_lock(plan, overrides.lock or suite.lock or settings.lock)
+    return with_lock(with_references(plan), overrides.lock or suite.lock or settings.lock)
 
 
 class _Making:

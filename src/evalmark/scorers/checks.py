@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evalmark.errors import ConfigError, need
-from evalmark.scoring import NO_EXPECTED, both, checked, shown, text_of, unscored
+from evalmark.scoring import NO_EXPECTED, both, checked, no_reference, shown, text_of, unscored
 from evalmark.values import Case, Output, Score, canonical, count, plain
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ class Equals:
     """Upper and lower case count as the same."""
     strip: bool = False
     """Blanks before and after do not count."""
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return "" if case.liked else NO_EXPECTED
 
     def __call__(self, case: Case, output: Output) -> Score:
         liked = case.liked
@@ -87,6 +91,10 @@ class Contains:
         for setting, texts in (("any", _listed(self.any)), ("all", _listed(self.all))):
             if not all(isinstance(text, str) and text for text in texts):
                 raise ConfigError(f"contains: `{setting}` holds an empty text or something else than text: {texts!r}.")
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return "" if self.any or self.all else no_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
         wanted, every = _listed(self.any), _listed(self.all)

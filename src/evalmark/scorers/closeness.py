@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from rapidfuzz.distance import Levenshtein
 
 from evalmark.errors import need
-from evalmark.scoring import NO_EXPECTED, both, text_of, unscored
+from evalmark.scoring import NO_EXPECTED, both, no_reference, text_of, unscored
 from evalmark.values import Case, Output, Score, count
 
 
@@ -27,6 +27,10 @@ class EditSimilarity:
     """Upper and lower case count as the same."""
     strip: bool = False
     """Blanks before and after do not count."""
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
         if not case.references:
@@ -60,6 +64,10 @@ class Chrf:
 
     def __post_init__(self) -> None:
         _sentence_chrf()
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
         references = [text_of(value) for value in case.references]

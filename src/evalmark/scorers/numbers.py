@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.matching import number_of, numbers_in
-from evalmark.scoring import NO_EXPECTED, checked, shown, unscored
+from evalmark.scoring import NO_EXPECTED, checked, no_reference, shown, unscored
 from evalmark.values import Case, Output, Score, count
 
 
@@ -32,6 +32,10 @@ class Numeric:
         for setting, value in (("abs", self.abs), ("rel", self.rel)):
             if not 0 <= value < math.inf:
                 raise ConfigError(f"numeric: `{setting}` is {value!r}; it has to be a number of at least 0.")
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
 
     def __call__(self, case: Case, output: Output) -> Score:
         wanted = [number for value in case.references if (number := self._one(value)) is not None]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
-from evalmark.scoring import NO_EXPECTED, shown, text_of, unscored
+from evalmark.scoring import NO_EXPECTED, no_reference, shown, text_of, unscored
 from evalmark.values import Case, Direction, Output, Score, count
 
 from .cosine import rows
@@ -129,6 +129,10 @@ class AnswerRelevance:
     embedder: Any = field(default=None, repr=False)
     """An embedding model of its own instead of the run's."""
 
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
+
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
         return await _beside_reference(self.name, Texts.of(case, output), embedder)
 
@@ -142,6 +146,10 @@ class AnswerCorrectness:
 
     embedder: Any = field(default=None, repr=False)
     """An embedding model of its own instead of the run's."""
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
         return await _beside_reference(self.name, Texts.of(case, output), embedder)

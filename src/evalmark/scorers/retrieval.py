@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
-from evalmark.scoring import shown, unscored
+from evalmark.scoring import no_reference, shown, unscored
 from evalmark.values import Case, Output, Score, count
 
 from .cosine import rows
@@ -47,6 +47,10 @@ class ContextPrecisionAtK:
     def __post_init__(self) -> None:
         _check(self)
 
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
+
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
         found = await _table(self, case, output, embedder)
         if isinstance(found, Score):
@@ -74,6 +78,10 @@ class ContextRecallAtK:
 
     def __post_init__(self) -> None:
         _check(self)
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
 
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
         found = await _table(self, case, output, embedder)

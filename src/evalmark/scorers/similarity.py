@@ -11,6 +11,8 @@ from evalmark.values import Case, Example, Output, Score, canonical, is_blank
 
 from .cosine import Matrix, cosines, rows
 
+NO_EXAMPLE = "the case has no liked or disliked example to compare with"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CosineRule:
@@ -144,11 +146,15 @@ class Similarity:
             if not 0 <= value <= 1:
                 raise ConfigError(f"similarity: `{setting}` is {value!r}; it has to be a number from 0 to 1.")
 
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return "" if case.liked or case.disliked else NO_EXAMPLE
+
     async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
         expected = () if is_blank(case.expected) else (Example(value=case.expected),)
         examples = (*expected, *sorted(case.examples, key=lambda example: not example.liked))
         if not examples:
-            return unscored(self.name, "the case has no liked or disliked example to compare with")
+            return unscored(self.name, NO_EXAMPLE)
         pairs = [comparable(output.value, e.value, auto_unwrap=self.auto_unwrap) for e in examples]
         texts = [compared_text(output.value), *(text for text, mismatch in pairs if not mismatch)]
         vectors = rows(await embedder(texts)) if len(texts) > 1 else rows([[0.0]])

@@ -21,7 +21,7 @@ from evalmark.matching import (
     spoken,
     strictly,
 )
-from evalmark.scoring import NO_EXPECTED, shown, unscored
+from evalmark.scoring import NO_EXPECTED, no_reference, shown, unscored
 from evalmark.values import Case, Output, Score, count
 
 Match = Literal["strict", "fuzzy"] | Callable[[Any, Any, str], Any]
@@ -61,6 +61,10 @@ class StructuredOutput:
             if fault:
                 raise ConfigError(f"{self.name}: `expected` is {shown(spoken(self.expected))}, and {fault}.")
             check_data(wanted, rules=self.match == "fuzzy", setting="match", place=self.name)
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case) if self.expected is None else ""
 
     def __call__(self, case: Case, output: Output) -> Score:
         if output.value is None:

@@ -24,6 +24,8 @@ from evalmark.values import Case, Output, Score, ToolCall, count
 
 from .expected_tools import COLUMN, ExpectedCall, expected_calls, in_column
 
+NO_TOOLS = f"the case has no `{COLUMN}`; an empty list says that no tool is to be called"
+
 Arguments = Literal["strict", "fuzzy", "ignore"] | Callable[[Any, Any], Any]
 
 
@@ -68,10 +70,14 @@ class ToolCalls:
         for call in wanted:
             check_data(call.arguments, rules=self.arguments == "fuzzy", setting="arguments", place=self.name)
 
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return NO_TOOLS if self.expected is None and in_column(case.metadata) is None else ""
+
     def __call__(self, case: Case, output: Output) -> Score:
         given = in_column(case.metadata) if self.expected is None else self.expected
         if given is None:
-            return unscored(self.name, f"the case has no `{COLUMN}`; an empty list says that no tool is to be called")
+            return unscored(self.name, NO_TOOLS)
         try:
             wanted, made = expected_calls(given), [_made(call) for call in output.tool_calls]
             counted = [call for call in made if self.count_failed or not call.failed]

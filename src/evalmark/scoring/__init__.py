@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .given import as_scores
     from .named import GROUP, resolve, scorer_names
     from .negation import Check, Not
-    from .verdict import TOLERANCE, checked, meets, unscored
+    from .verdict import TOLERANCE, checked, meets, no_reference, unscored
     from .wording import LONGEST, NO_EXPECTED, both, shown, text_of
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "both",
     "checked",
     "meets",
+    "no_reference",
     "resolve",
     "scorer_name",
     "scorer_names",
@@ -52,6 +53,7 @@ __getattr__ = deferred(
         "both": "wording",
         "checked": "verdict",
         "meets": "verdict",
+        "no_reference": "verdict",
         "resolve": "named",
         "scorer_name": "bound",
         "scorer_names": "named",

@@ -27,6 +27,8 @@ OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
 """What a scorer's parameters can be called, and what they get; beside `case`, `output` is the whole Output.
 
 `async def` scorers may also ask for `embedder` and `judge`."""
+COMPARING = frozenset(("case", "expected", "ground_truth", "groundTruth", "reference"))
+"""Parameters that show a scorer the reference answer."""
 MODELS = ("embedder", "judge")
 """The models of the run that `async def` scorers may ask for; shared by all of them, and never copied."""
 
@@ -57,6 +59,8 @@ class BoundScorer:
     """Whether it takes arguments by any name, and so gets the input and whatever else its row brings along."""
     decides: bool = True
     """Whether scores may pass or fail at all; False: they are only recorded."""
+    may_compare: bool = False
+    """Whether it is somebody else's and may look at the reference answer."""
     waits: bool = True
     """Whether it may wait for something: a model, a thread, or whatever somebody else's code waits for."""
     threads: Threads | None = None
@@ -127,6 +131,11 @@ class BoundScorer:
     def skips(self, case: Case) -> bool:
         """Whether the scorer says beforehand that no output of this case is judged, so that nobody has to judge it."""
         return _is_ours(self.scorer) and bool(getattr(self.scorer, "skips", _never)(case))
+
+    def lacks(self, case: Case) -> str:
+        """Why the scorer could judge no output of this case, as far as it can say that beforehand; empty where it can."""
+        why = getattr(self.scorer, "lacks", None)
+        return str(why(case)) if callable(why) and _is_ours(self.scorer) else ""
 
     async def _called(self, arguments: Mapping[str, Any]) -> Any:
         if _is_ours(self.scorer):
@@ -212,6 +221,7 @@ def as_scorer(
         needs_judge="judge" in binding.names and own_judge is None and not _is_skipped(scorer),
         renames=name is not None,
         takes_more=not _is_ours(scorer) and _takes_more(scorer),
+        may_compare=not _is_ours(scorer) and (_takes_more(scorer) or not COMPARING.isdisjoint(binding.names)),
         waits=_is_async(scorer) or not _is_ours(scorer),
         threads=None if _is_ours(scorer) or _is_async(scorer) else Threads(),
     )

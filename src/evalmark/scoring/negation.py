@@ -35,6 +35,11 @@ class Not:
         """`not-` and the name of the check."""
         return f"not-{self.check.name}"
 
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged, as the check says."""
+        why = getattr(self.check, "lacks", None)
+        return str(why(case)) if callable(why) else ""
+
     def __call__(self, case: Case, output: Output) -> Score:
         score = self.check(case, output)
         if score.passed is None or score.value is None:

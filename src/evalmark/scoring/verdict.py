@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from evalmark.values import Direction, Score
+from evalmark.values import Case, Direction, Score
+
+from .wording import NO_EXPECTED
 
 TOLERANCE = 1e-6
 """How far a value may miss a threshold and still meet it: a cosine of 0.9 is often stored as 0.8999999."""
@@ -16,6 +18,11 @@ def checked(name: str, passed: bool, reason: str, **detail: Any) -> Score:
 def unscored(name: str, reason: str, direction: Direction = "higher") -> Score:
     """The score of what cannot be judged, with the reason why."""
     return Score(name=name, status="unscored", direction=direction, reason=reason)
+
+
+def no_reference(case: Case) -> str:
+    """That a case has nothing to compare with; empty where it has."""
+    return "" if case.references else NO_EXPECTED
 
 
 def meets(value: float, threshold: float, direction: Direction = "higher") -> bool:
