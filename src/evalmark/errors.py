@@ -86,6 +86,10 @@ class RunStoppedError(EvalmarkError):
     """
 
 
+class BrokenOffError(EvalmarkError):
+    """Code under test has taken away what a run needs, or has ended it; what was recorded is kept (exit code 3)."""
+
+
 class StoreError(EvalmarkError):
     """The store cannot be opened, read or written."""
 

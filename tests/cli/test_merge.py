@@ -172,7 +172,7 @@ def test_a_call_that_another_run_has_paid_for_is_carried_over_too(evalmark, shar
         pytest.param({"rows": ["a", "broken"], "gate": {"max_errors": 1}}, (), ALL, [0, 0, 0], 0, "4 judged trials: every one passed.", id="an error that the gate allows"),
         pytest.param({"rows": ["broken", "broken"], "gate": {"max_errors": 1}}, (), ALL, [0, 0, 0], 3, "2 errors, and 1 allowed.", id="errors that the gate allows in each shard, but not in all"),
         pytest.param({"rows": "", "more": ""}, (), ALL, [0, 0, 0], 3, "No cases ran.", id="no cases at all"),
-        pytest.param({}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 3, "The run is not complete.", id="a lost shard"),
+        pytest.param({}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 3, "The run is incomplete.", id="a lost shard"),
         pytest.param({"wrong": "a"}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 1, "1 of 5 judged trials failed.", id="a lost shard that could not save the gate"),
         pytest.param({"wrong": "a", "gate": {"min_pass_rate": 0.9}}, ("1/3", "3/3"), (ALL[0], ALL[2]), [0, 0], 3, "those missing could still lift it there", id="a lost shard that could"),
         pytest.param({}, ("1/1",), ALL[:1], [0], 0, "8 judged trials", id="one shard of one"),

@@ -199,7 +199,7 @@ def test_a_shard_that_broke_off_leaves_the_whole_undecided(evalmark, ran, world)
     said = evalmark("report", "one.db", "two.db", "--to", "github", "--min-pass-rate", "0.5")
     assert said.code == 3, said.text
     assert f"({broken}" not in said.out
-    assert "The run is not complete" in said.out
+    assert "The run is incomplete" in said.out
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import gc
 import sys
 
 from evalmark.errors import need
+from evalmark.shell import watched, watching
 
 __all__ = ["main"]
 
@@ -13,12 +14,22 @@ GARBAGE = (50_000, 20, 100)
 
 
 def main(words: list[str] | None = None) -> None:
-    """Run one command and leave with its exit code; the program loads only now, so that Ctrl-C may come meanwhile."""
-    if words is None:  # else the process is somebody else's
-        gc.set_threshold(*GARBAGE)
+    """Run one command and leave with its exit code; the program loads only now, so that Ctrl-C may come meanwhile.
+
+    Where the process is ours, commands that run users' code go on in a child, and this process watches over it.
+    """
     try:
+        if words is None:  # else the process is somebody else's
+            gc.set_threshold(*GARBAGE)
+            if watching.is_wanted(sys.argv[1:]):
+                watching.enter(sys.argv[1:])
         program = need("evalmark.cli.app")
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted before anything was started.\n")
+        watched.tell_completion(130)
         raise SystemExit(130) from None
-    program.main(words)
+    try:
+        program.main(words)
+    except SystemExit as left:
+        watched.tell_completion(left.code)
+        raise

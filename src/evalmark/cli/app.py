@@ -3,19 +3,25 @@
 import os
 import sys
 import threading
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from evalmark import api
-from evalmark.errors import ConfigError, EvalmarkError, need
+from evalmark.errors import BrokenOffError, ConfigError, EvalmarkError, need
 from evalmark.shell.terminal import complain, is_open, say_line, silence
+from evalmark.shell.watched import say_through_parent, tell_completion
+from evalmark.shell.watching import VERBS as WATCHED
 from evalmark.shell.words import in_full
 
 from .flags import with_variables
 
 USAGE = 2
+CANNOT_TELL = 3
+INTERRUPTED = 130
 PURPOSE = "Is it better, worse, or the same? Evaluations for teams that build on language models."
 LONGEST_FAREWELL = 5.0
 """Seconds that threads of a target get to end, once everything else is done."""
@@ -81,17 +87,46 @@ def main(words: list[str] | None = None) -> None:
     try:
         _stand_somewhere()
         command = typer.main.get_command(program(words[0] if words else ""))
-        with_variables(command)(args=words, prog_name="evalmark", obj=words)
+        with_variables(_ended_by_itself(command))(args=words, prog_name="evalmark", obj=words)
+    except BrokenOffError as error:
+        if not say_through_parent(str(error)):
+            complain(f"{error}\n")
+        if is_process:  # what runs at the end of Python would stumble over what is missing
+            tell_completion(CANNOT_TELL)
+            os._exit(CANNOT_TELL)
+        raise SystemExit(CANNOT_TELL) from None
     except EvalmarkError as error:
         complain(f"{error}\n")
         raise SystemExit(USAGE) from None
     except KeyboardInterrupt:
         complain("\nInterrupted.\n")
-        os._exit(130)
+        tell_completion(INTERRUPTED)
+        os._exit(INTERRUPTED)
     finally:
         _settle_streams()
         if is_process:
             _leave_in_time(sys.exc_info()[1])
+
+
+def _ended_by_itself(command: Any) -> Any:
+    """A command in which `sys.exit(0)` of users' code is no success: our own verbs never leave that way."""
+    for name, verb in getattr(command, "commands", {}).items():
+        if name in WATCHED:
+            verb.callback = _without_exits(verb.callback)
+    return command
+
+
+def _without_exits(verb: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(verb)
+    def called(*args: Any, **named: Any) -> Any:
+        try:
+            return verb(*args, **named)
+        except SystemExit as left:
+            raise BrokenOffError(
+                f"Users' code has ended the command with SystemExit({left.code!r}) before it was done."
+            ) from left
+
+    return called
 
 
 def _ready_streams() -> None:

@@ -38,7 +38,7 @@ def merge(
     """Make one run of the shards of a suite, the run that one machine would have made, and judge it as `run` does.
 
     Of several suites each becomes a run. Exit codes are those of `run`, the worst of several. With a shard lost or broken
-    off the run is not complete: 3, or 1 where the gate fails whatever is missing. 2: they are no shards of one run, or one
+    off the run is incomplete: 3, or 1 where the gate fails whatever is missing. 2: they are no shards of one run, or one
     is there twice; nothing is written.
     """
     source = flags.settings(store=store).store

@@ -11,6 +11,7 @@ from evalmark import api, cases, plans
 from evalmark.errors import ConfigError
 from evalmark.shell.conduct import INTERRUPTED, Show, carry_out
 from evalmark.shell.progress import Progress
+from evalmark.shell.watched import tell_asked
 from evalmark.shell.words import NEWEST, once_more
 
 from . import flags
@@ -75,6 +76,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     no cases at all, or a comparison that cannot tell). 130: interrupted. With --shard, answers are judged once the
     shards are merged: 0 says that every case of the share was asked.
     """
+    tell_asked(files, output or ())
     _refuse_mixed(files, output, resume, retry_errors)
     _refuse_one_baseline(files, baseline)
     share = _share(shard, baseline)

@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
-    """One row a trial; numbers stay numbers, and text that could be a formula gets a leading apostrophe."""
+    """One row a trial, and a last one where the run is incomplete; numbers stay numbers, and text that could be a formula gets a leading apostrophe."""
     summary, _ = figures_and_verdict(run, summary)
     names = list(summary.metric_names)
     columns = [name for name in COLUMNS if options.times or name != "seconds"]
@@ -45,6 +45,9 @@ def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -
         metrics = metrics_for(run.metrics, result.trial.dataset)
         found += [metrics[name].judge or None if name in scores and name in metrics else None for name in judged_names]
         yield _row(found, options)
+    if run.status != "complete":
+        said = {"verdict": "incomplete", "error": " ".join(run.notes[-1:])}
+        yield _row([said.get(name) for name in header], options)
 
 
 def guarded(text: str) -> str:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark import api, cases, comparison, console, report, stats, store, values
-from evalmark.errors import ConfigError, need
+from evalmark.errors import BrokenOffError, ConfigError, EvalmarkError, need
+from evalmark.shell import watched
+from evalmark.shell.process_state import ProcessState
 from evalmark.shell.progress import Progress
 from evalmark.shell.terminal import complain, look, say, say_line
 from evalmark.shell.words import NEWEST, store_flag
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from evalmark.values import Run
 
 INTERRUPTED = 130
+AT_ONCE = 0.2
+"""Seconds: a signal that is sent to a group of processes comes twice, directly and passed on by the parent."""
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 STOPPED = 3
 _WORST_FIRST = (1, 3, 0)
@@ -64,12 +68,25 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
     Raises:
         EvalmarkError: a fault of the plan, of the store or of a report's path, as a sentence.
     """
-    reports = [path.absolute() for path in show.reports]  # a target may change the working directory
     refuse_reports(plan, show.reports)
+    state = ProcessState()
+    try:
+        return _carried_out(plan, settings, show, state)
+    except (EvalmarkError, OSError, RuntimeError, ValueError, SystemExit, need("asyncio").CancelledError) as error:
+        if why := state.why(error):
+            raise BrokenOffError(f"{why} What was recorded is kept. Go on with: {show.again} --resume") from error
+        raise
+    finally:
+        state.close()
+
+
+def _carried_out(plan: "plans.Plan", settings: "Settings", show: Show, state: ProcessState) -> int:
     named = store_flag(settings.store)
+    reports = [path.absolute() for path in show.reports]  # a target may change the working directory
     with store.open_store(settings.store) as ledger:
         against = _baseline(plan, ledger, show)  # found now, when `last` still is the one before this
         run: Run = need("asyncio").run(_run(plan, settings, ledger, show, against))
+        lost = state.restore()
         compared = _compared(run, against)
         summary = stats.summarise(run)
         verdict = stats.judge(summary, run.gate)
@@ -83,6 +100,7 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
         try:
             for path in reports:
                 api.save(run, path, summary, report.Options(comparison=compared, baseline=against))
+            watched.tell("reported")
         finally:  # a report that cannot be written is no reason to keep the verdict back
             if not show.quiet:
                 say(text)
@@ -95,7 +113,17 @@ def carry_out(plan: "plans.Plan", settings: "Settings", show: Show) -> int:
         again = _BUDGET.sub(r"\1 MORE", show.again)  # with the same budget it would stop at once
         complain(f"Stopped; nothing that was found is lost. Go on with: {again} --resume {run.id}\n")
         return verdict.exit_code if verdict.exit_code == 1 else STOPPED
-    return min(verdict.exit_code, _code(compared, show), key=_WORST_FIRST.index)
+    return min(verdict.exit_code, _code(compared, show), _said_lost(lost, run, named), key=_WORST_FIRST.index)
+
+
+def _said_lost(lost: str, run: "Run", named: str) -> int:
+    """Say what users' code has taken away from the process, where it has; gives the exit code."""
+    if not lost:
+        return 0
+    said = f"{lost} The results are kept: evalmark show {run.id}{named}"
+    if not watched.say_through_parent(said):
+        complain(f"{said}\n")
+    return STOPPED
 
 
 def _baseline(plan: "plans.Plan", ledger: "store.Store", show: Show) -> "Run | None":
@@ -164,6 +192,7 @@ async def _run(
     with Progress(quiet=show.quiet) as progress:
 
         def begun(run: "Run", checked: "plans.Checked") -> None:
+            _tell_parent(run, settings, show)
             complain(taken_up)  # not before: a run that cannot be taken up is refused
             rows = api.rows_asked(plan, conduct, checked)
             known = [count for count in rows if count is not None]
@@ -222,16 +251,30 @@ def _tell_of_unfinished(plan: "plans.Plan", ledger: "store.Store", show: Show) -
         )
 
 
+def _tell_parent(run: "Run", settings: "Settings", show: Show) -> None:
+    """Say which run has begun, so that it can be found should this process not come to its end."""
+    watched.tell("store", settings.store)
+    watched.tell("again", f"{show.again} --resume {run.id}")
+    watched.tell("run", run.id)
+
+
 @contextmanager
 def _interrupts(stop: "asyncio.Event", again: str) -> Iterator[None]:
     """Ctrl-C once: finish what is under way and save; twice: leave now, the store is whole either way."""
     loop: asyncio.AbstractEventLoop = need("asyncio").get_running_loop()
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # What `nohup`, or a shell in the background, has this process ignore stays ignored.
+    names = [name for name in names if signal.getsignal(getattr(signal, name)) is not signal.SIG_IGN]
+    since = 0.0
 
     def interrupt() -> None:
-        if stop.is_set():
+        nonlocal since
+        if since and loop.time() - since < AT_ONCE:
+            return
+        if since:
             complain(f"\nLeft at once; go on with: {again} --resume\n")
             os._exit(INTERRUPTED)
+        since = loop.time()
         stop.set()
         complain("\nFinishing the trials under way; Ctrl-C again leaves at once.\n")
 

@@ -94,7 +94,7 @@ def _gaps(summary: Summary, gate: Gate) -> Iterable[_Finding]:
         yield _Finding("cannot tell", f"{count(total.unscored, 'unscored trial')}, and {gate.max_unscored} allowed.")
     if summary.status != "complete":
         known = "" if summary.missing is None else f": {count(summary.missing, 'trial')} did not run"
-        yield _Finding("cannot tell", f"The run is not complete{known}.")
+        yield _Finding("cannot tell", f"The run is incomplete{known}.")
 
 
 def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
