@@ -22,6 +22,7 @@ CATCH_FOREIGN_CODE = {
     "engine/trial.py:_ask",
     "engine/trial.py:_settled",
     "engine/trial.py:describe",
+    "engine/tracebacks.py:raised",
     "models/cached.py:_serve",
     "models/foreign.py:__call__",
     "models/loading.py:_load_sentence_transformer",

@@ -65,14 +65,14 @@ def result(value, *scores):
 def test_one_row_a_trial_and_five_columns_a_metric():
     header, *body = rows(RUN)
     assert len(body) == len(RUN.results)
-    assert all(len(row) == len(header) == 10 + 5 * 4 + 1 for row in body)
+    assert all(len(row) == len(header) == 10 + 5 * 4 + 3 for row in body)
     assert header[10:15] == [f"answer_correctness {part}" for part in ("value", "raw", "passed", "status", "reason")]
 
 
 def test_numbers_are_bare_and_truth_values_are_words():
     run = Run(id="r", name="", created="", results=(result(-2.5, Score(name="m", raw=-3, value=0.25, passed=False)),))
     lines = "".join(as_csv(run)).splitlines()
-    assert lines[1] == ",-2.5,0,,fail,0.5,,-2.5,,-2.5,0.25,-3,false,scored,,single"
+    assert lines[1] == ",-2.5,0,,fail,0.5,,-2.5,,-2.5,0.25,-3,false,scored,,single,,"
 
 
 def test_raw_keeps_every_character():
@@ -84,20 +84,32 @@ def test_raw_keeps_every_character():
 
 def test_without_times_there_is_no_column_for_them():
     assert "seconds" in rows(RUN)[0]
-    assert "seconds" not in rows(RUN, times=False)[0]
+    assert not {"seconds", "waited"} & set(rows(RUN, times=False)[0])
+
+
+def test_where_an_error_was_raised_and_how_long_an_answer_waited_stand_last():
+    late = Output(value="a", seconds=0.5, waited=2.0)
+    broken = Output(error="NameError: x", metadata={"raised_at": "bot.py:3"})
+    trial = Trial(case=Case(id="1"))
+    header, *body = rows(
+        Run(id="r", name="", created="", results=[Result(trial=trial, output=o) for o in (late, broken)])
+    )
+    assert header[-2:] == ["waited", "raised_at"]
+    assert [row[-2:] for row in body] == [["2.0", ""], ["", "bot.py:3"]]
 
 
 def test_a_metric_that_only_some_trials_have_leaves_cells_empty():
     results = (result("a", Score(name="m", value=1.0)), result("b", Score(name="=n", value=0.5)))
     header, first, second = rows(replace(RUN, metrics=(), results=results))
     assert header[10::5] == ["m value", "'=n value", "mode"]
-    assert first[10:] == ["1.0", "", "", "scored", "", *[""] * 5, "single"]
-    assert second[10:] == [*[""] * 5, "0.5", "", "", "scored", "", "single"]
+    assert first[10:] == ["1.0", "", "", "scored", "", *[""] * 5, "single", "", ""]
+    assert second[10:] == [*[""] * 5, "0.5", "", "", "scored", "", "single", "", ""]
 
 
 def test_the_mode_and_the_judges_stand_behind_all_other_columns():
     header, *body = rows(judged.RUN)
     names = [metric.name for metric in judged.METRICS]
-    assert header[10 + 5 * len(names) :] == ["mode", *(f"{name} judge" for name in names if name != "edits")]
-    assert body[0][-7:] == ["single", judged.SMALL, judged.LARGE, *[judged.SMALL] * 3, judged.LARGE]
-    assert body[-1][-7:] == ["conversation", judged.SMALL, *[""] * 5]
+    last = ["waited", "raised_at"]
+    assert header[10 + 5 * len(names) :] == ["mode", *(f"{name} judge" for name in names if name != "edits"), *last]
+    assert body[0][-9:-2] == ["single", judged.SMALL, judged.LARGE, *[judged.SMALL] * 3, judged.LARGE]
+    assert body[-1][-9:-2] == ["conversation", judged.SMALL, *[""] * 5]

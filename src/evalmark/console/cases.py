@@ -9,7 +9,7 @@ from rich.text import Text
 
 from evalmark import wording
 from evalmark.stats import Summary
-from evalmark.values import Metric, Result, Run, Score, metrics_for
+from evalmark.values import Metric, Output, Result, Run, Score, metrics_for
 from evalmark.wording import bare, clean, cut, one_line, shown
 
 from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
@@ -34,10 +34,13 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
     for label, value in rows:
         if value is not None:
             table.add_row(label, Text(cut(shown(value), look.width * _LINES)))
+        if label == "error" and value is not None:
+            _add_traceback(table, output, look)
     _add_steps(table, result, look)
     metrics = metrics_for(run.metrics if run else (), result.trial.dataset)
     for score in result.scores:
         _add_score(table, score, metrics, None)
+        _add_traceback(table, score, look)
     return drawn([_named(result, run), Padding(table, (0, 0, 0, 2))], look)
 
 
@@ -56,7 +59,8 @@ def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
         if result.output.error is None:
             table.add_row("answered", Text(one_line(result.output.value, room)))
         else:
-            table.add_row("error", Text(one_line(result.output.error, 2 * room), style=COLORS["error"]))
+            said = Text(one_line(result.output.error, 2 * room), style=COLORS["error"])
+            table.add_row("error", said.append(wording.raised_at(result.output), style="not bold dim"))
         metrics = metrics_for(run.metrics, result.trial.dataset)
         for score in wording.telling(result):
             _add_score(table, score, metrics, room)
@@ -89,13 +93,19 @@ def _add_steps(table: Table, result: Result, look: Look) -> None:
         table.add_row("tokens", Text(wording.tokens_used(result.output.usage)))
 
 
+def _add_traceback(table: Table, found: Output | Score, look: Look) -> None:
+    """Where the user's code raised the error that stands above."""
+    if traceback := wording.traceback_of(found):
+        table.add_row("traceback", Text(cut(traceback, look.width * _LINES)))
+
+
 def _add_score(table: Table, score: Score, metrics: Mapping[str, Metric], room: int | None) -> None:
     said = Text(
         wording.standing(score, metrics), style=COLORS.get("fail" if score.passed is False else score.status, "")
     )
     reason = clean(score.reason) if room is None else one_line(score.reason, 2 * room)
     if reason:
-        said.append(f"  {reason}", style="not bold default")
+        said.append(f"  {reason}{wording.raised_at(score)}", style="not bold default")
     table.add_row(one_line(score.name, 60), said)
     for sentence, closest in wording.unsupported(score).items():
         text = clean(sentence) if room is None else one_line(sentence, room)

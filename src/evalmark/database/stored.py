@@ -110,6 +110,7 @@ OUTPUT: Spec = {
     "value": _ANYTHING,
     "error": _NAME,
     "seconds": _NUMBER,
+    "waited": _NUMBER,
     "contexts": _TEXTS,
     "tool_calls": many(ToolCall, _TOOL_CALL, _kept_call),
     "metadata": _MAPPING,

@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .line import Answered, Conversation, Engine, Item, Limits, Outcome, Said, Work, run_trials
     from .recorder import Recorder, Watch
-    from .trial import answer, describe, judge, with_tools
+    from .trial import answer, describe, details_of, judge, with_tools
 
 __all__ = [
     "Answered",
@@ -22,6 +22,7 @@ __all__ = [
     "Work",
     "answer",
     "describe",
+    "details_of",
     "judge",
     "run_trials",
     "with_tools",
@@ -42,6 +43,7 @@ __getattr__ = deferred(
         "Work": "line",
         "answer": "trial",
         "describe": "trial",
+        "details_of": "trial",
         "judge": "trial",
         "run_trials": "line",
         "with_tools": "trial",

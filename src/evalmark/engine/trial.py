@@ -11,6 +11,8 @@ from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.roles import Scorer, Target, TrialTools, current_uses
 from evalmark.values import Case, Output, Score
 
+from .tracebacks import raised
+
 T = TypeVar("T")
 
 GRACE = 0.5
@@ -28,30 +30,43 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
     Raises:
         RunStoppedError: the target could make no further call in this run.
     """
+    started, uses = time.perf_counter(), current_uses()
     output = await _answered(target, case, within)
-    tools = current_uses().tools
+    tools = uses.tools
     if tools is not None and isinstance(tools.fault, RunStoppedError):
         raise tools.fault
+    if output.waited is None and (own := uses.own_time()) is not None:
+        output = replace(output, waited=max(0.0, time.perf_counter() - started - own))
     return with_tools(output, tools)
 
 
 async def _answered(target: Target, case: Case, within: float | None) -> Output:
     started = time.perf_counter()
     try:
-        output = await _within(within, target(case))
+        return await _within(within, target(case))
     except TimeLimitError as late:
-        return Output(error=f"no answer within {late}", seconds=time.perf_counter() - started)
+        return _failed(f"no answer within {late}", started)
     except asyncio.CancelledError as cancelled:
         if _is_cancelled_from_outside():
             raise
-        return Output(error=describe(cancelled), seconds=time.perf_counter() - started)
+        return _failed(describe(cancelled), started, cancelled)
     except (GeneratorExit, RunStoppedError):
         raise
     except BaseException as error:  # foreign code: the target
         if _is_ctrl_c(error):
             raise
-        return Output(error=describe(error), seconds=time.perf_counter() - started, metadata=_where_kept(error))
-    return output
+        return _failed(describe(error), started, error)
+
+
+def _failed(said: str, started: float, error: BaseException | None = None) -> Output:
+    """An output without a value: the target's own time until it failed, of a model call that of its last attempt."""
+    elapsed = time.perf_counter() - started
+    seconds, details = current_uses().own_time(elapsed), {} if error is None else details_of(error)
+    waited = None
+    if isinstance(error, ModelCallError) and current_uses().own_time() is None:
+        seconds = error.attempts[-1].seconds if error.attempts else None
+        waited = None if seconds is None else max(0.0, elapsed - seconds)
+    return Output(error=said, seconds=seconds, waited=waited, metadata=details)
 
 
 def with_tools(output: Output, tools: TrialTools | None) -> Output:
@@ -108,13 +123,14 @@ async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None)
     except BaseException as error:  # foreign code: the scorer
         if _is_ctrl_c(error):
             raise
-        return (Score(name=scorer.name, status="error", reason=describe(error), detail=_where_kept(error)),)
+        return (Score(name=scorer.name, status="error", reason=describe(error), detail=details_of(error)),)
     return (Score(name=scorer.name, status="error", reason=reason),)
 
 
-def _where_kept(error: BaseException) -> dict[str, list[str]]:
-    """Where a model call that failed can be looked at."""
-    return {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
+def details_of(error: BaseException) -> dict[str, Any]:
+    """What is kept of an error beside its text: where the user's code raised it, and the model call that failed."""
+    kept = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
+    return {**kept, **raised(error)}
 
 
 class TimeLimitError(Exception):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from textwrap import indent, wrap
 
 from evalmark.values import Metric, Result, Score
-from evalmark.wording import clean, figure, one_line, shown
+from evalmark.wording import clean, figure, one_line, raised_at, shown
 
 _WIDTH = 100
 _LONGEST = 1_000
@@ -40,7 +40,7 @@ def failure(result: Result, metrics: Sequence[Metric]) -> str | None:
 def _headline(result: Result, metrics: dict[str, Metric]) -> str:
     output = result.output
     if output.error is not None:
-        return "\n".join([f"Error: {clean(output.error)}", *_input(result)])
+        return "\n".join([f"Error: {clean(output.error)}{raised_at(output)}", *_input(result)])
     worst = min(result.scores, key=_badness)
     if worst.status == "error":
         return f"Error: the scorer {worst.name} broke."
@@ -68,7 +68,7 @@ def _told(score: Score, metric: Metric | None) -> str:
         verdict = {True: "passed", False: "failed", None: "recorded"}[score.passed]
         said = "" if isinstance(score.raw, bool) else f"{_value(score)} {_against(score, metric)}, "
         head = f"  {score.name}: {said}{verdict}"
-    reason = clean(score.reason)[:_LONGEST]
+    reason = clean(score.reason)[:_LONGEST] + raised_at(score)
     return "\n".join([head, *(indent(line, "    ") for line in wrap(reason, _WIDTH - 4))]) if reason else head
 
 

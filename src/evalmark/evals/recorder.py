@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalmark.api import Seat
-from evalmark.engine import Answered, describe, with_tools
+from evalmark.engine import Answered, describe, details_of, with_tools
 from evalmark.errors import ConfigError
 from evalmark.plans import Wanted
 from evalmark.roles import Uses
@@ -125,7 +125,7 @@ class EvalCase:
         if isinstance(error, AssertionError) and not isinstance(error, EvalFailedError):
             self._add(Score(name=TEST, raw=False, value=0.0, passed=False, reason=describe(error)))
         elif error is not None and not isinstance(error, EvalFailedError):
-            output = replace(output, error=describe(error))
+            output = replace(output, error=describe(error), metadata={**output.metadata, **details_of(error)})
         elif error is None and not self._scores:
             self._add(Score(name=TEST, raw=True, value=1.0, passed=True, reason="its asserts hold"))
         result = Result(trial=self._trial, output=output, scores=tuple(self._scores))

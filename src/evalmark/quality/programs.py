@@ -60,7 +60,7 @@ def dspy_metric(
 
 
 async def _scores(checks: Checks, example: Any, prediction: Any, fields: Fields) -> tuple[Score, ...]:
-    output = replace(read_prediction(prediction, 0.0), seconds=None)
+    output = read_prediction(prediction, None)
     if fields.answer is not None:
         output = replace(output, value=prediction[fields.answer])
     return await checks.scores(_case(example, prediction, output, fields), output)

@@ -96,6 +96,7 @@ def _case(case: Case) -> dict[str, Any]:
 def _output(output: Output, options: Options) -> dict[str, Any]:
     times = {"seconds": finite(output.seconds)} if options.times else {}
     more = {
+        "waited": finite(output.waited) if options.times else None,
         "tool_calls": [_tool_call(call, options) for call in output.tool_calls],
         "transcript": [_event(event, options) for event in output.transcript],
         "usage": plain(output.usage) if options.times else None,
@@ -172,6 +173,8 @@ def _repeats(found: Repeats | None) -> dict[str, Any] | None:
 
 def _tally(tally: Tally, options: Options) -> dict[str, Any]:
     times = {"seconds_median": tally.seconds_median, "seconds_p95": tally.seconds_p95} if options.times else {}
+    if options.times and tally.waited_median is not None:
+        times["waited_median"] = tally.waited_median
     return {
         "trials": tally.trials,
         "cases": tally.cases,

@@ -95,7 +95,7 @@ def case_part(result: Result, run: Run, scores: Sequence[Score]) -> str:
         ("asked", wording.bare(case.input)),
         ("expected", case.expected),
         ("answered", output.value),
-        ("error", output.error),
+        ("error", None if output.error is None else output.error + wording.raised_at(output)),
     )
     lines += [f"{label}\n{block(value)}\n" for label, value in rows if value is not None]
     metrics = metrics_for(run.metrics, result.trial.dataset)
@@ -107,7 +107,11 @@ def case_part(result: Result, run: Run, scores: Sequence[Score]) -> str:
 
 
 def _score_lines(score: Score, metrics: dict[str, Metric]) -> Iterator[str]:
-    said = [safe(text) for text in (wording.standing(score, metrics), cut(score.reason, LONGEST)) if text]
+    said = [
+        safe(text)
+        for text in (wording.standing(score, metrics), cut(score.reason, LONGEST) + wording.raised_at(score))
+        if text
+    ]
     yield f"- {safe(score.name)}: {'; '.join(said)}"
     for sentence, closest in wording.unsupported(score).items():
         behind = f" ({safe(cut(closest, LONGEST))})" if closest else ""

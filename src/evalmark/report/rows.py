@@ -56,6 +56,7 @@ class Row:
     answer: str
     cells: tuple[Cell, ...]
     seconds: float | None
+    waited: float | None
     tags: tuple[str, ...]
     was: Earlier | None
     """None without a baseline, and where it has no such trial."""
@@ -90,6 +91,7 @@ def row_of(result: Result, about: About) -> Row:
         answer=one_line(said, ANSWER),
         cells=tuple(_cell(scores.get(name), metrics.get(name)) for name in about.columns),
         seconds=result.output.seconds if about.times else None,
+        waited=result.output.waited if about.times else None,
         tags=tuple(one_line(tag, 100) for tag in trial.case.tags[:_MOST_TAGS]),
         was=was,
         went="" if about.earlier is None else "new" if was is None else was.went(result),
@@ -126,6 +128,8 @@ def _parts(result: Result, metrics: Mapping[str, Metric], was: Earlier | None, a
         # The others say no more than their column does.
         if part.text.length or part.notes or about.columns.get(score.name) is None:
             yield part
+        if traceback := wording.traceback_of(score):
+            yield Part(f"Traceback of {one_line(score.name, 60)}", text_of(traceback), "error")
     if case.tags:
         yield Part("Tags", text_of(", ".join(case.tags[:_MOST_TAGS])))
 
@@ -146,7 +150,9 @@ def _answered(result: Result, was: Earlier | None) -> Iterator[Part]:
     output = result.output
     unsupported = [sentence for score in result.scores for sentence in wording.unsupported(score)]
     if output.error is not None:
-        yield Part("Error", text_of(output.error), "error")
+        yield Part("Error", text_of(output.error + wording.raised_at(output)), "error")
+        if traceback := wording.traceback_of(output):
+            yield Part("Traceback", text_of(traceback), "error")
     if output.value is not None or output.error is None:
         notes = ["Marked: no context supports this."] if unsupported else []
         yield Part("Answered", text_of(_said(output.value)), "answered", unsupported=unsupported, notes=notes)
@@ -181,4 +187,5 @@ def _judged(score: Score, metrics: Mapping[str, Metric]) -> Part:
     found = islice(wording.unsupported(score).items(), _MOST_SENTENCES)
     notes = [f"\u201c{one_line(sentence, 160)}\u201d {closest}" for sentence, closest in found if closest]
     said = wording.standing(score, metrics)
-    return Part(one_line(score.name, 60), text_of(score.reason), kind_of(score), said, notes=notes)
+    reason = score.reason + wording.raised_at(score)
+    return Part(one_line(score.name, 60), text_of(reason), kind_of(score), said, notes=notes)

@@ -17,6 +17,9 @@ PARTS = ("value", "raw", "passed", "status", "reason")
 """Five columns for each metric, named `<metric> <part>`."""
 LAST = ("mode",)
 """After all metrics, so that columns stay where earlier versions had them; then `<metric> judge` for each judged one."""
+END = ("waited", "raised_at")
+"""After those."""
+TIMES = ("seconds", "waited")
 
 _STARTS = "=+\\-@\t\r'\uff1d\uff0b\uff0d\uff20"  # the last four are full-width forms of the first four
 _BREAKS = "\r\n\t,;"  # where an importer with other settings would begin a new cell
@@ -29,11 +32,11 @@ def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -
     """One row a trial, and a last one where the run is incomplete; numbers stay numbers, and text that could be a formula gets a leading apostrophe."""
     summary, _ = figures_and_verdict(run, summary)
     names = list(summary.metric_names)
-    columns = [name for name in COLUMNS if options.times or name != "seconds"]
+    columns, end = ([name for name in some if options.times or name not in TIMES] for some in (COLUMNS, END))
     judged = dict.fromkeys(metric.name for metric in run.metrics if metric.judge)
     judged_names = [name for name in judged if name in summary.metric_names]
     header = [*columns, *(f"{name} {part}" for name in names for part in PARTS), *LAST]
-    header += [f"{name} judge" for name in judged_names]
+    header += [*(f"{name} judge" for name in judged_names), *end]
     yield _row(header, options)
     for result in run.results:
         cells = _trial(result)
@@ -44,6 +47,7 @@ def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -
         found.append(result.trial.mode)
         metrics = metrics_for(run.metrics, result.trial.dataset)
         found += [metrics[name].judge or None if name in scores and name in metrics else None for name in judged_names]
+        found += [cells[name] for name in end]
         yield _row(found, options)
     if run.status != "complete":
         said = {"verdict": "incomplete", "error": " ".join(run.notes[-1:])}
@@ -77,6 +81,8 @@ def _trial(result: Result) -> dict[str, Any]:
         "target": trial.target,
         "verdict": result.verdict,
         "seconds": finite(output.seconds),
+        "waited": finite(output.waited),
+        "raised_at": None if output.error is None else output.metadata.get("raised_at"),
         "error": output.error,
         "input": trial.case.input,
         "expected": trial.case.expected,

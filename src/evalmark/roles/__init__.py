@@ -6,6 +6,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .binding import Binding, bind
+    from .clock import Clock
     from .copies import own
     from .identity import described
     from .loading import is_named_object, load_object
@@ -19,6 +20,7 @@ __all__ = [
     "EMBEDDING_MODES",
     "Binding",
     "ChatModel",
+    "Clock",
     "Embedder",
     "EmbeddingCache",
     "EmbeddingMode",
@@ -51,6 +53,7 @@ __getattr__ = deferred(
     {
         "Binding": "binding",
         "ChatModel": "protocols",
+        "Clock": "clock",
         "Embedder": "protocols",
         "EMBEDDING_MODES": "modes",
         "EmbeddingCache": "protocols",

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from .clock import Clock
 from .protocols import ChatModel
 from .replaying import TrialTools
 
@@ -22,10 +23,24 @@ class Uses:
         """What the tools of the agent under test may do; None where they are just called."""
         self.lend = lend
         """Where the agent under test gets its models; None outside of runs."""
+        self._clock: Clock | None = None
         self._made: dict[str, int] = {}
         self._waited = 0.0
         self._waiting = 0
         self._since = 0.0
+
+    def own_time(self, elapsed: float | None = None) -> float | None:
+        """Seconds that the target itself took, without those in which its model calls waited for their turn.
+
+        None where it was not entered; `elapsed` counts where it has no clock.
+        """
+        spent = elapsed if self._clock is None else self._clock.seconds
+        return None if spent is None else max(0.0, spent - self.waited())
+
+    def clock(self) -> Clock:
+        """A new clock for the call of the target, which `own_time` reads should the call break off."""
+        self._clock = Clock()
+        return self._clock
 
     def next(self, request: str) -> int:
         """How often the same request was made to the same model before, from 0."""

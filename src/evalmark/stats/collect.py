@@ -131,6 +131,7 @@ class _Trials:
     verdicts: "array[int]" = field(default_factory=lambda: array("b"))
     cases: "array[int]" = field(default_factory=lambda: array("Q"))
     seconds: "array[float]" = field(default_factory=lambda: array("d"))
+    waited: "array[float]" = field(default_factory=lambda: array("d"))
     repeated: bool = False
     failed_outputs: int = 0
     scores: dict[str, Scores] = field(default_factory=dict)
@@ -143,6 +144,8 @@ class _Trials:
         self.failed_outputs += output.error is not None
         if output.seconds is not None and math.isfinite(output.seconds):
             self.seconds.append(output.seconds)
+        if output.waited is not None and math.isfinite(output.waited):
+            self.waited.append(output.waited)
         for score in result.scores:
             if (column := self.scores.get(score.name)) is None:
                 column = self.scores[score.name] = Scores(score.direction)
@@ -155,6 +158,7 @@ def _tally(parts: Sequence[_Trials], level: float) -> Tally:
     cases = array("Q", (_case(trials.dataset, position) for trials in parts for position in trials.cases))
     judged = [verdict < 2 for verdict in verdicts]
     seconds = sorted(chain.from_iterable(trials.seconds for trials in parts))
+    waited = sorted(chain.from_iterable(trials.waited for trials in parts))
     repeated = any(trials.repeated for trials in parts)
     once = len(cases) == (distinct := len(set(cases)))
     counts = Counter(verdicts)
@@ -174,6 +178,7 @@ def _tally(parts: Sequence[_Trials], level: float) -> Tally:
         flips=sum(_flips(trials) for trials in parts) if repeated else None,
         seconds_median=median(seconds) if seconds else None,
         seconds_p95=_quantile(seconds, 0.95),
+        waited_median=median(waited) if waited else None,
     )
 
 

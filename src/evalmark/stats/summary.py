@@ -29,6 +29,8 @@ class Tally:
     """Cases whose verdict differs between repeats; None when nothing was repeated."""
     seconds_median: float | None
     seconds_p95: float | None
+    waited_median: float | None = None
+    """Of what answers waited in queues beside their own time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

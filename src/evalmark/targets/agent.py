@@ -1,13 +1,13 @@
 """Agents of pydantic-ai and of OpenAI Agents as targets: asked with the input, answering with all they did."""
 
 import inspect
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from evalmark.errors import need
-from evalmark.roles import described
+from evalmark.roles import current_uses, described
 from evalmark.values import Case, Output, Turn, canonical, fingerprint
 
 from .output import as_output
@@ -30,12 +30,15 @@ class AgentTarget:
     async def __call__(self, case: Case) -> Output:
         """What the agent says and does for a case; what it raises goes to the caller."""
         asked = case.input if isinstance(case.input, str) else canonical(case.input)
-        started = time.perf_counter()
         if self.kind == "pydantic_ai":
-            returned = await self.agent.run(asked, message_history=_messages(case.history))
+            run = partial(self.agent.run, asked, message_history=_messages(case.history))
         else:
-            returned = await _run(self.agent, asked, case.history)
-        return as_output(returned, time.perf_counter() - started)
+            run = _runner(self.agent, asked, case.history)
+        uses = current_uses()
+        clock = uses.clock()
+        with clock:
+            returned = await run()
+        return as_output(returned, uses.own_time())
 
 
 def kind_of(thing: Any) -> Kind | None:
@@ -57,11 +60,12 @@ def agent_target(agent: Any, kind: Kind, name: str) -> AgentTarget:
     )
 
 
-async def _run(agent: Any, asked: str, history: Sequence[Turn]) -> Any:
+def _runner(agent: Any, asked: str, history: Sequence[Turn]) -> partial[Any]:
     """`Runner.run`, which would send a trace of it all to OpenAI if it were not told to keep it."""
     package = need("agents", "openai-agents")
     given = [{"role": turn.role, "content": _as_text(turn)} for turn in history]
-    return await package.Runner.run(
+    return partial(
+        package.Runner.run,
         agent,
         [*given, {"role": "user", "content": asked}] if given else asked,
         run_config=package.RunConfig(tracing_disabled=True),

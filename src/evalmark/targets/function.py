@@ -1,7 +1,6 @@
 """Python targets: anything that can be called, brought to the one protocol of a target."""
 
 import inspect
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evalmark.errors import ConfigError
-from evalmark.roles import Binding, Target, Threads, bind, load_object, own
+from evalmark.roles import Binding, Clock, Target, Threads, bind, current_uses, load_object, own
 from evalmark.values import Case, Output
 
 from .agent import AgentTarget, agent_target, kind_of
@@ -17,7 +16,7 @@ from .fresh import FreshTarget
 from .given import Given
 from .identity import identity, name_of
 from .model import ModelTarget
-from .output import as_output, gathered, joined
+from .output import as_output, awaited, joined
 from .program import ProgramTarget, is_program, program_target
 
 OFFERS: Mapping[str, Callable[[Case], Any]] = {
@@ -50,16 +49,10 @@ class FunctionTarget:
         first = () if self.binding.first is None else (self.binding.first,)
         offers = {name: own(OFFERS[name](case)) for name in (*first, *self.binding.names)}
         args, named = self.binding.arguments(offers)
-        started = time.perf_counter()
-        if _is_async(self.function):
-            returned = self.function(*args, **named)
-        else:
-            returned = await self.threads.run(partial(_called, partial(self.function, *args, **named)))
-        if inspect.isawaitable(returned):
-            returned = await returned
-        if inspect.isasyncgen(returned):
-            returned = await gathered(returned)
-        return as_output(returned, time.perf_counter() - started)
+        uses = current_uses()
+        call, clock = partial(self.function, *args, **named), uses.clock()
+        returned = await finished(call, clock, None if _is_async(self.function) else self.threads)
+        return as_output(returned, uses.own_time())
 
 
 def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
@@ -144,7 +137,23 @@ def _is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-def _called(function: Callable[[], Any], is_wanted: Callable[[], bool]) -> Any:
-    """Call the function; a generator is run to its end while we are still in the thread."""
-    returned = function()
-    return joined(returned, is_wanted) if inspect.isgenerator(returned) else returned
+async def finished(call: Callable[[], Any], clock: Clock, threads: Threads | None) -> Any:
+    """What a call gives once it is awaited and its stream is read; made in a thread, or here without `threads`.
+
+    The clock runs while foreign code does, and in no queue.
+    """
+    if threads is not None:
+        returned = await threads.run(partial(_called, call, clock))
+        if not (inspect.isawaitable(returned) or inspect.isasyncgen(returned)):
+            return returned
+        with clock:
+            return await awaited(returned)
+    with clock:
+        return await awaited(call())
+
+
+def _called(call: Callable[[], Any], clock: Clock, is_wanted: Callable[[], bool]) -> Any:
+    """Make the call; a generator is run to its end while we are still in the thread."""
+    with clock:
+        returned = call()
+        return joined(returned, is_wanted) if inspect.isgenerator(returned) else returned

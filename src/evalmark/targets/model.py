@@ -1,5 +1,6 @@
 """A chat model as the target: the case's input is the user's message."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -41,7 +42,7 @@ class ModelTarget:
             ModelCallError: there is none.
             RunStoppedError: no further call may be made in this run.
         """
-        return answer_of(await self.model(self.request(case)))
+        return await answered(self.model, self.request(case))
 
     def request(self, case: Case) -> Request:
         """What is asked for a case."""
@@ -50,6 +51,16 @@ class ModelTarget:
         return Request(
             messages=(*system, *map(_as_text, case.history), Turn(role="user", content=asked)), settings=self.settings
         )
+
+
+async def answered(model: ChatModel, request: Request) -> Output:
+    """What a model answers to a request, and how long it waited beside the attempt that succeeded. Raises what it raises."""
+    started = time.perf_counter()
+    reply = await model(request)
+    output = answer_of(reply)
+    if reply.seconds is None or reply.replayed:
+        return output
+    return replace(output, waited=max(0.0, time.perf_counter() - started - reply.seconds))
 
 
 def answer_of(reply: Reply) -> Output:

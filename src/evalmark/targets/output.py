@@ -1,5 +1,6 @@
 """What a target's function returned, as an Output."""
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ from evalmark import transcripts
 from evalmark.values import Output
 
 
-def as_output(returned: Any, seconds: float) -> Output:
+def as_output(returned: Any, seconds: float | None) -> Output:
     """An Output as it is, what a known framework gives with its transcript, anything else as the value."""
     output = returned if isinstance(returned, Output) else transcripts.recognised(returned)
     if output is None:
@@ -31,6 +32,15 @@ def joined(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) 
             break
     texts = [piece.content if transcripts.is_message(piece) else piece for piece in found]
     return "".join(texts) if all(isinstance(text, str) for text in texts) else found
+
+
+async def awaited(returned: Any) -> Any:
+    """What a function gave, awaited where that is to be done; an asynchronous stream is read to its end."""
+    if inspect.isawaitable(returned):
+        returned = await returned
+    if inspect.isasyncgen(returned):
+        return await gathered(returned)
+    return joined(returned) if inspect.isgenerator(returned) else returned
 
 
 async def gathered(pieces: AsyncIterator[Any]) -> Any:

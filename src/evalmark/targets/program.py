@@ -1,12 +1,11 @@
 """Programs of DSPy as targets: called with fields by name, answering with fields by name."""
 
 import inspect
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalmark.roles import Threads, described, own
+from evalmark.roles import Clock, Threads, current_uses, described, own
 from evalmark.values import Case, Output, fingerprint
 
 from .output import as_output
@@ -42,12 +41,18 @@ class ProgramTarget:
             ValueError: the input of the case does not say which field gets what.
         """
         inputs = {name: own(value) for name, value in self.inputs(case).items()}
-        started = time.perf_counter()
+        uses = current_uses()
+        clock = uses.clock()
         if callable(getattr(type(self.program), "forward", None)):
-            returned = await self.threads.run(lambda _: self.program(**inputs))
+            returned = await self.threads.run(lambda _: self._called(inputs, clock))
         else:
-            returned = await self.program.acall(**inputs)
-        return read_prediction(returned, time.perf_counter() - started)
+            with clock:
+                returned = await self.program.acall(**inputs)
+        return read_prediction(returned, uses.own_time())
+
+    def _called(self, inputs: Mapping[str, Any], clock: Clock) -> Any:
+        with clock:
+            return self.program(**inputs)
 
     def inputs(self, case: Case) -> dict[str, Any]:
         """The input fields of one call: those of a mapping by their names, else the input as the one field.
@@ -100,7 +105,7 @@ def _fields(program: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     return tuple(found), tuple(name for name, item in found.items() if item.is_required())
 
 
-def read_prediction(returned: Any, seconds: float) -> Output:
+def read_prediction(returned: Any, seconds: float | None) -> Output:
     """What a program returned, as an Output.
 
     Of a prediction with one field that is the field's value, of others the mapping of the fields.

@@ -9,7 +9,7 @@ from evalmark.prompts import Prompt, render
 from evalmark.roles import ChatModel
 from evalmark.values import Case, Output, Request, fingerprint
 
-from .model import answer_of
+from .model import answered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class PromptTarget:
             ModelCallError: there is none.
             RunStoppedError: no further call may be made in this run.
         """
-        return answer_of(await self.model(self.request(case)))
+        return await answered(self.model, self.request(case))
 
     def unfit(self, case: Case) -> str | None:
         """Why the prompt cannot be filled with what the case says; None where it can."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalmark.api import now
 from evalmark.errors import ConfigError
-from evalmark.targets.output import as_output, gathered, joined
+from evalmark.targets.output import as_output, awaited, joined
 from evalmark.values import Output
 
 _NEEDS_MEMORY = "Missing some input keys"
@@ -86,23 +86,14 @@ def _needed(parameters: Iterable[inspect.Parameter], besides: str = "") -> set[s
     return {p.name for p in parameters if p.default is p.empty and p.kind not in variable and p.name != besides}
 
 
-async def finished(returned: Any) -> Any:
-    """What a function gave, awaited where that is to be done; streams are read to their end."""
-    if inspect.isawaitable(returned):
-        returned = await returned
-    if inspect.isasyncgen(returned):
-        return await gathered(returned)
-    return joined(returned) if inspect.isgenerator(returned) else returned
-
-
 def finished_now(returned: Any) -> Any:
-    """`finished`, for code that does not wait on a loop."""
+    """`awaited`, for code that does not wait on a loop."""
     if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
-        return now(finished(returned))
+        return now(awaited(returned))
     return joined(returned) if inspect.isgenerator(returned) else returned
 
 
-def output_of(function: Any, returned: Any, seconds: float, *, is_template: bool) -> Output:
+def output_of(function: Any, returned: Any, seconds: float | None, *, is_template: bool) -> Output:
     """What a function gave, as an Output; of an object with `output_keys`, those alone.
 
     Raises:

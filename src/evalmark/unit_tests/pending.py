@@ -1,17 +1,18 @@
 """A case in the hands of its user: evaluated, skipped or given up."""
 
 import inspect
-import time
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalmark.engine import describe, with_tools
+from evalmark.engine import describe, details_of, with_tools
 from evalmark.roles import Uses, counting, own
+from evalmark.targets.function import finished
 from evalmark.targets.identity import name_of
 from evalmark.values import Output, Score
 
-from .calling import add_hint, bound_call, finished, finished_now, output_of
+from .calling import add_hint, bound_call, finished_now, output_of
 from .desk import GIVEN, Desk, Found, failed
 from .labeled import LabeledOutput, TestCase
 from .results import Judging, judged, score_of
@@ -55,14 +56,15 @@ class CaseUnderTest:
         __tracebackhide__ = True
         self._session.claim(self)
         target = name_of(function)
-        started, uses = time.perf_counter(), self._uses(target)
+        uses = self._uses(target)
+        clock = uses.clock()
         try:
             call = bound_call(function, own(self.inputs))
-            with counting(uses):
+            with counting(uses), clock:
                 returned = finished_now(call())
-            output = self._output(function, returned, time.perf_counter() - started, uses)
+            output = self._output(function, returned, uses)
         except Exception as error:
-            found = self._broken(error, target, time.perf_counter() - started)
+            found = self._broken(error, target, uses)
             if not continue_on_error:
                 raise
             return found
@@ -73,15 +75,16 @@ class CaseUnderTest:
         __tracebackhide__ = True
         self._session.claim(self)
         target, threads = name_of(function), self._session.threads
-        started, uses = time.perf_counter(), self._uses(target)
+        uses = self._uses(target)
+        clock = uses.clock()
         try:
             call = bound_call(function, own(self.inputs), is_async=True)
             with counting(uses):
                 is_async = inspect.iscoroutinefunction(function) or hasattr(type(function), "ainvoke")
-                returned = await finished(call() if is_async else await threads.run(lambda _: call()))
-            output = self._output(function, returned, time.perf_counter() - started, uses)
+                returned = await finished(call, clock, None if is_async else threads)
+            output = self._output(function, returned, uses)
         except Exception as error:
-            found = self._broken(error, target, time.perf_counter() - started)
+            found = self._broken(error, target, uses)
             if not continue_on_error:
                 raise
             return found
@@ -126,17 +129,19 @@ class CaseUnderTest:
     def _uses(self, target: str) -> Uses:
         return self._desk.sitting.uses(self._desk.trial(self._item, self._position, target))
 
-    def _output(self, function: Any, returned: Any, seconds: float, uses: Uses) -> Output:
-        output = output_of(function, returned, seconds, is_template=self._session.is_template)
+    def _output(self, function: Any, returned: Any, uses: Uses) -> Output:
+        output = output_of(function, returned, uses.own_time(), is_template=self._session.is_template)
         return with_tools(output, uses.tools)
 
-    def _broken(self, error: Exception, target: str, seconds: float) -> Judging:
-        found = self._fail(describe(error), target, seconds)
+    def _broken(self, error: Exception, target: str, uses: Uses) -> Judging:
+        found = self._fail(describe(error), target, uses.own_time(), details_of(error))
         add_hint(error)
         return found
 
-    def _fail(self, why: str, target: str, seconds: float | None = None) -> Judging:
-        output = Output(error=why or "no reason was given", seconds=seconds)
+    def _fail(
+        self, why: str, target: str, seconds: float | None = None, details: Mapping[str, Any] | None = None
+    ) -> Judging:
+        output = Output(error=why or "no reason was given", seconds=seconds, metadata=details or {})
         found = failed(self.test_case, self._desk.strategy.evaluation_method, output)
         return self._keep(self._desk.said(found, self._desk.trial(self._item, self._position, target), output, None))
 
@@ -144,7 +149,7 @@ class CaseUnderTest:
         __tracebackhide__ = True
         desk, trial = self._desk, self._desk.trial(self._item, self._position, target)
         if output.error is not None:
-            return self._fail(output.error, target, output.seconds)
+            return self._fail(output.error, target, output.seconds, output.metadata)
         if desk.rule is not None:
             return self._keep(desk.judging(self._item, trial, output))
         name = desk.strategy.evaluation_method
@@ -154,7 +159,8 @@ class CaseUnderTest:
         except Exception as error:
             why = describe(error)
             found = replace(failed(self.test_case, name, output), error_description=why)
-            judging = self._keep(desk.said(found, trial, output, Score(name=name, status="error", reason=why)))
+            broken = Score(name=name, status="error", reason=why, detail=details_of(error))
+            judging = self._keep(desk.said(found, trial, output, broken))
             if not go_on:
                 raise
             return judging

@@ -53,7 +53,10 @@ class Output:
     error: str | None = None
     """One line: the type and the text of what the target raised; None when it answered."""
     seconds: float | None = None
-    """Wall time of the answer; None when nothing was called (a given answer)."""
+    """Wall time inside the target, in no queue; of a model, that of the attempt that succeeded. None when nothing was
+    called (a given answer)."""
+    waited: float | None = None
+    """Seconds beside `seconds` until the answer was there: queues, rate limits and retries; None where not measured."""
     contexts: tuple[str, ...] | None = None
     """What the target retrieved; None when it said nothing about it."""
     tool_calls: tuple[ToolCall, ...] = ()

@@ -117,6 +117,7 @@ def values(shelf: Shelf, run: Run, number: int, asked: CasesAsked) -> Mapping[st
         "trial": result.trial,
         "case": result.trial.case,
         "output": result.output,
+        "metadata": _without_error_fields(result.output.metadata) if result.output.error else result.output.metadata,
         "beside": _others(browsing.beside(number), number),
         "scores": scores,
         "all_scores": len(result.scores),
@@ -167,5 +168,10 @@ def _judged(score: Score, calls: Sequence[Recorded], metrics: Mapping[str, Metri
         metric=metrics.get(score.name),
         calls=tuple(recorded.number for recorded in calls if recorded.key in keys),
         unsupported=wording.unsupported(score),
-        detail={name: value for name, value in score.detail.items() if name != "calls"},
+        detail=_without_error_fields({name: value for name, value in score.detail.items() if name != "calls"}),
     )
+
+
+def _without_error_fields(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """The rest of what is kept beside an error, which is shown on its own."""
+    return {name: value for name, value in kept.items() if name not in wording.ERROR_FIELDS}

@@ -110,6 +110,17 @@ def spread(metric: MetricSummary) -> str:
     return share_interval(found) if metric.truths else interval(found, metric.unit)
 
 
+def time_taken(seconds: float | None, waited: float | None) -> str:
+    """How long an answer took, and how long it waited in queues besides, where that is a part that counts.
+
+    >>> time_taken(1.2, 0.5), time_taken(1.2, 0.01), time_taken(0.0003, None)
+    ('1.2 s + 500 ms waiting', '1.2 s', '0.3 ms')
+    """
+    if seconds is None or waited is None or waited < max(0.001, 0.05 * seconds):
+        return duration(seconds)
+    return f"{duration(seconds)} + {duration(waited)} waiting"
+
+
 def duration(seconds: float | None) -> str:
     """Seconds in a unit that fits.
 

@@ -8,6 +8,7 @@ from evalmark.values import Metric, Result, Score, count
 
 from .cleaning import clean, one_line
 from .figures import figure, on_scale, percent, placed, share_interval
+from .raised import raised_at
 
 
 def outcome(verdict: GateVerdict) -> str:
@@ -44,10 +45,10 @@ def telling(result: Result) -> list[Score]:
 def why(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
     """What decided a trial's verdict: why no output came, then each score that tells."""
     said = [
-        f"{one_line(score.name)}: {standing(score, metrics)}. {clean(score.reason)}".strip()
+        f"{one_line(score.name)}: {standing(score, metrics)}. {clean(score.reason)}{raised_at(score)}".strip()
         for score in telling(result)
     ]
-    return said if result.output.error is None else [clean(result.output.error), *said]
+    return said if result.output.error is None else [clean(result.output.error) + raised_at(result.output), *said]
 
 
 def _goodness(score: Score) -> float:

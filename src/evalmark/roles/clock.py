@@ -1,0 +1,32 @@
+"""How long foreign code takes, measured where it runs."""
+
+from time import perf_counter
+
+
+class Clock:
+    """Measures a call from entering to leaving it; a call that goes on elsewhere (thread, then loop) is entered again.
+
+    Enter it in the thread or task that runs the call, and around nothing else: time in queues is then no part of it.
+    """
+
+    __slots__ = ("_since", "_spent")
+
+    def __init__(self) -> None:
+        self._spent: float | None = None
+        self._since: float | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Wall time inside the call up to now; None when it was never entered."""
+        if (since := self._since) is None:
+            return self._spent
+        return (self._spent or 0.0) + perf_counter() - since
+
+    def __enter__(self) -> None:
+        self._since = perf_counter()
+
+    def __exit__(self, *_error: object) -> None:
+        now = perf_counter()
+        if self._since is not None:
+            self._spent = (self._spent or 0.0) + now - self._since
+            self._since = None
