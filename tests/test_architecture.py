@@ -44,7 +44,7 @@ CATCH_FOREIGN_CODE = {
     "recording/writing.py:run",
     "roles/copies.py:own",
     "roles/identity.py:_written",
-    "roles/loading.py:load_object",
+    "roles/loading.py:_steps",
     "roles/threads.py:do",
     "scoring/named.py:_loaded",
     "scoring/named.py:_made",

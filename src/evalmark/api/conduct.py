@@ -14,7 +14,7 @@ from evalmark.engine import Engine, Limits, Outcome, Watch, Work
 from evalmark.merging import LOST
 from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse, refuse_other_run
 from evalmark.results import new_run_id
-from evalmark.roles import Recorded, ToolReplay
+from evalmark.roles import Recorded, ToolReplay, pin
 from evalmark.settings import Settings
 from evalmark.values import Case, DatasetInfo, Run, Shard, Spending, count
 
@@ -86,6 +86,7 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
         ConfigError: the plan has faults; all of them are named and nothing was started.
         StoreError: the store cannot be used, or is full; what was acknowledged is kept.
     """
+    pin()
     plan = with_label_notes(plan, conduct.ledger)
     commit = asked_revision()
     checked = await asyncio.to_thread(check_usable, plan, conduct.settings)

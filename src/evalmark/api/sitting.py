@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalmark.engine import Answered, Limits, Work, answer, run_trials
 from evalmark.plans import Bound, Door, Lender, Models, Plan, as_it_is, check, load_embedder, refuse
-from evalmark.roles import Embedder, Journal, ToolReplay, TrialTools, Uses, counting
+from evalmark.roles import Embedder, Journal, ToolReplay, TrialTools, Uses, counting, pin
 from evalmark.settings import Settings
 from evalmark.values import DatasetInfo, Metric, Output, Result, Run, Spending, Trial, minus
 
@@ -63,6 +63,7 @@ class Sitting:
         journal: Callable[[], Journal],
         home: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop,
     ) -> None:
+        pin()
         self.settings = settings
         self.models = Models(settings=settings)
         self.stop = asyncio.Event()

@@ -41,6 +41,8 @@ def validate(path: Path, settings: Settings, notes: Note = unheard) -> list[str]
         if kind == "cases":
             return check_cases(path, notes=notes)
         plan = plan_suite(path, settings, load=_unfetched, recorded=recorded_cases)
+        if plan.imported:
+            notes(f"Imported, to look at what is named: {', '.join(plan.imported)}. No target was called.")
         return list(check(plan, most=None, final=False, notes=notes).faults)
     except ConfigError as fault:
         return str(fault).splitlines()

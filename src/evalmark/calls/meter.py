@@ -76,7 +76,6 @@ class Meter:
         self._prices = prices or Prices()
         # What earlier passes replayed is not counted again.
         self._tallies = {spent.model: Tally(spent=replace(spent, replayed=0)) for spent in earlier}
-        self._noted: dict[str, None] = {}
         self._line: Line[Guess] = Line(self._hold, self.release)
         answered = sum(spent.calls for spent in earlier)
         # What was sent a second time after a break was paid twice, most likely; and so will be what is lost now.
@@ -184,11 +183,7 @@ class Meter:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know: models that changed while the run went on."""
-        return (*_notes(self._tallies), *self._noted)
-
-    def note(self, sentence: str) -> None:
-        """Say something that a reader of the run should know, once."""
-        self._noted.setdefault(sentence)
+        return tuple(_notes(self._tallies))
 
     def _of(self, model: str) -> Tally:
         if (tally := self._tallies.get(model)) is None:

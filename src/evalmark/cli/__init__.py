@@ -23,6 +23,7 @@ def main(words: list[str] | None = None) -> None:
             gc.set_threshold(*GARBAGE)
             if watching.is_wanted(sys.argv[1:]):
                 watching.enter(sys.argv[1:])
+        need("evalmark.roles.pins").pin()
         program = need("evalmark.cli.app")
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted before anything was started.\n")

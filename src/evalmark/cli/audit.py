@@ -54,6 +54,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
     replay: flags.Replay = None,
     max_cost: flags.MaxCost = None,
     max_calls: flags.MaxCalls = None,
+    allow_code: flags.AllowCode = None,
     store: flags.Store = None,
 ) -> None:
     """Say how far the judges of a run agree with people, or with what a machine can check, and correct their pass rate.

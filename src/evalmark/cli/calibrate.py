@@ -55,6 +55,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     max_calls: flags.MaxCalls = None,
     max_tokens: flags.MaxTokens = None,
     offline: flags.Offline = None,
+    allow_code: flags.AllowCode = None,
     store: flags.Store = None,
     quiet: flags.Quiet = False,
 ) -> None:

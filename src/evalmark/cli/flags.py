@@ -151,6 +151,14 @@ TrustCluster = Annotated[
     bool | None,
     typer.Option("--trust-cluster", help="Use a Ray cluster also where it takes anybody's work.", show_default=False),
 ]
+AllowCode = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-code",
+        metavar="PACKAGE",
+        help="A package whose code the suite may name beside its own project's. Repeatable.",
+    ),
+]
 Rpm = Annotated[float | None, typer.Option("--rpm", metavar="N", help="Requests a minute to one endpoint.")]
 Tpm = Annotated[float | None, typer.Option("--tpm", metavar="N", help="Tokens a minute to one endpoint.")]
 CallTimeout = Annotated[
@@ -183,7 +191,11 @@ def given(context: typer.Context) -> dict[str, Any]:
     """What the command line says of settings, by their names; who judges is said to the suite instead."""
     named = {"embedding_mode": context.params.get("mode"), **context.params}
     return {
-        f.name: named[f.name] for f in fields(Settings) if f.name in named and f.name not in ("judge", "embeddings")
+        f.name: None
+        if (value := named[f.name]) == []
+        else value  # a flag that may stand several times, and stands nowhere
+        for f in fields(Settings)
+        if f.name in named and f.name not in ("judge", "embeddings")
     }
 
 

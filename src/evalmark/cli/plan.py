@@ -9,7 +9,7 @@ import typer
 from evalmark import api, cases, console, forecasting, plans
 from evalmark import store as kept
 from evalmark.errors import need
-from evalmark.shell.terminal import look, say
+from evalmark.shell.terminal import look, say, say_line
 
 from . import flags
 from .run import Files
@@ -40,11 +40,12 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     max_cost: flags.MaxCost = None,
     max_calls: flags.MaxCalls = None,
     max_tokens: flags.MaxTokens = None,
+    allow_code: flags.AllowCode = None,
     store: flags.Store = None,
 ) -> None:
     """Say what `run` would do: trials, calls by model, what is recorded of them, tokens and money.
 
-    Nothing is sent and no target is called; -j and the budgets of `run` may stand here and change
+    Nothing is sent and no target is called; the Python modules that a suite names are imported. -j and the budgets of `run` may stand here and change
     nothing. Judges are counted over the answers of the newest runs of the suite with the same target.
     """
     settings = flags.settings(**flags.given(context))
@@ -57,6 +58,8 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
         for path in files:
             wanted = plans.plan_suite(path, settings, overrides, _no_weights, api.recorded_cases)
             say(console.plan(need("asyncio").run(forecasting.foresee(wanted, conduct)), look()))
+            if wanted.imported:
+                say_line(f"  Imported, to look at what is named: {', '.join(wanted.imported)}. No target was called.")
 
 
 def _ledger(path: str) -> "AbstractContextManager[api.Ledger]":

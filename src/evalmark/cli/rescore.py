@@ -59,6 +59,7 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     trust_cluster: flags.TrustCluster = None,
     mode: flags.Mode = None,
     offline: flags.Offline = None,
+    allow_code: flags.AllowCode = None,
     store: flags.Store = None,
     worst: flags.Worst = 5,
     quiet: flags.Quiet = False,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from evalmark.engine import Limits
 from evalmark.errors import ConfigError
 from evalmark.plans import Models, Plan
-from evalmark.roles import ChatModel, Embedder
+from evalmark.roles import ChatModel, Embedder, pin
 from evalmark.settings import Settings
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ def unpacked(pack: Pack, models: Models) -> Any:
 
 def settle(pack: Pack) -> None:
     """Find modules and files as the desk does, where they are here at all."""
+    pin()
     sys.path.extend(place for place in pack.path if place not in sys.path)
     if Path(pack.folder).is_dir():
         os.chdir(pack.folder)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalmark.errors import ConfigError, ModelError, need
-from evalmark.roles import Embedder, is_named_object, load_object
+from evalmark.roles import Embedder, NamedInFile, is_named_object, load_object
 from evalmark.settings import Settings
 
 from .folder import read_folder
@@ -46,7 +46,10 @@ def load_embedder(
 
 def _folder(name: str, folders: Sequence[Path]) -> Path | None:
     places = [Path(name).expanduser(), *(folder / name for folder in folders)] if name else []
-    return next((place.resolve() for place in places if place.is_dir()), None)
+    found = next((place.resolve() for place in places if place.is_dir()), None)
+    if found is not None and isinstance(folders, NamedInFile) and not folders.holds(found):
+        raise ConfigError(f"embeddings {name!r}: {found} {folders.outside}, or name it with --embeddings.")
+    return found
 
 
 def _load_sentence_transformer(name: str, settings: Settings) -> Embedder:

@@ -193,6 +193,8 @@ class Plan:
     """The learned thresholds that are in force."""
     lock: str = ""
     """The file that they stand in, as the user wrote it."""
+    imported: tuple[str, ...] = ()
+    """The Python modules that were imported for it, since the suite or the command line names them."""
 
     def bound(self, cache: EmbeddingCache | None = None, through: Through = as_it_is) -> Bound:
         """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""

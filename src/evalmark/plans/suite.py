@@ -8,7 +8,7 @@ from pathlib import Path
 from evalmark import scorers, specs
 from evalmark.cases import ReadOptions, read_header
 from evalmark.errors import ConfigError
-from evalmark.roles import Target
+from evalmark.roles import Embedder, NamedInFile, Target, is_named_object, told
 from evalmark.settings import Settings
 from evalmark.suites import DatasetSpec, MetricSpec, Suite, TargetSpec, read_suite
 from evalmark.targets import Given, as_target
@@ -47,13 +47,12 @@ def plan_suite(
     tested = making.targets()
     sources = making.sources(recorded)
     refuse(making.faults)
-    wanted = overrides.embeddings or suite.embeddings or settings.embeddings
     plan = Plan(
         name=suite.name,
         sources=sources,
         targets=tested,
         asked=asked,
-        embedder=embedder_for(asked, wanted, making.models, making.folders, load),
+        embedder=making.embedder(asked, load),
         repeat=overrides.repeat or suite.repeat,
         timeout=overrides.timeout or suite.timeout,
         until_decided=overrides.until_decided or suite.until_decided,
@@ -61,8 +60,9 @@ def plan_suite(
         gate=_gate(suite, asked),
         baseline=suite.baseline,
         suite=str(path),
-        notes=(*suite.notes, *making.notes, *_of_prompt(making.spec)),
+        notes=(*suite.notes, *making.notes, *_of_prompt(making.spec), *making.displaced()),
         models=making.models,
+        imported=making.imported,
     )
     return with_lock(with_references(plan), overrides.lock or suite.lock or settings.lock)
 
@@ -73,6 +73,8 @@ class _Making:
     def __init__(self, suite: Suite, models: Models, overrides: Overrides) -> None:
         self.suite, self.models, self.overrides = suite, models, overrides
         self.folders = (suite.path.parent.resolve(), Path.cwd())
+        self.named = NamedInFile(self.folders, models.settings.allow_code)
+        """Where what the suite names is found; what the user names, in the folders alone."""
         self.faults: list[str] = []
         self.notes: list[str] = []
 
@@ -135,7 +137,7 @@ class _Making:
         settings = {**metric.settings, **{name: value for name, value in said.items() if value is not None}}
         if metric.path is not None:
             return from_file(metric.path, settings, metric.place)
-        return FromFile(asked=ask({metric.name: settings}, metric.place, self.folders))
+        return FromFile(asked=ask({metric.name: settings}, metric.place, self.named))
 
     def _judges(self, metric: MetricSpec | FromFile, one: FromFile) -> Sequence[Judge]:
         """Who judges by a metric: a flag wins over the suite, the suite over the metric's file, that over settings."""
@@ -162,7 +164,30 @@ class _Making:
     def _code(self, wanted: str) -> Target:
         if self.overrides.models:
             raise ConfigError("--model is for a prompt or a model under test, and this target is code; leave it out.")
-        return as_target(wanted, folders=self.folders)
+        return as_target(wanted, folders=self.folders if self.overrides.target else self.named)
+
+    def embedder(self, asked: tuple[Asked, ...], load: Loader) -> Embedder | None:
+        """The embedding model, where a metric asks for one."""
+        said, own = self.overrides.embeddings, self.suite.embeddings
+        folders = self.named if own and not said else self.folders
+        return embedder_for(asked, said or own or self.models.settings.embeddings, self.models, folders, load)
+
+    @property
+    def imported(self) -> tuple[str, ...]:
+        """The modules of the code that is named."""
+        target = self.overrides.target or self.suite.target
+        metrics = [metric.name for metric in self.suite.metrics if metric.kind == "object"]
+        embeddings = self.overrides.embeddings or self.suite.embeddings or ""
+        named = [
+            *([target] if isinstance(target, str) else ()),
+            *metrics,
+            *([embeddings] if is_named_object(embeddings) else ()),
+        ]
+        return tuple(dict.fromkeys(name.removeprefix("not-").partition(":")[0] for name in named))
+
+    def displaced(self) -> tuple[str, ...]:
+        """What to say of modules beside the suite that are not used; nothing where it names no code."""
+        return told(self.folders) if self.imported else ()
 
 
 def _sources(datasets: Sequence[DatasetSpec], prompt: "specs.PromptSpec | None") -> tuple[Source, ...]:

@@ -8,9 +8,12 @@ if TYPE_CHECKING:
     from .binding import Binding, bind
     from .clock import Clock
     from .copies import own
+    from .defined import object_of
     from .identity import described
-    from .loading import is_named_object, load_object
+    from .loading import find_in, is_named_object, load_object
     from .modes import EMBEDDING_MODES, EmbeddingMode, in_mode, model_and_mode
+    from .origin import NamedInFile, real_path, roots_of
+    from .pins import is_installed, pin, told
     from .protocols import ChatModel, Embedder, EmbeddingCache, Journal, Recorded, Scorer, Sink, Target, ToolJournal
     from .replaying import ToolMode, ToolReplay, TrialTools
     from .threads import Threads
@@ -26,6 +29,7 @@ __all__ = [
     "EmbeddingMode",
     "Journal",
     "Lend",
+    "NamedInFile",
     "Recorded",
     "Scorer",
     "Sink",
@@ -41,44 +45,59 @@ __all__ = [
     "current_tools",
     "current_uses",
     "described",
+    "find_in",
     "in_mode",
+    "is_installed",
     "is_named_object",
     "load_object",
     "model_and_mode",
+    "object_of",
     "own",
+    "pin",
+    "real_path",
+    "roots_of",
+    "told",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
+        "bind": "binding",
         "Binding": "binding",
         "ChatModel": "protocols",
         "Clock": "clock",
+        "counting": "uses",
+        "current_tools": "uses",
+        "current_uses": "uses",
+        "described": "identity",
         "Embedder": "protocols",
         "EMBEDDING_MODES": "modes",
         "EmbeddingCache": "protocols",
         "EmbeddingMode": "modes",
+        "find_in": "loading",
+        "in_mode": "modes",
+        "is_installed": "pins",
+        "is_named_object": "loading",
         "Journal": "protocols",
         "Lend": "uses",
+        "load_object": "loading",
+        "model_and_mode": "modes",
+        "NamedInFile": "origin",
+        "object_of": "defined",
+        "own": "copies",
+        "pin": "pins",
+        "real_path": "origin",
         "Recorded": "protocols",
+        "roots_of": "origin",
         "Scorer": "protocols",
         "Sink": "protocols",
         "Target": "protocols",
         "Threads": "threads",
+        "told": "pins",
         "ToolJournal": "protocols",
         "ToolMode": "replaying",
         "ToolReplay": "replaying",
         "TrialTools": "replaying",
         "Uses": "uses",
-        "bind": "binding",
-        "counting": "uses",
-        "current_tools": "uses",
-        "current_uses": "uses",
-        "described": "identity",
-        "in_mode": "modes",
-        "is_named_object": "loading",
-        "load_object": "loading",
-        "model_and_mode": "modes",
-        "own": "copies",
     },
 )

@@ -4,11 +4,14 @@ import importlib
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from evalmark.errors import ConfigError
+
+from .defined import check_defined, check_module, is_installed_scorer
+from .origin import NamedInFile
+from .pins import displaced, pin
 
 
 def is_named_object(text: str) -> bool:
@@ -24,20 +27,45 @@ def is_named_object(text: str) -> bool:
 def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object") -> Any:
     """Import what `package.module:attribute` names; the module may lie in one of `folders`, the first of which counts first.
 
-    The folders stay on the import path, since the module may import its neighbours later.
+    The folders stay on the import path, since the module may import its neighbours later. What evalmark requires is
+    not looked for there. Where a file names the object, it has to be one that a file may name.
 
     Raises:
-        ConfigError: the name has another form, or the module or the attribute is missing or broken.
+        ConfigError: the name has another form, the module or the attribute is missing or broken, or a file may not name it.
     """
     if not is_named_object(name):
         raise ConfigError(f"{what} {name!r} is not of the form 'package.module:attribute'.")
     module, _, attribute = name.partition(":")
+    find_in(folders)
+    limited = folders if isinstance(folders, NamedInFile) and not is_installed_scorer(name) else None
+    try:
+        if limited is not None:
+            check_module(f"{what} {name!r}", module, limited)
+        steps = _steps(name, module, attribute, what, folders)
+        if limited is not None:
+            check_defined(f"{what} {name!r}", steps, limited)
+    except ConfigError as fault:
+        if hint := displaced(module.partition(".")[0], folders):
+            raise ConfigError(f"{fault} {hint}") from fault
+        raise
+    return steps[-1]
+
+
+def find_in(folders: Sequence[Path]) -> None:
+    """Put folders in front of the import path, but not in front of what evalmark requires."""
+    pin(folders)
     for folder in reversed([*map(str, folders)]):
         if folder not in sys.path:
             sys.path.insert(0, folder)
     importlib.invalidate_caches()
+
+
+def _steps(name: str, module: str, attribute: str, what: str, folders: Sequence[Path]) -> list[Any]:
+    """The module and what its attributes lead to, one after the other."""
     try:
-        return reduce(_attribute, attribute.split("."), importlib.import_module(module))
+        steps = [importlib.import_module(module)]
+        for step in attribute.split("."):
+            steps.append(_attribute(steps[-1], step))
     except ModuleNotFoundError as missing:
         where = ", ".join(dict.fromkeys(map(str, folders)))
         places = f", neither in {where} nor among what is installed" if where else " on the import path"
@@ -48,6 +76,7 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
         raise ConfigError(f"{what} {name!r}: {missing}") from missing
     except (Exception, SystemExit) as broken:  # the user's module runs here, or ends here as a script does
         raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}.") from broken
+    return steps
 
 
 class _MissingError(LookupError):

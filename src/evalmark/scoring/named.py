@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from evalmark.errors import ConfigError, need
-from evalmark.roles import is_named_object, load_object
+from evalmark.roles import is_installed, is_named_object, load_object, object_of
 
 from .bound import MODELS, OFFERS
 from .negation import Not
@@ -40,7 +40,11 @@ def resolve(
         if not getattr(check, "is_check", False):
             raise ConfigError(f"{before}{spec}: only checks such as equals, contains or regex can be negated.")
         return Not(check)  # type: ignore[arg-type]
-    found = load_object(spec, folders, what=f"{before}scorer") if is_named_object(spec) else _installed(spec, before)
+    found = (
+        load_object(spec, folders, what=f"{before}scorer")
+        if is_named_object(spec)
+        else _installed(spec, before, folders)
+    )
     if not callable(found):
         raise ConfigError(f"{before}scorer {spec!r} is {shown(found)}, which cannot be called.")
     return _made(found, _checked(found, settings or {}, f"{before}{spec}", folders), spec, before)
@@ -51,7 +55,7 @@ def scorer_names() -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=GROUP)}))
 
 
-def _installed(spec: str, before: str) -> Any:
+def _installed(spec: str, before: str, folders: Sequence[Path]) -> Any:
     wanted = spec.replace("-", "_")
     found = {entry.value: entry for entry in entry_points(group=GROUP) if entry.name.replace("-", "_") == wanted}
     if not found:
@@ -64,7 +68,12 @@ def _installed(spec: str, before: str) -> Any:
     if len(found) > 1:
         raise ConfigError(f"{before}two packages install a scorer {spec!r}: {', '.join(sorted(found))}. Remove one.")
     (entry,) = found.values()
-    return _loaded(entry, before)
+    # Beside a suite there may be files that only look like an installed package: what these name is named by a file.
+    return (
+        _loaded(entry, before)
+        if is_installed(entry)
+        else load_object(object_of(entry), folders, what=f"{before}scorer")
+    )
 
 
 def _loaded(entry: EntryPoint, before: str) -> Any:

@@ -64,6 +64,8 @@ class Settings:
     """Processes of Ray that answer and judge; None: one for each processor of the cluster."""
     trust_cluster: bool = False
     """Use a cluster also where it takes the work of anybody who knows its address."""
+    allow_code: tuple[str, ...] = ()
+    """Packages whose code a suite may name beside its own project's; in a variable, separated by commas."""
     models: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Named endpoints: the table `[tool.evalmark.models]`."""
 
@@ -223,6 +225,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "on": _text,
     "workers": _jobs,
     "trust_cluster": _truth,
+    "allow_code": _names,
     "models": _table,
 }
 _EXPECTED = {
@@ -242,5 +245,6 @@ _EXPECTED = {
     "tpm": "a number above 0",
     "call_timeout": "a number of seconds above 0",
     "retries": "a whole number, 0 or more",
+    "allow_code": "the name of a package, or several separated by commas",
     "models": "a table of named endpoints",
 }
