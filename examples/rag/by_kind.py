@@ -4,6 +4,7 @@ Run: python examples/rag/by_kind.py
 """
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from evalmark import Result, evaluate
@@ -16,6 +17,7 @@ METRICS = (
     "answer_question_relevance",
     "answer_hallucination",
 )
+FIVE = ("context_relevance", "context_sufficiency", "answer_relevance", "answer_correctness", "answer_hallucination")
 KINDS = ("good", "wrong", "unsupported")
 
 
@@ -63,5 +65,36 @@ def table(results: list[Result]) -> str:
     return "\n".join(lines)
 
 
+def overall(result: Result) -> float:
+    """The mean of the five metrics, each the higher the better."""
+    return mean([s.value if s.direction == "higher" else 1 - s.value for s in result.scores if s.value is not None])
+
+
+def least_support(result: Result) -> float:
+    """The cosine of the sentence that is furthest from every context."""
+    (score,) = (score for score in result.scores if score.name == "answer_hallucination")
+    return min(row["similarity"] for row in score.detail["sentences"])
+
+
+def precision(results: list[Result], order: Callable[[Result], float], first: int) -> str:
+    """How many of the first few results in an order are wrong or unsupported."""
+    bad = [not kind(result).startswith("good") for result in sorted(results, key=order)[:first]]
+    return f"{sum(bad)} of {first}"
+
+
+def orders(results: list[Result]) -> str:
+    """How many bad answers stand among the first worst cases, by two orders."""
+    rows = (("the mean of the five metrics", overall), ("the sentence furthest from every context", least_support))
+    return "\n".join(
+        [
+            "| worst cases ordered by | bad answers of the first 5 | of the first 10 | of the first 20 |",
+            "|---|---|---|---|",
+            *(f"| {name} | {' | '.join(precision(results, order, n) for n in (5, 10, 20))} |" for name, order in rows),
+        ]
+    )
+
+
 if __name__ == "__main__":
     print(table(list(evaluate(QUESTIONS, scorers=METRICS, store=None).results)))
+    print()
+    print(orders(list(evaluate(QUESTIONS, scorers=FIVE, store=None).results)))

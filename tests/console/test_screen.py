@@ -148,7 +148,7 @@ def test_worst_cases_come_with_what_is_wrong_and_no_more_than_asked_for():
     text = terminal(RUN, Look(width=120, worst=2))
     assert text.index("✗ q4 (questions)\n") < text.index("✗ q4 (questions, repeat 2)")
     assert "✗ q3" not in text
-    assert "unsupported           “Zermatt lies to the north of it.”" in text
+    assert "not in contexts       “Zermatt lies to the north of it.”" in text
     assert "worst cases" not in terminal(RUN, Look(worst=0))
 
 

@@ -26,7 +26,10 @@ class RagJob:
     metrics: tuple[str, ...] = ()
     """Further scorers, as names or `module:attribute`."""
     fail_on_flags: bool = False
-    """Turn the interpretation limits into a gate on the means."""
+    """Turn the usual limits into a gate on the means."""
+    max_unscored: int = 0
+    """So many trials may be left unscored before the run cannot tell."""
+    max_errors: int = 0
 
 
 def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> Plan:
@@ -48,6 +51,6 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
         asked=asked,
         embedder=embedder_for(asked, job.model, models, (here,), load),
         models=models,
-        gate=Gate(thresholds=limits),
+        gate=Gate(thresholds=limits, max_unscored=job.max_unscored, max_errors=job.max_errors),
         suite=str(job.dataset),
     )

@@ -23,6 +23,12 @@ Store = Annotated[
         help="Where runs are kept: a file, or postgresql://… for a team [.evalmark/evalmark.db].",
     ),
 ]
+MaxUnscored = Annotated[
+    int | None, typer.Option("--max-unscored", min=0, max=MOST, help="Gate: trials left without a judgement [0].")
+]
+MaxErrors = Annotated[
+    int | None, typer.Option("--max-errors", min=0, max=MOST, help="Gate: trials that may break [0].")
+]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Trials answered at the same time [10].")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of one trial.")]
 Limit = Annotated[

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark import api, cases, scorers
+from evalmark import api, calibration, cases, wording
 from evalmark.shell.conduct import Show, carry_out
 from evalmark.shell.progress import Progress
 from evalmark.shell.words import once_more
@@ -15,6 +15,8 @@ from . import flags
 
 if TYPE_CHECKING:
     from evalmark.stats import Summary
+    from evalmark.store import Store
+    from evalmark.values import Run
 
 Dataset = Annotated[
     Path, typer.Option(metavar="FILE", help="Rows with question, reference_answer, answer and contexts.")
@@ -37,9 +39,7 @@ Splitter = Annotated[str, typer.Option(metavar="sentencex|simple", help="How ans
 Metrics = Annotated[
     list[str] | None, typer.Option("--metric", metavar="NAME|MODULE:ATTR", help="A further metric. Repeatable.")
 ]
-FailOnFlags = Annotated[
-    bool, typer.Option("--fail-on-flags", help="Exit 1 when a mean is beyond its interpretation limit.")
-]
+FailOnFlags = Annotated[bool, typer.Option("--fail-on-flags", help="Exit 1 when a mean is beyond its usual limit.")]
 Resume = Annotated[str | None, typer.Option(metavar="[RUN]", help="Go on with an unfinished run over this dataset.")]
 
 
@@ -58,6 +58,8 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     splitter: Splitter = "sentencex",
     metric: Metrics = None,
     fail_on_flags: FailOnFlags = False,
+    max_unscored: flags.MaxUnscored = None,
+    max_errors: flags.MaxErrors = None,
     resume: Resume = None,
     output: flags.Reports = None,
     limit: flags.Limit = None,
@@ -67,7 +69,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     worst: flags.Worst = 5,
     quiet: flags.Quiet = False,
 ) -> None:
-    """Score the answers of a RAG dataset: context relevance and sufficiency, answer relevance, correctness, hallucination.
+    """Measure how similar answers, references, questions and contexts of a RAG dataset are, without a model that judges.
 
     Everything happens on this machine; the embedding model is fetched once and checked by its SHA-256.
     """
@@ -81,6 +83,8 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
         splitter=splitter,
         metrics=tuple(metric or ()),
         fail_on_flags=fail_on_flags,
+        max_unscored=max_unscored or 0,
+        max_errors=max_errors or 0,
     )
     show = Show(
         reports=output or (),
@@ -96,11 +100,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
     raise typer.Exit(carry_out(plan, settings, show))
 
 
-def _remarks(summary: "Summary") -> Sequence[str]:
-    """What a mean beyond its interpretation limit usually means."""
-    return [
-        f"{metric.name} {metric.mean:z.3f} is {'above' if metric.direction == 'lower' else 'below'} {flag.limit:g}: {flag.line}."
-        for group in summary.groups
-        for metric in group.metrics
-        if (flag := scorers.FLAGS.get(metric.name)) is not None and flag.is_beyond(metric.mean)
-    ]
+def _remarks(run: "Run", summary: "Summary", ledger: "Store") -> Sequence[str]:
+    """What the measures can and cannot say, with the labels of these outputs where there are enough."""
+    evidence = calibration.of_results(run.id, run.results, api.labels_on(ledger, run))
+    return wording.about_measures(summary, run.results, {one.key: one.liked for one in evidence.told})

@@ -53,12 +53,6 @@ MinScore = Annotated[
     float | None,
     typer.Option("--min-score", min=0, max=1, help="Gate: the mean of every metric where higher is better, 0 to 1."),
 ]
-MaxUnscored = Annotated[
-    int | None, typer.Option("--max-unscored", min=0, max=flags.MOST, help="Gate: trials left without a judgement [0].")
-]
-MaxErrors = Annotated[
-    int | None, typer.Option("--max-errors", min=0, max=flags.MOST, help="Gate: trials that may break [0].")
-]
 
 
 def add(app: typer.Typer) -> None:
@@ -73,8 +67,8 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
     baseline: Baseline = None,
     min_pass_rate: MinPassRate = None,
     min_score: MinScore = None,
-    max_unscored: MaxUnscored = None,
-    max_errors: MaxErrors = None,
+    max_unscored: flags.MaxUnscored = None,
+    max_errors: flags.MaxErrors = None,
     store: flags.Store = None,
 ) -> None:
     """Write reports of a run that is kept, or of several as one; the ending of each file says which report.

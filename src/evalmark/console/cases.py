@@ -111,4 +111,7 @@ def _add_score(table: Table, score: Score, metrics: Mapping[str, Metric], room: 
         text = clean(sentence) if room is None else one_line(sentence, room)
         quoted = Text(f"\u201c{text}\u201d", style="italic")
         why = closest if room is None else one_line(closest, 2 * room)
-        table.add_row("unsupported", quoted.append(f"  {why}" if why else "", style="not italic dim"))
+        table.add_row(
+            "unsupported" if "claims" in score.detail else "not in contexts",
+            quoted.append(f"  {why}" if why else "", style="not italic dim"),
+        )

@@ -35,7 +35,7 @@ def terminal(
     parts += _agreements(summary, look)
     parts += worst_cases(run, summary, look)
     parts += _listed("model calls", spent_lines(run), look)
-    parts += [Text(""), *(Text(clean(remark), style="yellow") for remark in look.remarks)]
+    parts += [Text(""), *(Text(clean(remark)) for remark in look.remarks)]
     parts += [*_verdict(verdict), *(Text(f"note: {clean(note)}", style="dim") for note in run.notes)]
     parts += _where(run, summary, look)
     return drawn(parts, look)

@@ -59,7 +59,7 @@ def _rate_is_news(metric: MetricSummary) -> bool:
 def metric_table(part: Group, layout: Layout, look: Look) -> Iterable[RenderableType]:
     """The table, and a line that says how its intervals were found."""
     marks = _marks(part)
-    yield _table([_cells(metric, marks, layout) for metric in part.metrics], _gap_between(look))
+    yield _table([_cells(metric, marks, layout) for metric in wording.shown_metrics(part)], _gap_between(look))
     notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
     explained = f"95 % intervals: {'; '.join(notes)}."
     if any(metric.direction == "lower" for metric in part.metrics):

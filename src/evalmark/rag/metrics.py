@@ -13,7 +13,7 @@ from evalmark.scorers import RAG_METRICS, grounding
 from evalmark.scorers.cosine import Matrix, rows
 from evalmark.scorers.sentences import Splitter, split
 
-from .vectors import Model, as_texts, embedded
+from .vectors import Model, as_texts, check_texts, embedded
 
 MODEL = "all-MiniLM-L6-v2"
 LOG = logging.getLogger("evalmark.rag")
@@ -88,6 +88,7 @@ def answer_hallucination(
     0.0 for an answer without a sentence, 1.0 for an answer without contexts. `precomputed_embeddings`
     may hold `contexts` and `sentences`, in the splitter's order.
     """
+    check_texts({"answer": answer})
     passages = as_texts(contexts)
     sentences = split(answer, splitter)
     if not (answer and passages and sentences):
@@ -128,6 +129,7 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     Raises:
         ConfigError: the model or the splitter is unknown, or a function of `extra` cannot be called so.
     """
+    check_texts({"question": question, "answer": answer, "reference": reference})
     passages = as_texts(contexts)
     sentences = split(answer, splitter)
     given = {"question": question, "answer": answer, "reference": reference, "contexts": passages}
@@ -149,6 +151,7 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
 
 
 def _to_query(query: str, contexts: list[str], model: Model, at_hand: Vectors | None) -> list[float]:
+    check_texts({"query": query})
     if not contexts:
         return []
     if at_hand:
@@ -161,6 +164,7 @@ def _to_query(query: str, contexts: list[str], model: Model, at_hand: Vectors | 
 
 
 def _pair(answer: str, reference: str, model: Model, at_hand: Vectors | None) -> float:
+    check_texts({"answer": answer, "reference": reference})
     if at_hand:
         return grounding.similarity(rows(at_hand["answer"]), rows(at_hand["reference"]))
     find = now(embedded([answer, reference], model))

@@ -1,7 +1,7 @@
 """The embedding model behind the functions of this room, and vectors by text."""
 
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -53,11 +53,28 @@ def as_texts(contexts: Sequence[str] | None) -> list[str]:
     """The contexts as a list.
 
     Raises:
-        ConfigError: they are one text, not a list of texts.
+        ConfigError: they are one text, not a list of texts, or one of them is no text.
     """
-    if isinstance(contexts, str):
-        raise ConfigError("contexts is one text; pass a list of texts.")
-    return list(contexts or ())
+    if isinstance(contexts, str | Mapping) or not isinstance(contexts, Iterable | None):
+        raise ConfigError(f"contexts is {_kind(contexts)}; pass a list of texts.")
+    passages = list(() if contexts is None else contexts)
+    check_texts({f"contexts[{number}]": text for number, text in enumerate(passages)})
+    return passages
+
+
+def check_texts(given: Mapping[str, Any]) -> None:
+    """Refuse what is no text, by name.
+
+    Raises:
+        ConfigError: a value is no str.
+    """
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise ConfigError(f"{name} is {_kind(value)}; pass a text (str).")
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else "one text" if isinstance(value, str) else f"of type {type(value).__name__}"
 
 
 def _embedder(model: Model) -> Embedder:

@@ -70,7 +70,7 @@ def _table(group: Group) -> str:
         "| metric | n | mean | 95 % interval | method | low to high | passed | unscored | errors |",
         "|:--|--:|--:|--:|:--|:--|--:|--:|--:|",
     ]
-    for metric in group.metrics:
+    for metric in wording.shown_metrics(group):
         cells = [
             safe(metric.name) + (" ↓" if metric.direction == "lower" else ""),
             f"{metric.n:,}",

@@ -30,11 +30,11 @@ class Flag(NamedTuple):
 
 
 FLAGS: Mapping[str, Flag] = {
-    "context_relevance": Flag(0.5, "Retrieved contexts may be off-topic"),
-    "context_sufficiency": Flag(0.5, "Insufficient evidence retrieved"),
-    "answer_relevance": Flag(0.6, "Answer doesn't address the question"),
-    "answer_correctness": Flag(0.6, "Factual issues likely"),
-    "answer_hallucination": Flag(0.3, "Significant unsupported claims", "lower"),
+    "context_relevance": Flag(0.5, "low similarity of question and contexts"),
+    "context_sufficiency": Flag(0.5, "few contexts are similar to the question"),
+    "answer_relevance": Flag(0.6, "low overlap with the reference"),
+    "answer_correctness": Flag(0.6, "low overlap with the reference"),
+    "answer_hallucination": Flag(0.3, "sentences without a similar context", "lower"),
 }
 """Per metric the limit, below which (for hallucination: above which) its line applies."""
 RAG_METRICS = tuple(FLAGS)

@@ -10,7 +10,7 @@ from evalmark.scoring import NO_EXPECTED, no_reference, shown, text_of, unscored
 from evalmark.values import Case, Direction, Output, Score, count
 
 from .cosine import rows
-from .grounding import FLAGS, relevance, similarities, similarity, sufficiency, supports, unsupported
+from .grounding import relevance, similarities, similarity, sufficiency, supports, unsupported
 from .sentences import Splitter, check_splitter, split
 
 NO_ANSWER = "the answer is empty"
@@ -47,14 +47,12 @@ class Texts:
 
 
 def graded(name: str, raw: float, fact: str, detail: Mapping[str, Any], direction: Direction = "higher") -> Score:
-    """The score of a metric; beyond its flag the reason starts with the flag's line.
+    """The score of a metric, with the measured fact as its reason: whether that is good enough, a threshold decides.
 
     A cosine below 0 counts as 0 on the scale from 0 to 1; `raw` keeps it as it is.
     """
-    flag = FLAGS.get(name)
-    reason = f"{flag.line}: {fact}" if flag is not None and flag.is_beyond(raw) else fact
     value = min(1.0, max(0.0, raw))
-    return Score(name=name, raw=raw, value=value, direction=direction, reason=reason, detail=detail)
+    return Score(name=name, raw=raw, value=value, direction=direction, reason=fact, detail=detail)
 
 
 def check_share(name: str, setting: str, value: float) -> None:
@@ -217,14 +215,14 @@ class AnswerHallucination:
         return graded(
             self.name,
             unsupported(found),
-            _lacking([support.sentence for support in found if not support.supported], len(found), texts),
+            _near_a_context([support.sentence for support in found if not support.supported], len(found), texts),
             {"sentences": [asdict(support) for support in found]},
             self.direction,
         )
 
 
-def _lacking(bare: Sequence[str], total: int, texts: Texts) -> str:
-    if not bare:
-        return f"a context supports {'the one sentence' if total == 1 else f'each of the {total} sentences'}"
-    by = "by any context" if texts.contexts else "because there are no contexts"
-    return f"{len(bare)} of {count(total, 'sentence')} not supported {by}, first {shown(bare[0])}"
+def _near_a_context(bare: Sequence[str], total: int, texts: Texts) -> str:
+    if not texts.contexts:
+        return f"there are no contexts, so 0 of {count(total, 'sentence')} can be similar to one"
+    fact = f"{total - len(bare)} of {count(total, 'sentence')} similar to a context"
+    return f"{fact}; not {shown(bare[0])}" if bare else fact

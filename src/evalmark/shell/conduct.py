@@ -58,7 +58,7 @@ class Show:
     """The run to compare with: an id, `last`, `last-green`, `none`; None: the one that the suite names."""
     allow_undecided: bool = False
     """Whether a comparison that cannot tell is no reason for another exit code."""
-    remarks: "Callable[[Summary], Sequence[str]] | None" = None
+    remarks: "Callable[[Run, Summary, store.Store], Sequence[str]] | None" = None
     """Further lines to print under the table."""
 
 
@@ -93,7 +93,7 @@ def _carried_out(plan: "plans.Plan", settings: "Settings", show: Show, state: Pr
         if not show.quiet:
             seen = replace(
                 look(store.told_place(settings.store), show.worst, named),
-                remarks=tuple(show.remarks(summary)) if show.remarks else (),
+                remarks=tuple(show.remarks(run, summary, ledger)) if show.remarks else (),
             )
             text = console.terminal(run, seen, summary=summary, verdict=verdict)
             text += console.comparison(compared, seen) if compared is not None else ""

@@ -2,6 +2,7 @@
 
 import heapq
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -83,9 +84,22 @@ def _row(score: Score, trial: Trial) -> WorstRow:
     )
 
 
+def _least_support(result: Result) -> float | None:
+    """The cosine of the sentence that is furthest from every context; None where sentences were not compared with any.
+
+    Among answers that nothing lets pass or fail, it tells bad ones from good ones better than the mean of all scores:
+    `examples/rag/by_kind.py` prints how much.
+    """
+    rows = [row for score in result.scores for row in score.detail.get("sentences", ()) if isinstance(row, Mapping)]
+    found = [row.get("similarity") for row in rows]
+    return min((number for number in found if isinstance(number, float)), default=None)
+
+
 def _goodness(result: Result, *, failed: bool) -> float:
-    """From 0 to 1 with 1 the best: the worst score that failed, or the mean of all where none could; 0 of nothing."""
+    """From 0 to 1 with 1 the best: the worst score that failed; where none could, the least support, or the mean of all."""
     values = [(s, s.value if s.direction == "higher" else 1 - s.value) for s in result.scores if s.value is not None]
     if failed:
         return min((value for score, value in values if score.passed is False), default=0)
+    if (support := _least_support(result)) is not None:
+        return support
     return math.fsum(value for _, value in values) / len(values) if values else 0

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         time_taken,
     )
     from .judged import agreement_lines, all_remarks, remarks, repeats, worst_rows
+    from .measures import about_measures, shown_metrics
     from .raised import ERROR_FIELDS, raised_at, traceback_of
     from .spending import money, spent_lines
     from .standings import (
@@ -64,6 +65,7 @@ __all__ = [
     "STEP",
     "Cell",
     "Column",
+    "about_measures",
     "agreement_lines",
     "all_remarks",
     "apart",
@@ -116,6 +118,7 @@ __all__ = [
     "share",
     "share_interval",
     "shown",
+    "shown_metrics",
     "so_many",
     "spent_lines",
     "spread",
@@ -216,6 +219,8 @@ __getattr__ = deferred(
         "traceback_of": "raised",
         "trials": "titles",
         "unsupported": "verdicts",
+        "about_measures": "measures",
+        "shown_metrics": "measures",
         "verdict_of": "verdicts",
         "why": "verdicts",
         "worst_rows": "judged",

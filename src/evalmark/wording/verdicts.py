@@ -10,6 +10,9 @@ from .cleaning import clean, one_line
 from .figures import figure, on_scale, percent, placed, share_interval
 from .raised import raised_at
 
+TWINS = ("answer_relevance", "answer_correctness")
+"""Two names of one number."""
+
 
 def outcome(verdict: GateVerdict) -> str:
     """The verdict in a word or two."""
@@ -32,14 +35,22 @@ def endings(tally: Tally) -> str:
 
 
 def telling(result: Result) -> list[Score]:
-    """The scores that decided a trial's verdict; the two lowest where none could."""
+    """The scores that decided a trial's verdict; where none could, two: with unsupported sentences, else the lowest."""
     verdict = result.verdict
     if verdict in ("error", "fail"):
         return [s for s in result.scores if s.status == "error" or s.passed is False]
     if verdict == "unscored":
         return [s for s in result.scores if s.status == "unscored"]
-    scored = [s for s in result.scores if s.value is not None]
-    return sorted(scored, key=_goodness)[:2] if verdict == "ungated" else []
+    scored = [s for s in deciding(result.scores) if s.value is not None]
+    return sorted(scored, key=lambda s: (not unsupported(s), _goodness(s)))[:2] if verdict == "ungated" else []
+
+
+def deciding(scores: Iterable[Score]) -> list[Score]:
+    """The scores, without the second name of a number that has two."""
+    kept = list(scores)
+    values = [score.value for score in kept if score.name in TWINS]
+    twice = len(values) == len(TWINS) and len(set(values)) == 1
+    return [score for score in kept if not (twice and score.name == TWINS[0])]
 
 
 def why(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
