@@ -4,7 +4,6 @@ import pytest
 
 from evalmark.calibration import (
     Promise,
-    is_barred,
     learn,
     of_results,
     scored,
@@ -13,6 +12,7 @@ from evalmark.calibration import (
 )
 from evalmark.errors import ConfigError
 from evalmark.reliability import learn_threshold
+from evalmark.scoring import is_barred
 from evalmark.values import Metric, Score
 
 from .saying import of_output, result, run_of

@@ -9,7 +9,10 @@ from evalmark.values import Case, Output, Result, Run, Score, Trial
 
 
 def result(case, answer, passed=True, **trial):
-    scores = () if passed is None else (Score(name="m", value=float(passed), passed=passed),)
+    judged = (
+        Score(name="m", status="unscored") if passed is None else Score(name="m", value=float(passed), passed=passed)
+    )
+    scores = (judged,)
     return Result(trial=Trial(case=case, **trial), output=Output(value=answer), scores=scores)
 
 

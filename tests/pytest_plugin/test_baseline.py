@@ -36,3 +36,23 @@ def test_a_missing_green_run_is_said_and_no_fault(suite):
     assert ended.code == 0
     assert "There is no earlier complete run of 'pytest' whose gate passed" in ended.text
     assert "against" not in ended.text
+
+
+GRADED = """
+import os
+from evalmark import describe_eval
+
+def close(output):
+    return int(output) / 20
+
+describe_eval("numbers", data=[{"input": str(n)} for n in range(20)], task=lambda text: text, scorers=[close], threshold=LIMIT)
+"""
+
+
+def test_another_threshold_is_no_change(suite):
+    suite.write("test_numbers.py", GRADED.replace("LIMIT", "0.5"))
+    suite.run()
+    suite.write("test_numbers.py", GRADED.replace("LIMIT", "0.1"))
+    text = " ".join(suite.run("--evalmark-baseline", "last").text.split())
+    assert "Under today's threshold 18 of 20 scores of the baseline pass; under its own 10 passed." in text
+    assert "0 worse, 0 better, 20 the same: nothing changed" in text

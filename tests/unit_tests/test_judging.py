@@ -5,15 +5,18 @@ import asyncio
 import numpy as np
 import pytest
 
+from evalmark.comparison import compare
 from evalmark.errors import ConfigError, ModelError
 from evalmark.models import LocalEmbedder
 from evalmark.plans import Models
 from evalmark.scorers import Similarity
 from evalmark.settings import Settings
+from evalmark.stats import summarise
+from evalmark.unit_tests import UnitTest
 from evalmark.unit_tests.embed_function import embedder_of
 from evalmark.unit_tests.evaluation import CosineScoreEvaluationStrategy
 
-from .recorded import angle, case, cosine
+from .recorded import angle, case, cosine, near
 
 
 @pytest.mark.parametrize(
@@ -197,3 +200,23 @@ def test_a_strategy_can_be_asked_on_a_running_loop():
         return cosine().evaluate("deg=0", case((1, "deg=5")))
 
     assert asyncio.run(ask()).passed
+
+
+@pytest.mark.parametrize(("now", "then"), [(0.3, 0.99), (0.99, 0.3)], ids=["loosened", "tightened"])
+def test_other_bars_of_the_strategy_are_no_change_of_what_is_tested(world, now, then):
+    def test(positive):
+        strategy = cosine(positive_score_threshold=positive)
+        unit_test = UnitTest("x", strategy, raise_on_failure=False).for_test_cases([near(n) for n in range(20)])
+        with unit_test as found:
+            for test_case in found.test_cases():
+                test_case.evaluate_result(f"deg={test_case.inputs['question'] * 3}")
+        return unit_test.run
+
+    before, run = test(then), test(now)
+    found = compare(run, before)
+    assert found.outcome == "same"
+    assert f"`positive` was {then:g} and is now {now:g}" in found.warnings[0]
+    overall = found.targets[0].overall
+    assert (
+        overall.before == overall.now == summarise(run).total.pass_rate.value != summarise(before).total.pass_rate.value
+    )

@@ -377,3 +377,28 @@ def test_two_runs_are_chosen_in_the_list(app, store):
     assert '<form id="pick"' in text
     keep(store, a_run(OLD), [result(1)])
     assert "pick" not in checked(from_browser(shown(store), "/").text)  # with one run there is nothing to choose
+
+
+def test_both_sides_stand_under_the_newer_threshold(tmp_path):
+    def of(name, threshold, **fields):
+        def judged(one):
+            return replace(one, passed=one.value >= threshold) if one.name == "similarity" else one
+
+        made = a_run(name, **fields)
+        metrics = tuple(replace(m, threshold=threshold) if m.name == "similarity" else m for m in made.metrics)
+        results = [
+            replace(r, scores=tuple(map(judged, r.scores))) for r in (result(n) for n in range(30) if n % 10 != 9)
+        ]
+        return replace(made, metrics=metrics), results
+
+    with open_store(tmp_path / "evalmark.db") as store:
+        keep(store, *of(OLD, 0.99))
+        keep(store, *of(NEW, 0.01, created="2026-11-22T10:15:00+00:00"))
+        app = shown(store)
+        text = found(app, f"?run={NEW}&baseline={OLD}")
+        listed = from_browser(app, "/").text
+    assert "</span> the same</span>" in text
+    assert "similarity: the threshold was 0.99 and is now 0.01. Under today" in text
+    assert "fails now" not in text
+    assert "passes now" not in text
+    assert "same" in re.search(r'<td class="trend">(.*?)</td>', listed, re.S)[1]

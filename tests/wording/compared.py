@@ -47,6 +47,7 @@ def _run(name: str, seed: int, bad: set[int], cases: int) -> Run:
         target="bot",
         datasets=(DatasetInfo(name="countries", path="countries.jsonl", rows=cases),),
         metrics=METRICS,
+        suite="support.yaml",
         results=[_result(number, number in bad, seed) for number in range(cases)],
     )
 

@@ -8,6 +8,7 @@ from secrets import randbelow
 from typing import TYPE_CHECKING
 
 from evalmark import inference, stats
+from evalmark.comparison import Rules, rules_before
 from evalmark.engine import Watch
 from evalmark.errors import ConfigError
 from evalmark.plans import Plan
@@ -121,7 +122,7 @@ def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | Non
         sizes[dataset] += stats.left_out(row.case) is None
     names = [target.name for target in plan.targets]
     whole = stats.Whole(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
-    deciding = stats.Deciding(plan.gate, whole, header.level, _beside(reading.conduct.baseline, rows, names))
+    deciding = stats.Deciding(plan.gate, whole, header.level, _beside(run, reading.conduct.baseline, rows, names))
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
     in_order = stats.InOrder(trials, order, deciding.take)
     found = Early(
@@ -137,10 +138,12 @@ def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | Non
     return found
 
 
-def _beside(baseline: Run | None, rows: "Mapping[Place, Row]", targets: Sequence[str]) -> "list[Make]":
-    """That no target passes less often than it did in an earlier run, over the cases that both have."""
+def _beside(run: Run, baseline: Run | None, rows: "Mapping[Place, Row]", targets: Sequence[str]) -> "list[Make]":
+    """That no target passes less often than it did in an earlier run, over the cases that both have, by the rules of the run."""
     if baseline is None:
         return []
+    rules = rules_before(run, baseline)
+    _, baseline = rules.runs(run, baseline)
     before: dict[str, dict[str, list[Result]]] = {}
     for result in baseline.results:
         if stats.left_out(result.trial.case) is None:
@@ -154,13 +157,16 @@ def _beside(baseline: Run | None, rows: "Mapping[Place, Row]", targets: Sequence
         found = {place: known.get(_case(place[0], row.case)) for place, row in rows.items()}
         earlier = {place: value for place, value in found.items() if value is not None}
         if earlier:
-            made.append(partial(stats.NotWorse, earlier, partial(_passing, target=target), inference.MARGIN))
+            made.append(
+                partial(stats.NotWorse, earlier, partial(_passing, target=target, rules=rules), inference.MARGIN)
+            )
     return made
 
 
-def _passing(results: Iterable[Result], target: str | None = None) -> float | None:
+def _passing(results: Iterable[Result], target: str | None = None, rules: Rules | None = None) -> float | None:
     """The share of the judged trials of a case that pass; None where none was judged."""
-    verdicts = [result.verdict for result in results if target in (None, result.trial.target)]
+    wanted = (result for result in results if target in (None, result.trial.target))
+    verdicts = [result.verdict if rules is None else rules.run(result).verdict for result in wanted]
     return inference.mean([float(verdict == "pass") for verdict in verdicts if verdict in ("pass", "fail")])
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from evalmark.errors import ConfigError
 from evalmark.inference import LEVEL
 from evalmark.reliability import Learned, learn_threshold
+from evalmark.scoring import is_barred
 from evalmark.values import Metric, Result, Score
 
 from .evidence import Evidence, Told
@@ -168,11 +169,6 @@ def _value(score: Score) -> float | None:
     """The value of a score, if it can be one; what cannot is as if there were none."""
     value = score.value
     return value if value is not None and math.isfinite(value) and 0 <= value <= 1 else None
-
-
-def is_barred(score: Score) -> bool:
-    """Whether a liked answer bars the output from passing, whatever the threshold, as the cosine rule has it."""
-    return score.detail.get("barred") is True and "positive" in score.detail
 
 
 def _within(learned: Learned) -> Learned:

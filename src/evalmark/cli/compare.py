@@ -11,7 +11,7 @@ from evalmark import store as kept
 from evalmark.errors import ConfigError, need
 from evalmark.shell.conduct import refuse_over
 from evalmark.shell.job_summary import write_job_summary
-from evalmark.shell.references import kept_place
+from evalmark.shell.references import in_store, kept_place
 from evalmark.shell.terminal import command, look, say, say_line
 
 from . import flags
@@ -100,6 +100,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         )
         found = comparison.compare(newer, earlier, level=level, margin=margin, targets=targets)
         texts = comparison.pairs_of(found, newer, earlier, limit) if pairs or to else []
+        found = in_store(found, kept_place(baseline or run, flags.settings(store=store).store)[0])
         say(console.comparison(found, look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
             api.save_comparison(found, path, texts if pairs else ())

@@ -12,7 +12,7 @@ from evalmark import store as kept
 from evalmark.errors import ConfigError
 from evalmark.shell.conduct import refuse_over
 from evalmark.shell.job_summary import write_job_summary
-from evalmark.shell.references import kept_place, kept_runs
+from evalmark.shell.references import in_store, kept_place, kept_runs
 from evalmark.shell.terminal import command, complain, say_document, say_line
 
 from . import flags
@@ -125,7 +125,7 @@ def _against(run: "Run", reference: str | None, store: str, stores: ExitStack) -
     if found.run.id == run.id:
         complain(f"The baseline {run.id} is the run itself, so there is nothing to compare it with.\n")
         return report.Options()
-    return report.Options(comparison=comparison.compare(run, found.run), baseline=found.run)
+    return report.Options(comparison=in_store(comparison.compare(run, found.run), path), baseline=found.run)
 
 
 def _held_to(run: "Run", gate: "Gate") -> "Run":

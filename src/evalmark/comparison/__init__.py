@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from .comparing import compare, compare_by_case
     from .earlier import comparable_with, earlier_of, is_same_suite, is_whole
     from .pairs import Pair, pairs_of
+    from .rule_caveats import gate_caveats
+    from .rules import Rejudged, RuleChange, Rules, judge_alike, rules_before
     from .targets import two_targets
 
 __all__ = [
@@ -24,6 +26,9 @@ __all__ = [
     "Outcome",
     "Pair",
     "Place",
+    "Rejudged",
+    "RuleChange",
+    "Rules",
     "Slice",
     "TargetChange",
     "Went",
@@ -32,9 +37,12 @@ __all__ = [
     "compare_by_case",
     "earlier_answers",
     "earlier_of",
+    "gate_caveats",
     "is_same_suite",
     "is_whole",
+    "judge_alike",
     "pairs_of",
+    "rules_before",
     "telling_cases",
     "two_targets",
 ]
@@ -51,6 +59,9 @@ __getattr__ = deferred(
         "Outcome": "change",
         "Pair": "pairs",
         "Place": "cases",
+        "Rejudged": "rules",
+        "RuleChange": "rules",
+        "Rules": "rules",
         "Slice": "change",
         "TargetChange": "change",
         "WENT": "cases",
@@ -60,9 +71,12 @@ __getattr__ = deferred(
         "compare_by_case": "comparing",
         "earlier_answers": "answers",
         "earlier_of": "earlier",
+        "gate_caveats": "rule_caveats",
         "is_same_suite": "earlier",
         "is_whole": "earlier",
+        "judge_alike": "rules",
         "pairs_of": "pairs",
+        "rules_before": "rules",
         "telling_cases": "cases",
         "two_targets": "targets",
     },

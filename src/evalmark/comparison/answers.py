@@ -7,6 +7,7 @@ from evalmark.values import Mode, Result, Run, Trial, Verdict
 
 from .change import Comparison
 from .columns import content
+from .rules import SAME, Rules
 
 _Place = tuple[str, Mode, int, str]
 """A target of the baseline, how it was asked, for which time, and what it was asked."""
@@ -18,12 +19,15 @@ class Earlier(NamedTuple):
     value: Any
     error: str | None
     verdict: Verdict
+    """As the newer run judges."""
+    rules: Rules = SAME
 
     def went(self, now: Result) -> str:
         """What became of it: `worse` and `better` where it passed or failed and does the contrary now, else `other` or `same`."""
-        if {self.verdict, now.verdict} == {"pass", "fail"}:
-            return "worse" if now.verdict == "fail" else "better"
-        is_same = (self.verdict, self.value, self.error) == (now.verdict, now.output.value, now.output.error)
+        verdict = self.rules.run(now).verdict
+        if {self.verdict, verdict} == {"pass", "fail"}:
+            return "worse" if verdict == "fail" else "better"
+        is_same = (self.verdict, self.value, self.error) == (verdict, now.output.value, now.output.error)
         return "same" if is_same else "other"
 
 
@@ -44,7 +48,8 @@ def earlier_answers(found: Comparison, results: Iterable[Result], baseline: Run)
     for result in baseline.results if places else ():
         place = _place(result.trial, result.trial.target)
         if place in places:
-            answer = Earlier(result.output.value, result.output.error, result.verdict)
+            verdict = found.rules.baseline(result).verdict
+            answer = Earlier(result.output.value, result.output.error, verdict, found.rules)
             met.setdefault(place, {})[result.trial.case.id] = answer
     return {
         trial: answers.get(case) or next(iter(answers.values()))

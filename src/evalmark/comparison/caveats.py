@@ -3,16 +3,22 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalmark.roles import model_and_mode
-from evalmark.values import Metric, Run, count
+from evalmark.values import Run, count
 
 from .change import Matching, TargetChange
+from .rule_caveats import gate_caveats, rule_caveats
+from .rules import Rules
 
 SHOWN = 3
 """So many ids are named."""
 
 
 def warnings(
-    run: Run, baseline: Run, changes: Sequence[TargetChange], targets: tuple[Sequence[str], Sequence[str]]
+    run: Run,
+    baseline: Run,
+    changes: Sequence[TargetChange],
+    targets: tuple[Sequence[str], Sequence[str]],
+    rules: Rules,
 ) -> tuple[str, ...]:
     """One sentence for each thing that changed besides the target under test."""
     return tuple(
@@ -23,7 +29,8 @@ def warnings(
                 *_datasets(run, baseline),
                 *_targets(changes, targets, within_one=_is_one(run, baseline)),
                 *(said for change in changes for said in _cases(change, within_one=_is_one(run, baseline))),
-                *_metrics(run, baseline),
+                *rule_caveats(rules),
+                *gate_caveats(run, baseline, rules),
                 *_models(run, baseline),
             ]
         )
@@ -111,30 +118,6 @@ def _cases_of_runs(matching: Matching) -> Iterator[str]:
         yield f"{count(matching.renamed, 'case')} with another id and the same content: matched by content."
 
 
-def _metrics(run: Run, baseline: Run) -> Iterator[str]:
-    before = {(metric.dataset, metric.name): metric for metric in baseline.metrics}
-    now = {(metric.dataset, metric.name): metric for metric in run.metrics}
-    for key, metric in now.items():
-        if (old := before.get(key)) is not None:
-            yield from _metric(metric, old)
-    alone = [name for _, name in now if name not in {name for _, name in before}]
-    gone = [name for _, name in before if name not in {name for _, name in now}]
-    if alone:
-        yield f"Only the run has the metric {_some(alone)}."
-    if gone:
-        yield f"Only the baseline has the metric {_some(gone)}."
-
-
-def _metric(now: Metric, old: Metric) -> Iterator[str]:
-    if now.judge != old.judge:
-        yield f"{now.name}: the judge was {old.judge or 'none'} and is now {now.judge or 'none'}; the difference may be the judge's."
-    elif now.version and old.version and now.version != old.version:
-        what = "the judge's prompt or settings have" if now.judge else "the scorer's code or settings have"
-        yield f"{now.name}: {what} changed; the difference may be the metric's."
-    if now.threshold != old.threshold:
-        yield f"{now.name}: the threshold was {_said(old.threshold)} and is now {_said(now.threshold)}."
-
-
 def _models(run: Run, baseline: Run) -> Iterator[str]:
     if run.embedder and baseline.embedder and run.embedder != baseline.embedder:
         (model, mode), (earlier, mode_then) = model_and_mode(run.embedder), model_and_mode(baseline.embedder)
@@ -147,10 +130,6 @@ def _models(run: Run, baseline: Run) -> Iterator[str]:
             )
     if run.repeat != baseline.repeat:
         yield f"Cases were answered {count(baseline.repeat, 'time')} and now {count(run.repeat, 'time')}."
-
-
-def _said(threshold: float | None) -> str:
-    return "none" if threshold is None else f"{threshold:g}"
 
 
 def _named(target: str) -> str:

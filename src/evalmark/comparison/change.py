@@ -6,6 +6,8 @@ from typing import Literal
 from evalmark.inference import MARGIN, Difference
 from evalmark.values import Direction
 
+from .rules import SAME, Rules
+
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 Key = tuple[str, str]
 """Dataset and case."""
@@ -158,6 +160,10 @@ class Comparison:
     """What else is different about the two runs, to be read before the verdict; one sentence each."""
     level: float
     margin: float = MARGIN
+    rules: Rules = SAME
+    """What became of stored scores so that both runs are under one rule."""
+    rescore: str = ""
+    """The command that judges the baseline anew, where something of a metric is not compared; empty where there is none."""
 
     @property
     def outcome(self) -> Outcome:

@@ -14,6 +14,8 @@ from .caveats import warnings
 from .change import DRAWN, Comparison, Flip, Key, MetricChange, Slice, TargetChange
 from .columns import VERDICT, Column, Columns, columns_of
 from .matching import match
+from .rule_caveats import rescore_command
+from .rules import one_rule
 
 MOST_SLICES = 200
 """Tags beyond these are not compared, the rarest first."""
@@ -70,7 +72,9 @@ class _Both:
             )
         self.run, self.baseline = run, baseline
         first, second = targets or (None, None)
-        now, before = columns_of(run, first), columns_of(baseline, second)
+        self.rules = one_rule(run, baseline)
+        judged, against = self.rules.runs(run, baseline)
+        now, before = columns_of(judged, first), columns_of(against, second)
         self.targets = tuple(now), tuple(before)
         self.sides = [
             _Sides((target, other), now[target], before[other], asked) for target, other in _pairs(now, before)
@@ -85,11 +89,18 @@ class _Both:
             baseline=baseline.id,
             names=(run.name, baseline.name),
             created=(run.created, baseline.created),
-            targets=tuple(_adjusted(changes)),
-            warnings=warnings(run, baseline, changes, self.targets),
+            targets=tuple(map(self._known, _adjusted(changes))),
+            warnings=warnings(run, baseline, changes, self.targets, self.rules),
+            rules=self.rules,
+            rescore=rescore_command(run, baseline, self.rules),
             level=self.asked[0],
             margin=self.asked[1],
         )
+
+    def _known(self, change: TargetChange) -> TargetChange:
+        """The change; without a metric that is compared, outputs that are the same say nothing of scores that are not."""
+        is_judged = change.metrics or change.overall.difference.n or not self.rules.left_out
+        return change if is_judged else replace(change, is_identical=False)
 
 
 def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ def pairs_of(found: Comparison, run: Run, baseline: Run, limit: int) -> list[Pai
     Of a case with repeats the first one is taken that passes where more pass, and the first that fails where fewer do.
     """
     wanted = [(change, list(islice(change.flips, limit))) for change in found.targets]
+    run, baseline = found.rules.runs(run, baseline)
     now = _results(run, {(change.target, (flip.dataset, flip.case)) for change, flips in wanted for flip in flips})
     before = _results(baseline, {(change.against, flip.was) for change, flips in wanted for flip in flips})
     return [

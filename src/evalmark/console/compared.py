@@ -63,6 +63,11 @@ def _warnings(found: Comparison) -> Iterable[RenderableType]:
         for warning in found.warnings:
             table.add_row("!", clean(warning))
         yield Padding(table, (0, 0, 0, 2))
+    said, command = compared.restoring(found)
+    if said:
+        yield Padding(Text(said), (0, 0, 0, 2))
+    if command:
+        yield Padding(Text(clean(command)), (0, 0, 0, 4))
 
 
 def _verdict(found: Comparison) -> Iterable[Text]:

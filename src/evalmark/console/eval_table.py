@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark import wording
-from evalmark.comparison import Comparison, compare
+from evalmark.comparison import Comparison, compare, gate_caveats
 from evalmark.stats import GateVerdict, Group, summarise
 from evalmark.values import Result, Run, Spending, count, in_all
 from evalmark.wording import clean, compared, one_line
@@ -43,6 +43,8 @@ def evals(
         parts += _eval(group, costs.get(group.dataset, ()), look)
         if group.dataset in against and not group.left_out:
             parts += _compared(against[group.dataset], told)
+    if baseline is not None:
+        parts += [Text(f"! {clean(said)}", style="yellow") for said in gate_caveats(run, baseline)]
     # Sorted: which eval comes first depends on which worker was done first.
     if said := _intervals(sorted(wording.methods(summary.metrics))):
         parts += [Text(""), Text(said, style="dim")]
@@ -77,7 +79,10 @@ def _by_dataset(run: Run, baseline: Run) -> dict[str, Comparison]:
     """How each dataset of a run compares with the same one of an earlier run."""
     now, before = _results(run), _results(baseline)
     return {
-        name: compare(replace(run, results=results), replace(baseline, results=before.get(name, [])))
+        # The gate is of the whole run, so no part is held to it.
+        name: compare(
+            replace(run, results=results, gate=None), replace(baseline, results=before.get(name, []), gate=None)
+        )
         for name, results in now.items()
     }
 
@@ -91,10 +96,11 @@ def _results(run: Run) -> dict[str, list[Result]]:
 
 def _compared(found: Comparison, told: set[str]) -> Iterable[RenderableType]:
     """What changed since the baseline, and whether that can be luck; what was `told` of another eval is not told twice."""
-    for warning in found.warnings:
-        if warning not in told:
-            yield Padding(Text(f"! {clean(warning)}", style="yellow"), (0, 0, 0, 2))
-    told.update(found.warnings)
+    restoring = " ".join(compared.restoring(found)).strip()
+    for said in filter(None, (*found.warnings, restoring)):
+        if said not in told:
+            yield Padding(Text(f"! {clean(said)}", style="yellow"), (0, 0, 0, 2))
+            told.add(said)
     against = f"against {one_line(found.baseline)}"
     if not found.targets:
         yield Padding(Text(f"{against}: not comparable"), (0, 0, 0, 2))

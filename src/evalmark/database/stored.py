@@ -183,6 +183,8 @@ RUN: Spec = {
             "base": _TEXT,
             "dataset": _TEXT,
             "version": _TEXT,
+            "bars": _NUMBERS,
+            "embeds": _TRUTH._replace(skip=False),
         },
     ),
     "repeat": _COUNT,

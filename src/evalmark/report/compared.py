@@ -29,6 +29,9 @@ def comparison_in_markdown(found: Comparison, pairs: Sequence[Pair] = (), limit:
 def comparison_part(found: Comparison, pairs: Sequence[Pair] = (), limit: int = _FLIPS) -> Iterator[str]:
     """The same without its title, for a page of something else."""
     yield "".join(f"> {safe(warning)}\n" for warning in found.warnings) + ("\n" if found.warnings else "")
+    said, command = compared.restoring(found)
+    if said:
+        yield f"{safe(said)}" + (f" `{command.replace('`', '')}`" if command else "") + "\n\n"
     yield f"**{compared.compared_outcome(found).capitalize()}:** {safe(compared.verdict_sentence(found))}\n\n"
     heads = TWO_RUNS
     for target in found.targets:

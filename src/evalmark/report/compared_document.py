@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalmark.comparison import Comparison, Flip, MetricChange, Pair, Slice, TargetChange
+from evalmark.comparison import Comparison, Flip, MetricChange, Pair, RuleChange, Slice, TargetChange
 from evalmark.inference import Difference
 from evalmark.values import Result, plain
 
@@ -26,11 +26,25 @@ def comparison_of(found: Comparison) -> dict[str, Any]:
         "outcome": found.outcome,
         "exit_code": found.exit_code,
         "warnings": list(found.warnings),
+        "rules": [_rule(change) for change in found.rules.changes],
+        "rescore": found.rescore or None,
         "run": {"id": found.run, "name": found.names[0], "created": found.created[0]},
         "baseline": {"id": found.baseline, "name": found.names[1], "created": found.created[1]},
         "level": found.level,
         "margin": found.margin,
         "targets": [_target(target) for target in found.targets],
+    }
+
+
+def _rule(change: RuleChange) -> dict[str, Any]:
+    counted = change.rejudged
+    return {
+        "metric": change.metric,
+        "dataset": change.dataset,
+        "only": change.only or None,
+        "was": change.was,
+        "compared": change.compared,
+        "baseline": None if counted is None else {"n": counted.n, "then": counted.then, "today": counted.today},
     }
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .given import as_scores
     from .named import GROUP, resolve, scorer_names
     from .negation import Check, Not
-    from .verdict import TOLERANCE, checked, meets, no_reference, unscored
+    from .verdict import TOLERANCE, checked, is_barred, meets, no_reference, unscored
     from .wording import LONGEST, NO_EXPECTED, both, shown, text_of
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "as_scores",
     "both",
     "checked",
+    "is_barred",
     "meets",
     "no_reference",
     "resolve",
@@ -52,6 +53,7 @@ __getattr__ = deferred(
         "as_scores": "given",
         "both": "wording",
         "checked": "verdict",
+        "is_barred": "verdict",
         "meets": "verdict",
         "no_reference": "verdict",
         "resolve": "named",

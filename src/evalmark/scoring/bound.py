@@ -91,7 +91,14 @@ class BoundScorer:
         It stays the same whoever judges, whatever the threshold is and wherever the scorer's own bars lie: runs hold these
         by themselves, and a comparison judges both sides by the newer ones.
         """
-        return replace(self.metric, version=fingerprint(_without(self._besides, self._described)))
+        version = fingerprint(_without(self._besides, self._described))
+        return replace(self.metric, version=version, bars=self._bars, embeds=self.needs_embedder)
+
+    @property
+    def _bars(self) -> Mapping[str, float]:
+        """The bars of a built-in that decides for itself; any other scorer has none that could be told apart."""
+        names = getattr(self.scorer, "bars", ()) if _is_ours(self.scorer) else ()
+        return {name: float(getattr(self.scorer, name)) for name in names}
 
     @property
     def _described(self) -> Any:
@@ -105,7 +112,7 @@ class BoundScorer:
         known = (
             ("default_threshold", "judge") if judge is None or isinstance(judge, ChatModel) else ("default_threshold",)
         )
-        return (*known, *(getattr(self.scorer, "bars", ()) if _is_ours(self.scorer) else ()))
+        return (*known, *self._bars)
 
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
         """What the scorer says of one output. May raise whatever the scorer raises.

@@ -25,6 +25,11 @@ def no_reference(case: Case) -> str:
     return "" if case.references else NO_EXPECTED
 
 
+def is_barred(score: Score) -> bool:
+    """Whether a liked example bars the output from passing, whatever the threshold, as the cosine rule has it."""
+    return score.detail.get("barred") is True and "positive" in score.detail
+
+
 def meets(value: float, threshold: float, direction: Direction = "higher") -> bool:
     """Whether a value reaches its threshold, or keeps to it where lower is better.
 

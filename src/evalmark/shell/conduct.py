@@ -14,6 +14,7 @@ from evalmark.errors import BrokenOffError, ConfigError, EvalmarkError, need
 from evalmark.shell import watched
 from evalmark.shell.process_state import ProcessState
 from evalmark.shell.progress import Progress
+from evalmark.shell.references import in_store
 from evalmark.shell.terminal import complain, look, say, say_line
 from evalmark.shell.words import NEWEST, store_flag
 
@@ -88,6 +89,7 @@ def _carried_out(plan: "plans.Plan", settings: "Settings", show: Show, state: Pr
         run: Run = need("asyncio").run(_run(plan, settings, ledger, show, against))
         lost = state.restore()
         compared = _compared(run, against)
+        compared = None if compared is None else in_store(compared, settings.store)
         summary = stats.summarise(run)
         verdict = stats.judge(summary, run.gate)
         if not show.quiet:

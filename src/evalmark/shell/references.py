@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from evalmark import store as kept
 from evalmark.errors import ConfigError
 
+from .words import store_flag
+
 if TYPE_CHECKING:
+    from evalmark.comparison import Comparison
     from evalmark.values import Run
 
 
@@ -34,6 +37,11 @@ def kept_beside(
         for run in in_file(path, ledger) if in_file and is_file(reference) else [ledger.run(name)]:
             # A run that was killed has no figures of its calls in its header; the journal has.
             yield ledger, run if run.spending else replace(run, spending=ledger.spending(run.id))
+
+
+def in_store(found: "Comparison", store: str) -> "Comparison":
+    """The comparison, whose command to judge the baseline anew names the store that has the baseline."""
+    return replace(found, rescore=found.rescore + store_flag(store)) if found.rescore else found
 
 
 def is_file(reference: str) -> bool:

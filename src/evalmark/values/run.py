@@ -47,6 +47,10 @@ class Metric:
     """The only dataset that is held to it, where another one has a metric of this name too; else empty."""
     version: str = ""
     """Fingerprint of the scorer: its code or its prompt, and its settings; empty where nobody made one."""
+    bars: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """By what a scorer with limits of its own decides where there is no threshold, such as `positive` and `negative`."""
+    embeds: bool = False
+    """Whether it asks the embedding model of the run."""
 
 
 def metrics_for(metrics: Iterable[Metric], dataset: str) -> dict[str, Metric]:

@@ -1,6 +1,6 @@
 """The page of a comparison: what became of a run since another one, and the cases that show it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,10 +13,10 @@ from evalmark.addresses.asking import ComparedAsked, compared_asked
 from evalmark.addresses.paging import Paging
 from evalmark.api import LAST_GREEN
 from evalmark.browsing import Kept
-from evalmark.comparison import WENT, Flip, Place, comparable_with, earlier_of
+from evalmark.comparison import WENT, Flip, Place, Rules, comparable_with, earlier_of
 from evalmark.errors import EvalmarkError
 from evalmark.markup import text_of, visible
-from evalmark.values import Run
+from evalmark.values import Result, Run
 from evalmark.wording.compared import CaseScore, case_scores, told
 from evalmark.wording.word_changes import Sides, word_changes
 
@@ -89,7 +89,7 @@ def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: Compare
     paging = Paging(total=len(wanted), size=SIZE, asked=asked.page)
     known = [place.went for place in every]
     return {
-        "rows": _rows(shelf, runs, paging.part(wanted)),
+        "rows": _rows(shelf, runs, held.found.rules, paging.part(wanted)),
         "all": len(every),
         "counts": [(went, known.count(went)) for went in WENT],
         "total": len(wanted),
@@ -102,11 +102,23 @@ def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: Compare
     }
 
 
-def _rows(shelf: Shelf, runs: tuple[Run, Run], places: Sequence[Place]) -> list[Row]:
+def _rows(shelf: Shelf, runs: tuple[Run, Run], rules: Rules, places: Sequence[Place]) -> list[Row]:
+    """Each case with its results, both as the newer run judges."""
     run, baseline = runs
     now = shelf.browsing(run).of_cases([case_of(place, before=False) for place in places])
     before = shelf.browsing(baseline).of_cases([case_of(place, before=True) for place in places])
-    return [_row(place, *sides) for place, *sides in zip(places, before, now, strict=True)]
+    judges = (rules.baseline, rules.run)
+    return [
+        _row(place, *(tuple(_under(judge, kept) for kept in side) for judge, side in zip(judges, sides, strict=True)))
+        for place, *sides in zip(places, before, now, strict=True)
+    ]
+
+
+def _under(judge: Callable[[Result], Result], kept: Kept) -> Kept:
+    if kept.is_cut:  # its scores are not there
+        return kept
+    judged = judge(kept.result)
+    return kept if judged is kept.result else replace(kept, verdict=judged.verdict, result=judged)
 
 
 def _row(place: Place, before: Sequence[Kept], now: Sequence[Kept]) -> Row:

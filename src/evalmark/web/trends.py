@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from evalmark.comparison import Outcome, compare, earlier_of
+from evalmark.comparison import Outcome, compare, earlier_of, judge_alike
 from evalmark.errors import EvalmarkError
 from evalmark.values import Run
 
@@ -32,6 +32,8 @@ class Trend:
     """By how many percentage points more of the trials or cases that both have pass; None where they have none."""
     n: int
     """Of how many."""
+    is_one_rule: bool = True
+    """Whether both runs are judged by one rule, so far as that is looked at."""
 
 
 class Trends:
@@ -84,6 +86,8 @@ def _trend_or_none(shelf: Shelf, run: Run, baseline: Run | None, patiently: Pati
 def _trend(shelf: Shelf, run: Run, baseline: Run, patiently: Patiently) -> Trend:
     sides = shelf.lines([run, baseline])
     if sum(side.trials for side in sides) > TESTED:
+        if not judge_alike(run, baseline):  # the store has counted each run by its own rule
+            return Trend(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
         counted = shelf.store.shared(run, baseline, beside=any(side.beside != 0 for side in sides))
         return Trend(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
     found = compare(patiently(run), patiently(baseline))

@@ -78,9 +78,13 @@ def verdict_sentence(found: Comparison) -> str:
         return "There is nothing that could be compared."
     if found.outcome == "same" and all(target.is_identical for target in found.targets):
         was = "that of the other" if found.is_of_one_run else "what it was"
-        return f"Every output is word for word {was}, and so is every score."
+        return (
+            f"Every output is word for word {was}, and so is every score{' that is compared' * found.rules.left_out}."
+        )
     if found.outcome == "same":
         return f"No difference is larger than the margin of {_points(found.margin)} points."
+    if found.outcome == "cannot tell" and found.rules.left_out and not any(c.difference.n for _, c in changes):
+        return "No metric is judged by one rule in both runs, so nothing can be said."
     if found.outcome == "cannot tell":
         return _undecided([change for _, change in changes], of_one_run=found.is_of_one_run)
     more = f", and {count(len(decisive) - _NAMED, 'more metric')}" if len(decisive) > _NAMED else ""
@@ -88,6 +92,18 @@ def verdict_sentence(found: Comparison) -> str:
     unclear = [_name(change) for target, change in changes if target.outcome_of(change) == "cannot tell"]
     doubt = f" It cannot be told of {_listed(unclear)}." if found.outcome == "better" and unclear else ""
     return f"{said}.{doubt}"
+
+
+def restoring(found: Comparison) -> tuple[str, str]:
+    """What brings back what is not compared: a sentence, and the command that it ends with; two empty texts where all is."""
+    if found.rescore:
+        return "To compare every metric, judge the baseline again and compare with the new run:", found.rescore
+    if found.rules.left_out:
+        return (
+            "No command can judge the baseline again by scorers from Python; run its version again with today's scorers.",
+            "",
+        )
+    return "", ""
 
 
 def _undecided(changes: Sequence[MetricChange], *, of_one_run: bool) -> str:
