@@ -5,16 +5,19 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .finding import Check, Finding
+    from .finding import AllOf, Check, Finding
     from .labels import OneOf, labels_in
     from .language import Language
     from .limits import Limit
     from .markup import Balanced, Markup, TagCount, TagsInside
+    from .plain import LetterCase, NumberText
     from .reading import check_of, parts_in
+    from .stated import Matches, stated_check
     from .structure import JsonText, SchemaText
     from .words import Ends, Forbidden, Ordered, Required
 
 __all__ = [
+    "AllOf",
     "Balanced",
     "Check",
     "Ends",
@@ -22,8 +25,11 @@ __all__ = [
     "Forbidden",
     "JsonText",
     "Language",
+    "LetterCase",
     "Limit",
     "Markup",
+    "Matches",
+    "NumberText",
     "OneOf",
     "Ordered",
     "Required",
@@ -33,11 +39,13 @@ __all__ = [
     "check_of",
     "labels_in",
     "parts_in",
+    "stated_check",
 ]
 
 __getattr__ = deferred(
     __name__,
     {
+        "AllOf": "finding",
         "Balanced": "markup",
         "Check": "finding",
         "Ends": "words",
@@ -45,8 +53,11 @@ __getattr__ = deferred(
         "Forbidden": "words",
         "JsonText": "structure",
         "Language": "language",
+        "LetterCase": "plain",
         "Limit": "limits",
         "Markup": "markup",
+        "Matches": "stated",
+        "NumberText": "plain",
         "OneOf": "labels",
         "Ordered": "words",
         "Required": "words",
@@ -56,5 +67,6 @@ __getattr__ = deferred(
         "check_of": "reading",
         "labels_in": "labels",
         "parts_in": "reading",
+        "stated_check": "stated",
     },
 )

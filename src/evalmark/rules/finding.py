@@ -1,5 +1,6 @@
-"""What a check finds out about an output."""
+"""What a check finds out about an output, and what is read out of a rule."""
 
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 
@@ -27,3 +28,33 @@ class Check(Protocol):
     def __call__(self, text: str) -> Finding:
         """Hold an output against it."""
         ...
+
+
+class Demand(NamedTuple):
+    """What is read out of a part of a rule."""
+
+    checks: tuple[Check, ...] = ()
+    is_whole: bool = True
+    """Whether the part asks for nothing else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOf:
+    """Several checks of one rule: broken where one is, and kept where all are."""
+
+    checks: tuple[Check, ...]
+    is_whole: bool = True
+
+    @property
+    def says(self) -> str:
+        """All of them."""
+        return ", ".join(check.says for check in self.checks)
+
+    def __call__(self, text: str) -> Finding:
+        """Hold the output against each; what is broken decides, then what cannot be told."""
+        found = [check(text) for check in self.checks]
+        for holds in (False, None):
+            if reasons := [finding.reason for finding in found if finding.holds is holds]:
+                return Finding(holds, "; ".join(reasons))
+        return Finding(True, "; ".join(finding.reason for finding in found))
+

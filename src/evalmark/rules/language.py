@@ -5,8 +5,8 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 
-from .finding import Finding
-from .phrases import MUST, OUTPUT
+from .finding import Demand, Finding
+from .phrases import Clause
 
 SMALL_WORDS = {
     "English": "the and of to in is that it was for on are with as be this have from or by not but what all were when we there",
@@ -34,9 +34,15 @@ SCRIPTS = {
 LEAST_WORDS = 20
 """A text of fewer words says nothing certain of its language, unless by its script."""
 LEAST_LETTERS = 12
+FOREIGN = 0.05
+"""A text is surely in another language where a smaller share of its letters is of the script; names and code are often not."""
+_NAMES = "|".join(SCRIPTS)
+_NAMED = re.compile(
+    rf"(?:written\s+)?(?:entirely\s+|only\s+|always\s+)?in\s+(?:the\s+)?(?P<name>{_NAMES})(?:\s+language)?\b", re.IGNORECASE
+)
 _LANGUAGE = re.compile(
-    rf"^(?:{OUTPUT}\s+{MUST}|(?:please\s+)?(?:always\s+)?(?:generate|write|answer|respond|reply|speak)\s+(?:(?:texts?|everything|all|only)\s+)*in\s+)"
-    rf"(?P<name>{'|'.join(SCRIPTS)})(?P<tail>.*)$",
+    r"(?:be\s+(?:(?:always|only|entirely|exclusively)\s+)?(?:(?:written|given|provided|generated|expressed|kept|returned|presented)\s+)?(?:entirely\s+|only\s+|exclusively\s+)?in\s+|the\s+language\s+be\s+)"
+    rf"(?P<kind>(?:simple|plain|clear|fluent|formal|standard|correct|grammatical|proper)\s+)?(?P<name>{_NAMES})(?:\s+language)?(?:\s+(?:only|exclusively))?",
     re.IGNORECASE,
 )
 
@@ -59,7 +65,9 @@ class Language:
         if len(letters) < LEAST_LETTERS:
             return Finding(None, "too short to tell its language")
         share = sum(unicodedata.name(letter, "").startswith(SCRIPTS[self.name]) for letter in letters) / len(letters)
-        if share < 0.5:
+        if FOREIGN <= share < 0.5:
+            return Finding(None, f"{share:.0%} of its letters are of the script of {self.name}")
+        if share < FOREIGN:
             return Finding(False, f"{share:.0%} of its letters are of the script of {self.name}")
         if self.name not in SMALL_WORDS:
             return Finding(None, f"its letters are of the script of {self.name}, which other languages may share")
@@ -86,15 +94,17 @@ def language_of(text: str) -> str | None:
     return first if best >= 0.15 and best >= 1.5 * second else None
 
 
-def language_in(rule: str) -> Language | None:
-    """The language that a rule asks for."""
-    match = _LANGUAGE.match(rule)
-    if match is None:
-        return None
-    name = next(known for known in SCRIPTS if known.lower() == match["name"].lower())
-    # "or French" allows another one; "only", "and nothing else" do not.
-    if re.match(r"\s*(?:or|and|,|/|unless)\b", match["tail"], re.IGNORECASE) or re.search(r"\bor\b", match["tail"]):
-        return None
-    return Language(
-        name=name, is_whole=re.fullmatch(r"\s*(?:only)?\s*[.!]?\s*", match["tail"], re.IGNORECASE) is not None
-    )
+def language_in(clause: Clause) -> Demand | None:
+    """The language that a clause asks for."""
+    match = None if clause.negated else _LANGUAGE.fullmatch(clause.text)
+    return None if match is None else Demand((Language(name=_known(match["name"])),), is_whole=not match["kind"])
+
+
+def language_named(text: str, start: int) -> tuple[Language, int] | None:
+    """The language that `in …` names at a place of a clause, and where that ends."""
+    match = _NAMED.match(text, start)
+    return None if match is None else (Language(name=_known(match["name"])), match.end())
+
+
+def _known(name: str) -> str:
+    return next(known for known in SCRIPTS if known.lower() == name.lower())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evalmark.values import count
 
 from .bounds import fits, said
-from .finding import Finding
+from .finding import Demand, Finding
 from .phrases import NUMBER, OUTPUT, number_of
 
 VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
@@ -17,7 +17,7 @@ VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "l
 _ANY_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})\b([^<>]*)>")
 _TAG = r"<(\w+)>"
 _MUST = r"(?:must|should|shall|has to|have to|needs? to)"
-_AMOUNT = rf"(?:(?P<least>at least)|(?P<most>at most|no more than)|(?P<exact>exactly|only))\s+{NUMBER}|(?P<several>multiple|several)"
+_AMOUNT = rf"(?:(?P<least>at least)|(?P<most>at most|no more than)|(?P<exact>exactly|only))\s+({NUMBER})|(?P<several>multiple|several)"
 _COUNT = re.compile(
     rf"^(?:there\s+{_MUST}\s+be|{OUTPUT}\s+{_MUST}\s+(?:contain|have|include|use))\s+(?:{_AMOUNT}|(?P<none>no))\s+{_TAG}\s+(?:tags?|elements?)"
     r"(?P<tail>.*)$",
@@ -28,22 +28,26 @@ _NO_TAG = re.compile(
     re.IGNORECASE,
 )
 _INSIDE = re.compile(
-    rf"^(?:inside|within|in)\s+(?:of\s+)?(?:each|every)\s+{_TAG}\s*(?:tag|element)?,?\s+there\s+{_MUST}\s+be\s+(?:{_AMOUNT}|(?P<one>one|an?))\s+{_TAG}\s+(?:tags?|elements?)"
-    r"(?P<tail>.*)$",
+    rf"^(?:(?:inside|within|in)\s+(?:of\s+)?(?:each|every)\s+{_TAG}\s*(?:tag|element)?,?\s+there\s+{_MUST}\s+be|"
+    rf"(?:each|every)\s+<(?P<outer>\w+)>\s*(?:tag|element)\s+{_MUST}\s+(?:contain|have|include))\s+"
+    rf"(?:{_AMOUNT}|(?P<one>one|an?))\s+<(?P<tag>\w+)>\s+(?:tags?|elements?)(?P<tail>.*)$",
     re.IGNORECASE,
 )
 _WRAPPED = re.compile(
-    rf"\b(?:{_MUST}\s+be\s+)?(?:wrapped|enclosed|wrap)\s+(?:each\s+\w+\s+)?(?:with|in|inside|within)\s+(?:an?\s+|the\s+)?{_TAG}",
+    rf"^(?:each|every)\s+\w+\s+{_MUST}\s+be\s+(?:wrapped|enclosed)\s+(?:with|in|inside|within)\s+(?:an?\s+|the\s+)?{_TAG}(?:\s+tags?)?$|"
+    rf"^(?:wrap|enclose)\s+(?:each|every)\s+\w+\s+(?:with|in|inside|within)\s+(?:an?\s+|the\s+)?<(?P<tag>\w+)>(?:\s+tags?)?$",
     re.IGNORECASE,
 )
 _BALANCED = re.compile(
-    r"\b(?:all|every)\s+(?:HTML\s+|XML\s+)?(?:tags?|elements?)\s+(?:is|are|must be|should be)\s+(?:properly|correctly)?\s*(?:opened and closed|closed)",
+    rf"^(?:{OUTPUT}\s+{_MUST}\s+ensure\s+that\s+)?(?:all|every)\s+(?:HTML\s+|XML\s+)?(?:tags?|elements?)(?:\s+in\s+{OUTPUT})?\s+"
+    r"(?:is|are|must\s+be|should\s+be)\s+(?:properly\s+|correctly\s+)?(?:opened\s+and\s+closed|closed)(?P<tail>,.*|\s+(?:properly|correctly))?$",
     re.IGNORECASE,
 )
 _HTML = re.compile(
-    rf"^{OUTPUT}\s+{_MUST}\s+be\s+(?:formatted\s+(?:as|in)|written\s+in|valid|in)\s+(?:valid\s+)?HTML\b", re.IGNORECASE
+    rf"^{OUTPUT}\s+{_MUST}\s+be\s+(?:formatted\s+(?:as|in)|written\s+in|valid|in)\s+(?:valid\s+)?HTML$", re.IGNORECASE
 )
-_SAYS_NOTHING = re.compile(r"\s*(?:in the output)?\s*[.!]?\s*", re.IGNORECASE)
+_SAYS_NOTHING = re.compile(r"\s*(?:in the (?:output|response))?\s*", re.IGNORECASE)
+_MORE = re.compile(r"\s+to\s+[^,;]+", re.IGNORECASE)
 
 
 class Reading(NamedTuple):
@@ -186,22 +190,28 @@ class Markup:
         return Finding(number > 0, count(number, "element"))
 
 
-def markup_in(rule: str) -> TagCount | TagsInside | Balanced | Markup | None:
-    """What a rule asks of tags."""
-    if match := _INSIDE.match(rule):
+def markup_in(sentence: str) -> Demand | None:
+    """What a sentence asks of tags."""
+    if match := _INSIDE.fullmatch(sentence):
         low, high = (1, None) if match["one"] else _range(match)
-        tags = [tag.lower() for tag in re.findall(_TAG, rule)]
-        return TagsInside(outer=tags[0], tag=tags[1], low=low, high=high, is_whole=_is_end(match["tail"]))
-    if match := _NO_TAG.match(rule):
-        return TagCount(tag=re.findall(_TAG, rule)[0].lower(), high=0, is_whole=_is_end(match["tail"]))
-    if match := _COUNT.match(rule):
+        outer = match["outer"] or re.findall(_TAG, sentence)[0]
+        return _with_tail(TagsInside(outer=outer.lower(), tag=match["tag"].lower(), low=low, high=high), match["tail"])
+    if match := _NO_TAG.fullmatch(sentence):
+        return _with_tail(TagCount(tag=re.findall(_TAG, sentence)[0].lower(), high=0), match["tail"])
+    if match := _COUNT.fullmatch(sentence):
         low, high = (0, 0) if match["none"] else _range(match)
-        return TagCount(tag=re.findall(_TAG, rule)[0].lower(), low=low, high=high, is_whole=_is_end(match["tail"]))
-    if _BALANCED.search(rule):
-        return Balanced()
-    if match := _WRAPPED.search(rule):
-        return TagCount(tag=match[1].lower(), low=1, is_whole=False)
-    return Markup() if _HTML.match(rule) else None
+        return _with_tail(TagCount(tag=re.findall(_TAG, sentence)[0].lower(), low=low, high=high), match["tail"])
+    if match := _BALANCED.fullmatch(sentence):
+        return Demand((Balanced(),), is_whole=not (match["tail"] or "").startswith(","))
+    if match := _WRAPPED.fullmatch(sentence):
+        return Demand((TagCount(tag=(match[1] or match["tag"]).lower(), low=1),), is_whole=False)
+    return Demand((Markup(),), is_whole=False) if _HTML.fullmatch(sentence) else None
+
+
+def _with_tail(check: TagCount | TagsInside, tail: str) -> Demand | None:
+    """The check, where the rest of the sentence takes nothing back."""
+    whole = _SAYS_NOTHING.fullmatch(tail) is not None
+    return Demand((check,), is_whole=whole) if whole or _MORE.fullmatch(tail) else None
 
 
 def _range(match: re.Match[str]) -> tuple[int, int | None]:
@@ -209,7 +219,3 @@ def _range(match: re.Match[str]) -> tuple[int, int | None]:
         return 2, None
     number = number_of(next(word for word in match.groups() if word and re.fullmatch(NUMBER, word, re.IGNORECASE)))
     return (0 if match["most"] else number), (None if match["least"] else number)
-
-
-def _is_end(tail: str) -> bool:
-    return _SAYS_NOTHING.fullmatch(tail) is not None

@@ -2,22 +2,39 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-from .finding import Check
-from .labels import one_of_in
+from .finding import AllOf, Check, Demand
+from .labels import labels_of
 from .language import language_in
-from .limits import limit_in
+from .limits import is_single, limits_in
 from .markup import markup_in
-from .phrases import OUTPUT, is_conditional, quoted_in
-from .structure import structure_in
-from .words import words_in
+from .phrases import OUTPUT, Clause, Rule, clauses, is_extra, is_loose, masked, quoted_in
+from .plain import plain_in
+from .structure import items_in, structure_in
+from .words import label_in, words_in
 
 LONGEST_RULE = 2_000
 """Characters of a rule that is looked at; a longer one is no single rule."""
-_SUBJECT = re.compile(rf"^(?P<thing>{OUTPUT})\b", re.IGNORECASE)
+_SUBJECT = re.compile(rf"^(?:length\s+of\s+)?(?P<thing>{OUTPUT})\b", re.IGNORECASE)
 _OF_PARTS = re.compile(r"\b(?:json|keys?|fields?|propert(?:y|ies))\b", re.IGNORECASE)
-_KEY = re.compile(r"[\"'](\w{1,40})[\"']\s*:")
+_KEY = re.compile(r"[\"'](\w{1,40})[\"']\s*:|^\s*[-*#]*\s*(\w{1,40}):(?!//)|</?(\w{1,40})>", re.MULTILINE)
+_QUALITY = re.compile(r"be\s+(?:[a-z]+(?:,?\s+and)?\s+){0,3}[a-z]+", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(?:an?|the|of|in|to|one|that|or|not)\b", re.IGNORECASE)
+_UNCLEAR = re.compile(
+    r"\b(?:or|nor|neither|either|but|each|every|count\w*|limit\w*|length|longer|shorter|words?|sentences?|characters?|lines?|"
+    r"paragraphs?|extend\w*|exceed\w*|includ\w+\s+in)\b",
+    re.IGNORECASE,
+)
+_HOLDS = re.compile(r"(?:contain|have|include|use)\b", re.IGNORECASE)
+
+
+class Context(NamedTuple):
+    """What else is known of the prompt whose rule it is."""
+
+    prompt: str = ""
+    schema: Mapping[str, Any] | None = None
 
 
 def check_of(
@@ -25,27 +42,33 @@ def check_of(
 ) -> Check | None:
     """The check of a rule in English; None where none is certain, which is so of most rules.
 
-    Words are taken for a limit, a list of labels, JSON, tags, words or a language only where they say so of the whole
-    output, of every output, and without `about` or `if`. Where the rule asks for more than the check, the check can only
-    refute it. `prompt` is the text of the prompt, to which rules refer for lists of labels; `schema` the one it asks for; `parts`, in lower case, what it calls the parts of an output: a rule
-    of "the reply" is not one of the output where the output has a field of that name.
+    A rule has a check only where every word of it is understood, or what is left asks for something more: then the check
+    can only refute the rule. A condition, an exception, an example or a wish leaves the rule to a reader, and so does
+    whatever may be said of a part of the output. `prompt` is the text of the prompt, to which rules refer for lists of
+    labels; `schema` the one it asks for; `parts`, in lower case, what it calls the parts of an output: a rule of
+    "the reply" is not one of the output where the output has a field of that name.
 
-    >>> check_of("The output must not exceed 80 words.").says
-    'at most 80 words'
-    >>> check_of("The output should be polite.") is None
+    >>> check_of("The output must be a single paragraph that does not exceed 80 words.").says
+    'exactly 1 paragraph, at most 80 words'
+    >>> check_of("The output should ideally be one sentence.") is None
     True
     """
-    words = " ".join(rule.split())
-    if not words or len(words) > LONGEST_RULE or is_conditional(words) or _speaks_of_a_part(words, parts):
+    if not rule.strip() or len(rule) > LONGEST_RULE:
         return None
-    return (
-        one_of_in(words, prompt)
-        or limit_in(words)
-        or structure_in(words, schema)
-        or markup_in(words)
-        or words_in(words)
-        or language_in(words)
-    )
+    read = masked(rule)
+    if is_loose(read.text):
+        return None
+    demands = [_demand(sentence, read, Context(prompt, schema), parts) for sentence in read.sentences]
+    if None in demands:
+        return None
+    checks = tuple(dict.fromkeys(check for demand in demands if demand for check in demand.checks))
+    return _joined(checks, all(demand.is_whole for demand in demands if demand))
+
+
+def _joined(checks: tuple[Check, ...], is_whole: bool) -> Check | None:
+    if len(checks) > 1:
+        return AllOf(checks=checks, is_whole=is_whole)
+    return replace(checks[0], is_whole=is_whole and checks[0].is_whole) if checks else None  # type: ignore[type-var]
 
 
 def parts_in(rules: Iterable[str], prompt: str = "", schema: Mapping[str, Any] | None = None) -> frozenset[str]:
@@ -57,9 +80,59 @@ def parts_in(rules: Iterable[str], prompt: str = "", schema: Mapping[str, Any] |
     named = schema.get("properties") if schema is not None else None
     found = [str(name) for name in named] if isinstance(named, Mapping) else []
     found += [word for rule in rules if _OF_PARTS.search(rule) for word in quoted_in(rule)]
-    return frozenset(name.lower() for name in (*found, *_KEY.findall(prompt)))
+    found += [name for text in (*rules, prompt) for groups in _KEY.findall(text) for name in groups if name]
+    return frozenset(name.lower() for name in found)
 
 
-def _speaks_of_a_part(rule: str, parts: Collection[str]) -> bool:
-    subject = _SUBJECT.match(rule) if parts else None
+def _demand(sentence: str, rule: Rule, context: Context, parts: Collection[str]) -> Demand | None:
+    """What a sentence asks of the whole output; None where a part of it is not understood and may change the rest."""
+    if is_extra(sentence):
+        return Demand(is_whole=False)
+    if whole := markup_in(sentence) or items_in(sentence) or label_in(sentence, rule, context.prompt):
+        return whole
+    if _speaks_of_a_part(sentence, parts):
+        return None
+    said = clauses(sentence)
+    found = [_of_clause(clause, rule, context) for clause in said]
+    if not any(found) or not _fit(said, found):
+        return None
+    checks = tuple(check for demand in found if demand for check in demand.checks)
+    return Demand(checks, all(demand is not None and demand.is_whole for demand in found))
+
+
+def _fit(said: tuple[Clause, ...], found: list[Demand | None]) -> bool:
+    """Whether the clauses that are not understood change nothing in the others."""
+    first = next(place for place, demand in enumerate(found) if demand is not None)
+    for place, (clause, demand) in enumerate(zip(said, found, strict=True)):
+        if clause.of_one and (not place or _HOLDS.match(said[place - 1].text) or not _says_what_it_is(found[place - 1])):
+            return False
+        if demand is None and (_UNCLEAR.search(clause.text) or clause.of_one):
+            return False
+        if demand is None and place < first and not _is_quality(clause):
+            return False
+    return True
+
+
+def _says_what_it_is(demand: Demand | None) -> bool:
+    """Whether a clause ends with the one thing that the output is, of which the next clause says more."""
+    return demand is not None and bool(demand.checks) and is_single(demand.checks[-1])
+
+
+def _is_quality(clause: Clause) -> bool:
+    return _QUALITY.fullmatch(clause.text) is not None and _ARTICLE.search(clause.text) is None
+
+
+def _of_clause(clause: Clause, rule: Rule, context: Context) -> Demand | None:
+    return (
+        labels_of(clause, rule, context.prompt)
+        or structure_in(clause, rule, context.schema)
+        or limits_in(clause)
+        or words_in(clause, rule)
+        or language_in(clause)
+        or plain_in(clause)
+    )
+
+
+def _speaks_of_a_part(sentence: str, parts: Collection[str]) -> bool:
+    subject = _SUBJECT.search(sentence) if parts else None
     return subject is not None and subject["thing"].lower().split()[-1] in parts

@@ -6,44 +6,40 @@ from typing import Literal
 
 from evalmark.scoring import shown
 
-from .finding import Finding
-from .phrases import OUTPUT, quoted_in
+from .finding import Demand, Finding
+from .phrases import Clause, Rule
 
-_MUST = r"(?:must|should|shall|has to|needs to)"
-_THINGS = r"(?:(?:any of\s+)?(?:the\s+)?(?:following\s+)?(?:exact\s+)?(?:words?|phrases?|terms?|labels?|texts?|strings?|expressions?)\s*(?:or phrases?)?\s*:?\s*)?"
-_FORBIDDEN = re.compile(
-    rf"^(?:{OUTPUT}\s+(?:(?:must|should|shall|may|can)\s*not|cannot|must never|should never|never)\s+(?:contain|include|use|mention|say)s?|"
-    rf"(?:please\s+)?(?:do not|don['\u2019]t|never|avoid)\s+(?:use|using|say|saying|mention|mentioning|include|including)?)\s+{_THINGS}(?P<list>[\"'`\u201c\u2018].+)$",
-    re.IGNORECASE,
+_Q = r"\u27e6\d+\u27e7"
+_THINGS = (
+    r"(?:(?:any\s+of\s+)?(?:the\s+)?(?:following\s+)?(?:exact\s+)?(?P<noun>words?|phrases?|terms?|labels?|texts?|strings?|expressions?|disclaimer|sentence|names?)"
+    r"(?:\s+or\s+phrases?)?\s*:?\s*)?"
 )
-_REQUIRED = re.compile(
-    rf"^{OUTPUT}\s+{_MUST}\s+(?:always\s+)?(?:contain|include|mention|have)\s+{_THINGS}(?P<list>[\"'`\u201c\u2018].+)$",
-    re.IGNORECASE,
-)
-_LABEL = re.compile(
-    r"\b(?:following|after|under)\s+the\s+(?:label|heading|title)\s+(?P<list>[\"'`\u201c].+)$", re.IGNORECASE
-)
+_LIST = rf"(?P<list>(?:the\s+(?:words?|phrases?)\s+)?{_Q}(?:\s*(?:,\s*(?:and|or)|,|and|or)\s*(?:the\s+(?:words?|phrases?)\s+)?{_Q})*)"
+_CONTAIN = re.compile(rf"(?:contain|include|mention|have|use|say)\s+{_THINGS}{_LIST}(?P<tail>.*)", re.IGNORECASE)
 _END = re.compile(
-    rf"^{OUTPUT}\s+{_MUST}\s+(?:always\s+)?(?P<where>start|begin|end)\s+with\s+{_THINGS}(?P<list>[\"'`\u201c\u2018].+)$",
+    rf"(?P<where>start|begin|end)\s+with\s+(?:the\s+)?(?:exact\s+)?(?:(?:words?|phrase|text|sentence|string|label|prefix)\s*:?\s+)?(?P<list>{_Q})(?P<tail>.*)",
     re.IGNORECASE,
 )
 _ORDER = re.compile(
-    rf"^{OUTPUT}\s+{_MUST}\s+(?:strictly\s+)?(?:follow|keep to|be in|appear in)\s+(?:the|this)\s+order\s*:\s*(?P<list>.+)$",
-    re.IGNORECASE,
+    r"(?:strictly\s+)?(?:follow|keep\s+to|be\s+in|appear\s+in)\s+(?:the|this)\s+order\s*:\s*(?P<list>.+)", re.IGNORECASE
 )
-_NOT = re.compile(r"\b(?:not|never|no|without)\b", re.IGNORECASE)
-_ANY = re.compile(r"\b(?:or|any of|one of|either)\b", re.IGNORECASE)
-_EDGE = re.compile(
-    r"[\s.,;!\"'`\u201c\u201d\u2018\u2019]|\band\b|\bor\b|\bthe\b|\bwords?\b|\bphrases?\b", re.IGNORECASE
+_LABEL = re.compile(
+    rf"[a-z ]+\s(?:must|should|shall)\s+be\s+[a-z -]*\b(?:following|after|under)\s+the\s+(?:label|heading|title)\s+(?P<list>{_Q})", re.IGNORECASE
 )
+_ANY = re.compile(r"\b(?:or|any|one|either)\b", re.IGNORECASE)
+_WIDER = re.compile(r",?\s+(?:or|and)\s+(?:anything|any\s+other|other\s+words|variants?)\b[^,;.]*", re.IGNORECASE)
+_ADDED = re.compile(r"\s+(?:at\s+least\s+(?:once|twice|\d+\s+times)|followed\s+by\s+[^,;]+|in\s+(?:two|three|different)\s+senses)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forbidden:
-    """None of these words stands in the output; case does not count, and a part of a longer word is not the word.
+    """None of these words stands in the output.
 
-    >>> Forbidden(words=("AI",))("I said it.").holds, Forbidden(words=("AI",))("As an ai, no.").holds
-    (True, False)
+    A word in small letters is the same with capitals. Where case differs otherwise (`US`, `us`), and where the word is
+    a part of a longer one, nothing can be told.
+
+    >>> [Forbidden(words=("AI",))(text).holds for text in ("I see.", "As an AI, no.", "As an ai, no.", "It said no.")]
+    [True, False, None, None]
     """
 
     words: tuple[str, ...]
@@ -56,13 +52,19 @@ class Forbidden:
 
     def __call__(self, text: str) -> Finding:
         """Look for each."""
-        there = [word for word in self.words if _stands(word, text)]
-        return Finding(not there, f"it says {shown(there[0])}" if there else f"it says none of {len(self.words)}")
+        small = text.lower()
+        there = [w for w in self.words if _stands(w, text) or (w.islower() and _stands(w, small))]
+        if there:
+            return Finding(False, f"it says {shown(there[0])}")
+        near = next((word for word in self.words if word.lower() in small), None)
+        if near is not None:
+            return Finding(None, f"it says {shown(near)} in other letters, or within a word")
+        return Finding(True, f"it says none of {len(self.words)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Required:
-    """These texts stand in the output, letter for letter."""
+    """These texts stand in the output; where one stands there in other letters, nothing can be told."""
 
     texts: tuple[str, ...]
     is_whole: bool = True
@@ -75,7 +77,10 @@ class Required:
     def __call__(self, text: str) -> Finding:
         """Look for each."""
         missing = [wanted for wanted in self.texts if wanted not in text]
-        return Finding(not missing, f"{shown(missing[0])} is missing" if missing else f"{self.says} there")
+        gone = [wanted for wanted in missing if wanted.casefold() not in text.casefold()]
+        if gone or not missing:
+            return Finding(not gone, f"{shown(gone[0])} is missing" if gone else f"{self.says} there")
+        return Finding(None, f"{shown(missing[0])} stands there in other letters")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +99,20 @@ class Ends:
     def __call__(self, text: str) -> Finding:
         """Compare."""
         said = text.strip()
-        holds = said.startswith(self.text) if self.where == "start" else said.endswith(self.text)
-        shown_end = said[:40] if self.where == "start" else said[-40:]
-        return Finding(holds, f"it {self.where}s with {shown(shown_end)}")
+        at_start = self.where == "start"
+        holds: bool | None = said.startswith(self.text) if at_start else said.endswith(self.text)
+        plain, wanted = (words.strip(" \t\r\n\"'`*_.\u201c\u201d").casefold() for words in (said, self.text))
+        if not holds and wanted and (plain.startswith(wanted) if at_start else plain.endswith(wanted)):
+            holds = None  # but for case, quotes or a full stop
+        return Finding(holds, f"it {self.where}s with {shown(said[:40] if at_start else said[-40:])}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """These texts stand in the output in this order; where one is missing, nothing can be said of the order."""
+    """These texts stand in the output in this order, each once; where one is missing or stands there again, nothing can be told.
+
+    A text that begins a line counts before one within a line.
+    """
 
     texts: tuple[str, ...]
     is_whole: bool = True
@@ -113,48 +124,77 @@ class Ordered:
 
     def __call__(self, text: str) -> Finding:
         """Compare the places where each stands first."""
-        places = [text.find(wanted) for wanted in self.texts]
-        if -1 in places:
-            return Finding(None, f"{shown(self.texts[places.index(-1)])} is missing")
+        found = [_places(wanted, text) for wanted in self.texts]
+        for wanted, there in zip(self.texts, found, strict=True):
+            if len(there) != 1:
+                return Finding(None, f"{shown(wanted)} is {'there more than once' if there else 'missing'}")
+        places = [there[0] for there in found]
         late = next((n for n in range(1, len(places)) if places[n] < places[n - 1]), None)
         if late is None:
             return Finding(True, "all in order")
         return Finding(False, f"{shown(self.texts[late])} stands before {shown(self.texts[late - 1])}")
 
 
-def words_in(rule: str) -> Forbidden | Required | Ends | Ordered | None:
-    """What a rule asks of words."""
-    if match := _FORBIDDEN.match(rule):
-        words, whole = _list(match["list"])
-        return Forbidden(words=words, is_whole=whole) if words else None
-    if match := _END.match(rule):
-        texts, whole = _list(match["list"])
+def words_in(clause: Clause, rule: Rule) -> Demand | None:
+    """What a clause asks of words."""
+    if match := _CONTAIN.fullmatch(clause.text):
+        texts = _texts(match["list"], rule)
+        return _forbidden(match, texts) if clause.negated else _required(match, texts)
+    if clause.negated:
+        return None
+    if match := _END.fullmatch(clause.text):
         where: Literal["start", "end"] = "end" if match["where"].lower() == "end" else "start"
-        return Ends(text=texts[0], where=where, is_whole=whole) if len(texts) == 1 else None
-    if match := _REQUIRED.match(rule) or (None if _NOT.search(rule) else _LABEL.search(rule)):
-        texts, whole = _list(match["list"])
-        whole = whole and match.re is _REQUIRED
-        several = len(texts) > 1 and _ANY.search(match["list"])
-        return Required(texts=texts, is_whole=whole) if texts and not several else None
-    if match := _ORDER.match(rule):
-        return _order(match["list"])
+        known = not match["tail"] or _ADDED.fullmatch(match["tail"])
+        (text,) = _texts(match["list"], rule)
+        fit = known and (where == "start" or not match["tail"])
+        return Demand((Ends(text=text, where=where),), is_whole=not match["tail"]) if fit else None
+    if match := _ORDER.fullmatch(clause.text):
+        return _order(match["list"], rule)
     return None
 
 
-def _order(said: str) -> Ordered | None:
-    items = quoted_in(said) or tuple(part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", said.rstrip(". ")) if part)
-    fit = 2 <= len(items) <= 20 and all(len(item) <= 40 for item in items)
-    return Ordered(texts=items) if fit else None
+def label_in(sentence: str, rule: Rule, prompt: str) -> Demand | None:
+    """The label that something has to follow, where the prompt has a line for it: then it stands in every output."""
+    match = _LABEL.fullmatch(sentence)
+    if match is None:
+        return None
+    (label,) = _texts(match["list"], rule)
+    lines = (line.strip() for line in prompt.splitlines())
+    return Demand((Required(texts=(label,)),), is_whole=False) if any(line.startswith(label) for line in lines) else None
 
 
-def _list(said: str) -> tuple[tuple[str, ...], bool]:
-    """The texts between quotes, and whether nothing else stands there."""
-    texts = tuple(dict.fromkeys(quoted_in(said)))
-    rest = said
-    for text in sorted(texts, key=len, reverse=True):
-        rest = rest.replace(text, "")
-    return texts, not _EDGE.sub("", rest)
+def _forbidden(match: re.Match[str], texts: tuple[str, ...]) -> Demand | None:
+    wider = _WIDER.fullmatch(match["tail"]) is not None
+    if match["tail"] and not wider:
+        return None
+    return Demand((Forbidden(words=texts),), is_whole=not wider)
+
+
+def _required(match: re.Match[str], texts: tuple[str, ...]) -> Demand | None:
+    opening = match[0][: match.start("list") - match.start()]
+    added = _ADDED.fullmatch(match["tail"]) is not None
+    if (match["tail"] and not added) or _ANY.search(match["list"]) or _ANY.search(opening):
+        return None
+    return Demand((Required(texts=texts),), is_whole=not added)
+
+
+def _order(said: str, rule: Rule) -> Demand | None:
+    items = _texts(said, rule) or tuple(part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", said.rstrip(". ")) if part)
+    plain = all(item[:1].isupper() and len(item.split()) <= 3 and not _ANY.search(item) for item in items)
+    fit = 2 <= len(items) <= 20 and (plain or bool(_texts(said, rule)))
+    return Demand((Ordered(texts=items),)) if fit else None
+
+
+def _places(wanted: str, text: str) -> list[int]:
+    """Where a text stands: at the beginning of lines, where it does so at all."""
+    opening = r"^[ \t>#*_\-]*(?:\d+[.)])?[ \t*_]*"
+    at_start = [match.end() for match in re.finditer(opening + re.escape(wanted) + r"(?!\w)", text, re.MULTILINE)]
+    return at_start or [match.end() for match in re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", text)]
+
+
+def _texts(said: str, rule: Rule) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(rule.unmasked, re.findall(_Q, said))))
 
 
 def _stands(word: str, text: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) is not None
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
