@@ -105,6 +105,15 @@ def beside(name, text, tests):
     return validate(Path(name), Settings())
 
 
+def test_a_check_that_is_none_is_named_by_its_line(world):
+    Path("reply").mkdir()
+    Path("reply/rules.txt").write_text("The reply is short.\n  check: {wrods: 3}\n", encoding="utf-8")
+    Path("reply/tests.json").write_text('[{"testinput": "Hello"}]', encoding="utf-8")
+    Path("reply.prompty").write_text(PROMPT, encoding="utf-8")
+    (told,) = validate(Path("reply.prompty"), Settings())
+    assert told == "reply/rules.txt:2: the check of rule 1: there is no check 'wrods'; did you mean words?"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "tests", "said"),
     [

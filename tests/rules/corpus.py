@@ -85,8 +85,8 @@ if __name__ == "__main__":
     rows = corpus()
     halves = [half for half in ("development", "held out") if half in sys.argv[1:]] or ["development", "held out"]
     for half in halves:
-        print(line(half, [row for row in rows if row.half == half]))
+        sys.stdout.write(line(half, [row for row in rows if row.half == half]) + "\n")
     if "--failures" in sys.argv:
         for row in rows:
             if row.half == "development" and row.fate in ("missed", "wrong", "part"):
-                print(row.fate, "|", row.rule, "|", [one.says for one in row.found])
+                sys.stdout.write(f"{row.fate} | {row.rule} | {[one.says for one in row.found]}\n")

@@ -145,6 +145,58 @@ def test_a_file_that_holds_a_refusal_is_refused(prompt, said):
     assert str(refused.value).startswith(f"{home}/rules.txt:2: holds ")
 
 
+CHECKED = """\
+1. Answer with one label.
+   check: {labels: [spam, ham]}
+2. Be kind.
+3. Be brief.
+   - check: none
+{"rule": "Be clear.", "check": {"words": {"max": 5}}}
+{"rule": "Be calm."}
+"""
+
+
+def test_a_rule_may_say_how_it_is_checked(prompt):
+    folder(prompt, rules=CHECKED)
+    spec = read_spec(prompt)
+    assert spec.rules == ("Answer with one label.", "Be kind.", "Be brief.", "Be clear.", "Be calm.")
+    assert [(one.rule, one.data) for one in spec.checks] == [
+        (1, {"labels": ["spam", "ham"]}),
+        (3, "none"),
+        (4, {"words": {"max": 5}}),
+    ]
+    assert lines_of(CHECKED) == spec.rules
+
+
+@pytest.mark.parametrize(
+    ("rules", "place", "said"),
+    [
+        ("check: {words: 3}\nBe kind.", 1, "this check has no rule above it"),
+        ("Be kind.\n\ncheck: {wrods: 3}", 3, "the check of rule 1: there is no check 'wrods'; did you mean words?"),
+        ("Be kind.\ncheck: words 3", 2, "the check of rule 1: a check is none, or names"),
+        ("Be kind.\ncheck:", 2, "the check of rule 1: a check is none, or names"),
+        ("Be kind.\ncheck: {words: [}", 2, "YAML"),
+        ("Be kind.\ncheck: {words: 3}\ncheck: {lines: 1}", 3, "the rule above has a check already"),
+        ("Be kind.\ncheck: {json: schema}", 2, "needs a prompt file that has a schema"),
+        ('A\n{"rule": "B", "check": {"words": "x"}}', 2, "the check of rule 2: words: is 'x'"),
+        ('{"rule": "B", "checks": {"words": 1}}', 1, "a rule takes `rule` and `check`, not 'checks'"),
+    ],
+)
+def test_what_is_no_check_is_named_by_its_line(prompt, rules, place, said):
+    home = folder(prompt, rules=rules)
+    with pytest.raises(ConfigError) as refused:
+        read_spec(prompt)
+    assert str(refused.value).startswith(f"{home}/rules.txt:{place}")
+    assert said in str(refused.value)
+
+
+def test_only_rules_have_checks(prompt):
+    home = folder(prompt, rules="Be kind.", inverse_rules="Be rude.\ncheck: {words: 3}")
+    with pytest.raises(ConfigError) as refused:
+        read_spec(prompt)
+    assert str(refused.value) == f"{home}/inverse_rules.txt:2: states a check; only the rules in rules.txt have checks."
+
+
 def test_a_rule_about_refusals_is_a_rule(prompt):
     folder(prompt, rules='I\'m sorry is what it must never say.\nIt must not say "Sorry, I cannot".\nIt is short.')
     assert len(read_spec(prompt).rules) == 3

@@ -2,6 +2,9 @@
 
 import pytest
 
+from evalmark.console import audit_screen
+from evalmark.console.drawing import Look
+from evalmark.errors import ConfigError
 from evalmark.formats import read_promptpex
 from evalmark.specs import read_spec
 from evalmark.store import open_store
@@ -28,6 +31,37 @@ def test_the_judge_agrees_with_the_rules_on_329_of_336_outputs_and_passes_7_that
     assert found.kappa == pytest.approx(0.947, abs=5e-4)
     assert [rate.raw.n for rate in found.rates] == [84, 84, 84, 84]
     assert found.is_told
+
+
+def audited(run, prompt, tmp_path, **wanted):
+    with open_store(tmp_path / "evalmark.db") as ledger:
+        return audit(Auditing(run=run, metrics=("compliance",), prompt=prompt, **wanted), ledger)
+
+
+def test_the_prompt_that_is_named_wins_over_the_rules_beside_the_results(folder, prompt, tmp_path):
+    own = tmp_path / "tag.prompty"
+    own.write_text(prompt.read_text())
+    (found,) = audited(read_promptpex(folder), own, tmp_path, against="rules")
+    assert found.about.startswith(
+        f"{folder / 'rules.txt'} (beside the results; there is no {tmp_path / 'tag/rules.txt'}): 1 of 7"
+    )
+    assert found.about.endswith("can be checked; an output that keeps to the checks may still break a rule")
+    assert (found.confusion.bad_passed, found.confusion.n) == (7, 336)
+
+    (tmp_path / "tag").mkdir()
+    (tmp_path / "tag/rules.txt").write_text("The output must be at most 9 characters.\n")
+    (found,) = audited(read_promptpex(folder), own, tmp_path, against="rules")
+    said = (
+        f"{tmp_path / 'tag/rules.txt'} (of the prompt; {folder / 'rules.txt'} is not read): 1 of 1 rule can be checked"
+    )
+    assert found.about == said
+    assert found.confusion.bad_passed != 7
+    assert f"checked {said}" in " ".join(audit_screen(read_promptpex(folder), [found], Look(width=400)).split())
+
+
+def test_a_prompt_that_would_not_be_read_is_refused(folder, prompt, tmp_path):
+    with pytest.raises(ConfigError, match="held against labels; add --against rules"):
+        audited(read_promptpex(folder), prompt, tmp_path)
 
 
 def test_the_rules_are_those_beside_the_results(folder, prompt):

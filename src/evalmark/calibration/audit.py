@@ -22,6 +22,8 @@ class Truths:
     """As a sentence names it: `people`, `the rules`, `equals`."""
     votes: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     """What each person says of an output, by the id of its trial."""
+    about: str = ""
+    """Where it stands, and how far it goes: the file of rules that were checked, and how many of them can be."""
     is_whole: bool = False
     """Whether it could have a word on every output, as a machine has: then no rate has to be corrected."""
     evidence: Evidence | None = None
@@ -122,6 +124,8 @@ class Audit:
     metric: Metric
     source: str
     """What it is held against."""
+    about: str
+    """Where that stands, and how far it goes; empty where there is nothing to say."""
     confusion: Confusion
     agreement: Share
     kappa: float | None

@@ -55,6 +55,7 @@ def audited(
     return Audit(
         metric=metric,
         source=truths.source,
+        about=truths.about,
         confusion=found.confusion,
         agreement=found.agreement,
         kappa=found.kappa,

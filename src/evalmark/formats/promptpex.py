@@ -9,6 +9,7 @@ from evalmark.documents import PlacedError, read_text, what_is
 from evalmark.exchange.folders import file_in
 from evalmark.exchange.imported import Imported, Part
 from evalmark.exchange.sheets import Row, read_rows
+from evalmark.specs import is_check
 from evalmark.values import DatasetInfo, Run, count
 
 from .promptpex_trials import Known, trials_of
@@ -149,6 +150,7 @@ def _fates(found: _Found) -> Iterable[Part]:
 
 
 def _lines(folder: Path, name: str) -> tuple[str, ...]:
-    """The lines of a text file that say something, without blanks around them; none where there is no such file."""
+    """The statements of a text file, one a line, without blanks around them; none where there is no such file."""
     path = file_in(folder, name)
-    return () if path is None else tuple(line.strip() for line in read_text(path).splitlines() if line.strip())
+    lines = () if path is None else map(str.strip, read_text(path).splitlines())
+    return tuple(line for line in lines if line and not is_check(line))

@@ -6,7 +6,7 @@ from evalmark.errors import deferred
 
 if TYPE_CHECKING:
     from .compliance import Compliance, RuleVerdict, read_rule_verdicts
-    from .disagreement import Disagreement, disagreements
+    from .disagreement import Disagreement, disagreements, keeps_to
     from .machine import Rules, checkable
     from .metric import PromptMetric, read_ok
     from .needs import needs_spec, with_spec
@@ -22,6 +22,7 @@ __all__ = [
     "checkable",
     "disagreements",
     "find_metrics",
+    "keeps_to",
     "needs_spec",
     "read_ok",
     "read_prompt_metric",
@@ -41,6 +42,7 @@ __getattr__ = deferred(
         "checkable": "machine",
         "disagreements": "disagreement",
         "find_metrics": "reading",
+        "keeps_to": "disagreement",
         "needs_spec": "needs",
         "read_ok": "metric",
         "read_prompt_metric": "reading",

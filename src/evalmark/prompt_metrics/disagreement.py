@@ -1,6 +1,6 @@
 """How often a judge and a machine disagree on the rules that both have looked at."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +53,7 @@ def disagreements(run: Run, judge: str = "compliance", checks: str = "rules") ->
     """A judge's verdicts in a run held against the checks of the same outputs, as a whole first and then rule by rule.
 
     `judge` and `checks` are the names of both metrics. Each of several judges has its own. As a whole an output is broken
-    where a check does not hold, and kept where all hold. A judge without verdicts rule by rule is compared as a whole.
+    where a check does not hold, and kept where all hold; where one of them could tell nothing, it is left out. A judge without verdicts rule by rule is compared as a whole.
     """
     tallies: dict[tuple[str, int | None], _Tally] = {}
     for result in run.results:
@@ -70,6 +70,12 @@ def disagreements(run: Run, judge: str = "compliance", checks: str = "rules") ->
     )
 
 
+def keeps_to(checks: Iterable[Score]) -> bool | None:
+    """Whether an output keeps to all rules that were checked; None where one could not be told and none is broken."""
+    said = [check.passed for check in checks]
+    return False if False in said else None if None in said or not said else True
+
+
 def _checks(result: Result, name: str) -> dict[int, Score]:
     """The scores of the checks of one output, by the number of the rule."""
     return {
@@ -81,8 +87,7 @@ def _checks(result: Result, name: str) -> dict[int, Score]:
 
 def _compare(tallies: dict[tuple[str, int | None], _Tally], score: Score, checks: Mapping[int, Score]) -> None:
     judged = score.passed if score.status == "scored" else None
-    said = [check.passed for check in checks.values() if check.passed is not None]
-    tallies.setdefault((score.name, None), _Tally()).add(judged, all(said) if said else None)
+    tallies.setdefault((score.name, None), _Tally()).add(judged, keeps_to(checks.values()))
     for number, kept in _by_rule(score):
         if (check := checks.get(number)) is not None:
             tally = tallies.setdefault((score.name, number), _Tally(str(check.detail.get("check", ""))))

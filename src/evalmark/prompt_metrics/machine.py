@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import ClassVar
 
 from evalmark.errors import ConfigError
-from evalmark.rules import Check, check_of, parts_in
+from evalmark.rules import Check, check_of, parts_in, stated_check
 from evalmark.scoring import text_of, unscored
 from evalmark.specs import PromptSpec
 from evalmark.values import Case, Output, Score, fingerprint
 
 NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
-VERSION = "rules-2"
+VERSION = "rules-3"
 """Of what rules are taken for; scores of another version are not those of the same scorer."""
 
 
@@ -39,20 +39,27 @@ class Rules:
     def checks(self) -> Mapping[int, Check]:
         """The checks of the rules, by the number of the rule; rules that only a reader can judge have none.
 
+        A check that is stated for a rule takes the place of what its words say.
+
         Raises:
             ConfigError: there is no prompt under test.
         """
         spec = self.spec
         if spec is None:
             raise ConfigError(f"{self.name} needs a prompt under test; name one as the target.")
-        parts = parts_in(spec.rules, spec.body, spec.prompt.schema)
-        found = {n: check_of(rule, spec.body, spec.prompt.schema, parts) for n, rule in enumerate(spec.rules, 1)}
+        schema = spec.prompt.schema
+        parts = parts_in(spec.rules, spec.body, schema)
+        stated = {one.rule: stated_check(one.data, schema) for one in spec.checks}
+        found = {
+            n: stated[n] if n in stated else check_of(rule, spec.body, schema, parts)
+            for n, rule in enumerate(spec.rules, 1)
+        }
         return {number: check for number, check in found.items() if check is not None}
 
     @property
     def fingerprint(self) -> str:
         """Changes with the rules, and with the prompt that they speak of."""
-        return fingerprint(VERSION, "" if self.spec is None else self.spec.fingerprint)
+        return fingerprint(VERSION, *(() if self.spec is None else (self.spec.fingerprint, *self.spec.checks)))
 
     def __call__(self, case: Case, output: Output) -> list[Score]:
         """One score for each rule that can be checked; a single one that is `skipped` where none can."""

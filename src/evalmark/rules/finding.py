@@ -57,4 +57,3 @@ class AllOf:
             if reasons := [finding.reason for finding in found if finding.holds is holds]:
                 return Finding(holds, "; ".join(reasons))
         return Finding(True, "; ".join(finding.reason for finding in found))
-

@@ -28,7 +28,7 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 _NAMED_FIRST = re.compile(
-    rf"be\s+only\s+the\s+(?:name\s+of\s+the\s+)?(?:category|label|tag|class)(?:\s+name)?,\s+one\s+of(?P<colon>:)\s+(?P<list>.+)",
+    r"be\s+only\s+the\s+(?:name\s+of\s+the\s+)?(?:category|label|tag|class)(?:\s+name)?,\s+one\s+of(?P<colon>:)\s+(?P<list>.+)",
     re.IGNORECASE,
 )
 _ONE_FROM = re.compile(
@@ -36,24 +36,27 @@ _ONE_FROM = re.compile(
     re.IGNORECASE,
 )
 _ONE_WORD = re.compile(
-    rf"be\s+only\s+(?:exactly\s+)?(?:one|a\s+single)\s+(?P<noun>word|label|category)(?P<colon>:)\s+(?P<list>.+)", re.IGNORECASE
+    r"be\s+only\s+(?:exactly\s+)?(?:one|a\s+single)\s+(?P<noun>word|label|category)(?P<colon>:)\s+(?P<list>.+)",
+    re.IGNORECASE,
 )
 _DIRECT = re.compile(
-    rf"be\s+(?:(?:only|just|strictly|exactly)\s+)*(?:either\s+)?(?:the\s+(?:single\s+)?(?:word|label|string)s?\s+)?(?P<list>(?:\u27e6|\b(?:yes|no|true|false)\b).+)",
+    r"be\s+(?:(?:only|just|strictly|exactly)\s+)*(?:either\s+)?(?:the\s+(?:single\s+)?(?:word|label|string)s?\s+)?(?P<list>(?:\u27e6|\b(?:yes|no|true|false)\b).+)",
     re.IGNORECASE,
 )
 _LIST_TAIL = re.compile(rf"(?P<list>.*?)(?P<remarks>{_REMARK}*)", re.IGNORECASE)
 _QUOTED_ITEM = r"\u27e6\d+\u27e7"
-_QUOTED_LIST = re.compile(rf"{_QUOTED_ITEM}(?:\s*(?:,\s*(?:or|and)|[,;|/]|or|and)\s*(?:the\s+(?:word|label)\s+)?{_QUOTED_ITEM})+")
+_QUOTED_LIST = re.compile(
+    rf"{_QUOTED_ITEM}(?:\s*(?:,\s*(?:or|and)|[,;|/]|or|and)\s*(?:the\s+(?:word|label)\s+)?{_QUOTED_ITEM})+"
+)
 _BARE_ITEM = re.compile(r"[\w$+#][\w$+#.&'/-]*(?:\s+(?:&\s+)?[\w$+#][\w$+#.&'/-]*){0,2}")
 _PAIR = re.compile(r"(?:yes\s+or\s+no|no\s+or\s+yes|true\s+or\s+false|false\s+or\s+true)", re.IGNORECASE)
 _NO_LABEL = re.compile(
     r"(?:(?:an?|the)\s|(?:any|some|such|other|others|none|another|similar|etc|or|and|not|no|your|its|in|with|of|for|to|as|followed|plus)\b)",
     re.IGNORECASE,
 )
-_KINDS = frozenset({"json", "xml", "yaml", "csv", "html", "markdown", "text", "plain text", "poem", "list", "table"}) | {
-    name.lower() for name in SCRIPTS
-}
+_KINDS = frozenset(
+    {"json", "xml", "yaml", "csv", "html", "markdown", "text", "plain text", "poem", "list", "table"}
+) | {name.lower() for name in SCRIPTS}
 _FROM_LIST = re.compile(
     rf"(?:be|contain|match)\s+(?:only\s+)?(?:(?:an?|one)\s+)?(?:single\s+)?(?:exact\s+match\s+to\s+one\s+of\s+the\s+)?{_NOUN}\s+(?:from|in|out\s+of)\s+"
     r"the\s+(?:(?:pre-?defined|provided|given|listed|specified|allowed|fixed|following)\s+)?(?:alphabetical\s+)?(?:list|set)"
@@ -99,7 +102,9 @@ class OneOf:
             return Finding(False, f"{shown(said)} is none {of}")
         if self.case == "ignore" and said.casefold() in (label.casefold() for label in self.labels):
             return Finding(True, f"{shown(said)} is one {of}, but for case")
-        return Finding(None, f"{shown(said)} is {shown(near)} in another spelling; the rule does not say whether it will do")
+        return Finding(
+            None, f"{shown(said)} is {shown(near)} in another spelling; the rule does not say whether it will do"
+        )
 
 
 def labels_of(clause: Clause, rule: Rule, prompt: str = "") -> Demand | None:
@@ -174,7 +179,10 @@ def _is_label(item: str) -> bool:
         len(plain) <= 40
         and _BARE_ITEM.fullmatch(plain) is not None
         and _NO_LABEL.match(plain) is None
-        and re.search(r"\b(?:and|or|for|with|if|of|is|to|the|an?|in|default|etc)\b(?<!^.)|\d\s*-\s*\d|\.\.", plain, re.IGNORECASE) is None
+        and re.search(
+            r"\b(?:and|or|for|with|if|of|is|to|the|an?|in|default|etc)\b(?<!^.)|\d\s*-\s*\d|\.\.", plain, re.IGNORECASE
+        )
+        is None
         and plain.lower() not in _KINDS
     )
 

@@ -38,7 +38,8 @@ FOREIGN = 0.05
 """A text is surely in another language where a smaller share of its letters is of the script; names and code are often not."""
 _NAMES = "|".join(SCRIPTS)
 _NAMED = re.compile(
-    rf"(?:written\s+)?(?:entirely\s+|only\s+|always\s+)?in\s+(?:the\s+)?(?P<name>{_NAMES})(?:\s+language)?\b", re.IGNORECASE
+    rf"(?:written\s+)?(?:entirely\s+|only\s+|always\s+)?in\s+(?:the\s+)?(?P<name>{_NAMES})(?:\s+language)?\b",
+    re.IGNORECASE,
 )
 _LANGUAGE = re.compile(
     r"(?:be\s+(?:(?:always|only|entirely|exclusively)\s+)?(?:(?:written|given|provided|generated|expressed|kept|returned|presented)\s+)?(?:entirely\s+|only\s+|exclusively\s+)?in\s+|the\s+language\s+be\s+)"

@@ -16,7 +16,9 @@ from .phrases import NUMBER, Clause, number_of
 
 UNITS = ("word", "sentence", "line", "character", "paragraph", "bullet point")
 _UNIT = r"\s+(?P<unit>words?|sentences?|lines?|characters?|paragraphs?|bullet\s+points?|bullets?)\b"
-_NO_TAIL = r"(?:\s+(?:in\s+length|in\s+total|total|long|overall|of\s+text|only|in\s+a\s+single\s+(?:response|reply|answer)))*"
+_NO_TAIL = (
+    r"(?:\s+(?:in\s+length|in\s+total|total|long|overall|of\s+text|only|in\s+a\s+single\s+(?:response|reply|answer)))*"
+)
 _TAIL = rf"{_NO_TAIL}(?:,?\s+including\s+(?:the\s+|any\s+|all\s+)?\w+)?"
 _MOST = (
     r"at\s+most|no\s+more\s+than|not\s+more\s+than|(?:a\s+)?maximum\s+(?:length\s+)?of|no\s+longer\s+than|not\s+longer\s+than|"
@@ -34,7 +36,10 @@ _ONE_KIND = re.compile(
     r"(?=(?:sentence|paragraph|line|word)\b)",
     re.IGNORECASE,
 )
-_QUALITIES = re.compile(rf"(?:{_ADJECTIVE}(?:,\s+|\s+and\s+|,\s+and\s+))+(?=not\s+exceeding|at\s+most|no\s+more|under|below|with\s)(?:with\s+)?", re.I)
+_QUALITIES = re.compile(
+    rf"(?:{_ADJECTIVE}(?:,\s+|\s+and\s+|,\s+and\s+))+(?=not\s+exceeding|at\s+most|no\s+more|under|below|with\s)(?:with\s+)?",
+    re.I,
+)
 _BE = re.compile(
     r"(?:be(?:\s+(?:kept|written|expressed|given|provided|made|presented|contained|formatted|structured|returned))?(?:\s+(?:only|just|strictly))?"
     r"(?:\s+(?:in|as|on|to)\b)?|consist\s+of|comprise|total|range|have\s+a\s+(?:total\s+)?length\s+of|(?:stay|remain|fit|be\s+kept)(?=\s+(?:with)?in|\s+under|\s+below|\s+on)(?:\s+(?:in|on)\b)?)\s+",
@@ -62,7 +67,9 @@ _WITHOUT = re.compile(
     r"(?:additional|other|extra)\s+text)(?:,\s*(?:or\s+|and\s+)?|\s+or\s+|\s+and\s+)?)+",
     re.IGNORECASE,
 )
-_JOINT = re.compile(r"(?P<weak>,\s*(?:and\s+)?|\s+(?:of|with|using)\s+|\s+(?=not\s+exceeding))|\s+and\s+(?:be\s+)?", re.IGNORECASE)
+_JOINT = re.compile(
+    r"(?P<weak>,\s*(?:and\s+)?|\s+(?:of|with|using)\s+|\s+(?=not\s+exceeding))|\s+and\s+(?:be\s+)?", re.IGNORECASE
+)
 
 
 class Amount(NamedTuple):
@@ -151,7 +158,12 @@ def _paragraphs(text: str) -> tuple[int, ...]:
     blocks = [block for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if block.strip()]
     prose = [block for block in blocks if not re.match(r"\s*(?:#{1,6}\s|[-*+\u2022]\s|\d+[.)]\s|```|\|)", block)]
     tagged = len(re.findall(r"<p[\s>]", text, re.IGNORECASE))
-    return (len(blocks), len(prose), sum(bool(line.strip()) for line in text.splitlines()), *([tagged] if tagged else []))
+    return (
+        len(blocks),
+        len(prose),
+        sum(bool(line.strip()) for line in text.splitlines()),
+        *([tagged] if tagged else []),
+    )
 
 
 def _bullets(text: str) -> tuple[int, ...]:
@@ -195,22 +207,24 @@ def _amount(text: str, start: int) -> Amount | None:
     """The limit that begins at a place."""
     for pattern in _AMOUNTS:
         if match := pattern.match(text, start):
-            groups = match.groupdict()
-            if groups.get("first") and _unit(groups["first"]) != _unit(match["unit"]):
-                return None
-            words = [groups[name] for name in ("low", "high") if groups.get(name)]
-            low = number_of(words[0]) if words else 1
-            high = number_of(words[1]) if len(words) == 2 else low
-            if groups.get("most") or groups.get("below"):
-                bounds = (None, low - bool(groups.get("below")))
-            elif groups.get("least") or groups.get("above"):
-                bounds = (low + bool(groups.get("above")), None)
-            else:
-                bounds = (low, high)
-            bare = pattern is _AMOUNTS[-1]
-            limit = Limit(unit=_unit(match["unit"]), low=bounds[0], high=bounds[1])
-            return Amount(limit, match.end(), bare) if high >= low and (bounds[1] or 1) > 0 else None
+            limit = _limit(match)
+            return None if limit is None else Amount(limit, match.end(), pattern is _AMOUNTS[-1])
     return None
+
+
+def _limit(match: re.Match[str]) -> Limit | None:
+    groups = match.groupdict()
+    unit, first = _unit(match["unit"]), groups.get("first")
+    low = number_of(groups["low"]) if groups.get("low") else 1
+    high = number_of(groups["high"]) if groups.get("high") else low
+    if high < low or (first and _unit(first) != unit):
+        return None
+    if groups.get("most") or groups.get("below"):
+        most = low - bool(groups.get("below"))
+        return Limit(unit=unit, high=most) if most else None
+    if groups.get("least") or groups.get("above"):
+        return Limit(unit=unit, low=low + bool(groups.get("above")))
+    return Limit(unit=unit, low=low, high=high) if high else None
 
 
 def _unit(word: str) -> str:
@@ -277,31 +291,35 @@ def _chain(text: str, start: int, kept: bool) -> Demand | None:
         number = number_of(match["low"]) if match["low"] else 1
         return Demand((Limit(unit=match["unit"].lower(), low=number, high=number),), is_whole=False)
     if match := _ONE_KIND.match(text, start):
-        plain = f"{text[:start]}a single {text[match.end() :]}"
-        found = _chain(plain, start, kept) if plain != text else None
-        if found is not None and not re.fullmatch(rf"(?:exactly\s+)?{_ONE}\s+", match[0], re.IGNORECASE):
-            return Demand(found.checks, is_whole=False)
+        plain = re.fullmatch(rf"(?:exactly\s+)?{_ONE}\s+", match[0], re.IGNORECASE) is not None
+        found = _linked(f"{text[:start]}a single {text[match.end() :]}", start, kept)
+        return found if plain or found is None else Demand(found.checks, is_whole=False)
     opening = next((m for kind in (_OF_NOUN, _OF_LIST, _QUALITIES) if (m := kind.match(text, start))), None)
-    place = start if opening is None else opening.end()
+    found = _linked(text, start if opening is None else opening.end(), kept)
+    return found if opening is None or found is None else Demand(found.checks, is_whole=False)
+
+
+def _linked(text: str, place: int, kept: bool) -> Demand | None:
     checks: list[Check] = []
-    is_one = False
     while True:
         found = _element(text, place, kept)
         if found is None or (checks and isinstance(checks[-1], Limit) and not _may_follow(text, place, checks)):
             return None
         check, place = found
         checks.append(check)
-        is_one = is_one or is_single(check)
-        rest = text[place:]
         if _ends(text, place):
-            return Demand(tuple(checks), is_whole=opening is None)
-        plain = isinstance(check, Limit) and check.unit in ("word", "line", "sentence") and _WITHOUT.fullmatch(rest)
-        if is_one and (plain or _RELATIVE.fullmatch(rest)):
+            return Demand(tuple(checks))
+        if any(map(is_single, checks)) and _asks_for_more(check, text[place:]):
             return Demand(tuple(checks), is_whole=False)
-        joint = _JOINT.match(text, place)
-        if joint is None:
+        if (joint := _JOINT.match(text, place)) is None:
             return None
         place = joint.end()
+
+
+def _asks_for_more(check: Check, rest: str) -> bool:
+    """Whether what follows only says more of the one thing that the output is."""
+    small = isinstance(check, Limit) and check.unit in ("word", "line", "sentence")
+    return _RELATIVE.fullmatch(rest) is not None or (small and _WITHOUT.fullmatch(rest) is not None)
 
 
 def _may_follow(text: str, place: int, checks: list[Check]) -> bool:

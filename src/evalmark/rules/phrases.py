@@ -42,8 +42,12 @@ _COUNT = re.compile(
     rf"the\s+(?:total\s+)?(?:(?P<unit>word|character|sentence|line)\s+count\s+of|number\s+of\s+(?P<units>word|character|sentence|line)s\s+in)\s+{OUTPUT}\s+",
     re.IGNORECASE,
 )
-_EXTREME = re.compile(rf"the\s+(?P<bound>maximum|minimum)\s+length\s+of\s+{OUTPUT}\s+(?:must\s+be|should\s+be|is)\s+", re.I)
-_TONGUE = re.compile(rf"the\s+(?:language\s+(?:of|used\s+in)\s+{OUTPUT}|(?:output|response)\s+language)\s+", re.IGNORECASE)
+_EXTREME = re.compile(
+    rf"the\s+(?P<bound>maximum|minimum)\s+length\s+of\s+{OUTPUT}\s+(?:must\s+be|should\s+be|is)\s+", re.I
+)
+_TONGUE = re.compile(
+    rf"the\s+(?:language\s+(?:of|used\s+in)\s+{OUTPUT}|(?:output|response)\s+language)\s+", re.IGNORECASE
+)
 _NEXT = re.compile(
     rf"(?:,?\s+(?:and|but)|,|;)\s+(?:it\s+|{OUTPUT}\s+)?(?=(?:{_NO}|{_YES})\s)|"
     rf"\s+(?:that|which)\s+(?=(?:{_NO}|{_YES}|{_STATES})\s)",
@@ -67,9 +71,17 @@ _PROHIBITION = re.compile(
     r"(?:do\s+not|don['\u2019]t|never)\s+(?P<verb>exceed|go\s+over|write|use|say|mention|include)\s+", re.IGNORECASE
 )
 _AVOID = re.compile(r"avoid\s+(?:using\s+|saying\s+)?(?=(?:the\s+)?(?:words?|phrases?)\s|\u27e6)", re.IGNORECASE)
-_BOUND_FIRST = re.compile(r"(?:at\s+most|at\s+least|no\s+more\s+than|not\s+more\s+than|(?:a\s+)?maximum\s+of|max\.?|fewer\s+than|under)\s", re.I)
-_ONLY_FIRST = re.compile(r"only\s+(?P<verb>be|contain|have|include|use|(?:consist|comprise)(?P<of>\s+of)?)\s+", re.IGNORECASE)
-_POLITE = re.compile(r"^(?:please\s+|(?:make\s+sure|ensure|be\s+sure)\s+(?:that\s+)?|only\s+(?=(?:answer|respond|reply|return|output)\s)|you\s+(?:must|should)\s+(?=(?:answer|respond|reply|return|output)\b))+", re.I)
+_BOUND_FIRST = re.compile(
+    r"(?:at\s+most|at\s+least|no\s+more\s+than|not\s+more\s+than|(?:a\s+)?maximum\s+of|max\.?|fewer\s+than|under)\s",
+    re.I,
+)
+_ONLY_FIRST = re.compile(
+    r"only\s+(?P<verb>be|contain|have|include|use|(?:consist|comprise)(?P<of>\s+of)?)\s+", re.IGNORECASE
+)
+_POLITE = re.compile(
+    r"^(?:please\s+|(?:make\s+sure|ensure|be\s+sure)\s+(?:that\s+)?|only\s+(?=(?:answer|respond|reply|return|output)\s)|you\s+(?:must|should)\s+(?=(?:answer|respond|reply|return|output)\b))+",
+    re.I,
+)
 _LOOSE = re.compile(
     r"\b(?:if|when|whenever|unless|otherwise|in\s+case|depending|preferably|ideally|generally|usually|typically|normally|"
     r"optionally|possible|applicable|appropriate|necessary|about|around|approximately|approx|roughly|nearly|almost|circa|try|"
@@ -111,7 +123,9 @@ class Rule(NamedTuple):
     @property
     def sentences(self) -> list[str]:
         """The sentences of the rule, without the stop at their end."""
-        return [part.rstrip(" .!") for part in re.split(r"(?<=[.!])\s+(?=[A-Z\u27e6])", self.text) if part.rstrip(" .!")]
+        return [
+            part.rstrip(" .!") for part in re.split(r"(?<=[.!])\s+(?=[A-Z\u27e6])", self.text) if part.rstrip(" .!")
+        ]
 
     def unmasked(self, text: str) -> str:
         """A part of the rule as it was written, without the quotes."""

@@ -51,7 +51,9 @@ class NumberText:
         if self.integer and "." in said:
             return Finding(None if number.is_integer() else False, f"{shown(said)} is no whole number in digits")
         inside = (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
-        return Finding(inside, f"{shown(said)} is {'' if inside else 'not '}{self.says.partition(' number ')[2] or 'a number'}")
+        return Finding(
+            inside, f"{shown(said)} is {'' if inside else 'not '}{self.says.partition(' number ')[2] or 'a number'}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,9 @@ def plain_in(clause: Clause) -> Demand | None:
     if clause.negated:
         return None
     if match := _LETTERS.fullmatch(clause.text):
-        case: Literal["lower", "upper"] = "lower" if (match["case"] or match["only"] or "").lower() == "lower" else "upper"
+        case: Literal["lower", "upper"] = (
+            "lower" if (match["case"] or match["only"] or "").lower() == "lower" else "upper"
+        )
         return Demand((LetterCase(case=case),), is_whole=match["only"] is None)
     if match := _NUMBER_ONLY.fullmatch(clause.text):
         low = match["low"] or match["from"]

@@ -20,6 +20,8 @@ LONGEST_RULE = 2_000
 _SUBJECT = re.compile(rf"^(?:length\s+of\s+)?(?P<thing>{OUTPUT})\b", re.IGNORECASE)
 _OF_PARTS = re.compile(r"\b(?:json|keys?|fields?|propert(?:y|ies))\b", re.IGNORECASE)
 _KEY = re.compile(r"[\"'](\w{1,40})[\"']\s*:|^\s*[-*#]*\s*(\w{1,40}):(?!//)|</?(\w{1,40})>", re.MULTILINE)
+_CUE = re.compile(r"^\s*[*#]*output:|^\s*[*#]*\w+:[*\s]*\Z", re.IGNORECASE | re.MULTILINE)
+"""What introduces an example, or the answer at the end of a prompt, and names no part of it."""
 _QUALITY = re.compile(r"be\s+(?:[a-z]+(?:,?\s+and)?\s+){0,3}[a-z]+", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|the|of|in|to|one|that|or|not)\b", re.IGNORECASE)
 _UNCLEAR = re.compile(
@@ -61,7 +63,8 @@ def check_of(
     demands = [_demand(sentence, read, Context(prompt, schema), parts) for sentence in read.sentences]
     if None in demands:
         return None
-    checks = tuple(dict.fromkeys(check for demand in demands if demand for check in demand.checks))
+    found = [check for demand in demands if demand for check in demand.checks]
+    checks = tuple(check for place, check in enumerate(found) if check not in found[:place])
     return _joined(checks, all(demand.is_whole for demand in demands if demand))
 
 
@@ -80,7 +83,9 @@ def parts_in(rules: Iterable[str], prompt: str = "", schema: Mapping[str, Any] |
     named = schema.get("properties") if schema is not None else None
     found = [str(name) for name in named] if isinstance(named, Mapping) else []
     found += [word for rule in rules if _OF_PARTS.search(rule) for word in quoted_in(rule)]
-    found += [name for text in (*rules, prompt) for groups in _KEY.findall(text) for name in groups if name]
+    found += [
+        name for text in (*rules, prompt) for groups in _KEY.findall(_CUE.sub("", text)) for name in groups if name
+    ]
     return frozenset(name.lower() for name in found)
 
 
@@ -104,7 +109,9 @@ def _fit(said: tuple[Clause, ...], found: list[Demand | None]) -> bool:
     """Whether the clauses that are not understood change nothing in the others."""
     first = next(place for place, demand in enumerate(found) if demand is not None)
     for place, (clause, demand) in enumerate(zip(said, found, strict=True)):
-        if clause.of_one and (not place or _HOLDS.match(said[place - 1].text) or not _says_what_it_is(found[place - 1])):
+        if clause.of_one and (
+            not place or _HOLDS.match(said[place - 1].text) or not _says_what_it_is(found[place - 1])
+        ):
             return False
         if demand is None and (_UNCLEAR.search(clause.text) or clause.of_one):
             return False

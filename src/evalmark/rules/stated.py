@@ -70,7 +70,9 @@ def stated_check(said: Any, schema: Mapping[str, Any] | None = None) -> Check | 
     if said == NONE:
         return None
     if not isinstance(said, Mapping) or not set(said) - {PARTIAL}:
-        raise ConfigError(f"a check is {NONE}, or names what is checked, such as {{words: {{max: 80}}}}; not {shown(said)}")
+        raise ConfigError(
+            f"a check is {NONE}, or names what is checked, such as {{words: {{max: 80}}}}; not {shown(said)}"
+        )
     whole = not _flag(said.get(PARTIAL, False), PARTIAL)
     found: list[Check] = []
     for kind, wanted in said.items():
@@ -91,7 +93,8 @@ def _kind(kind: str, wanted: Any, schema: Mapping[str, Any] | None, whole: bool)
         known = [*_UNITS, "json", *_KINDS, PARTIAL]
         close = get_close_matches(kind, known, n=1)
         raise ConfigError(
-            f"there is no check {kind!r}; " + (f"did you mean {close[0]}?" if close else f"it is one of {', '.join(known)}")
+            f"there is no check {kind!r}; "
+            + (f"did you mean {close[0]}?" if close else f"it is one of {', '.join(known)}")
         )
 
 
@@ -116,8 +119,11 @@ def _is_count(said: Any) -> bool:
 def _texts(said: Any, kind: str, least: int = 1) -> tuple[str, ...]:
     listed = [said] if isinstance(said, str) and least == 1 else said
     if not isinstance(listed, list | tuple) or len(listed) < least or not all(isinstance(t, str) and t for t in listed):
-        hint = "; put numbers, yes and no between quotes" if isinstance(listed, list | tuple) else ""
-        raise ConfigError(f"{kind}: is {shown(said)}, not a list of texts{'' if least == 1 else f', {least} at least'}{hint}")
+        other = isinstance(listed, list | tuple) and not all(isinstance(text, str) for text in listed)
+        hint = "; put numbers, true and false between quotes" if other else ""
+        raise ConfigError(
+            f"{kind}: is {shown(said)}, not a list of texts{'' if least == 1 else f', {least} at least'}{hint}"
+        )
     return tuple(listed)
 
 

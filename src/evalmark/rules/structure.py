@@ -26,7 +26,10 @@ _ONLY = re.compile(
     r"code\s+fences?|backticks|formatting)))*",
     re.IGNORECASE,
 )
-_MORE = re.compile(r",?\s+(?:with|containing|having|of|whose|that|which|matching|conforming\s+to|in\s+the\s+following\s+(?:format|structure))\s.+", re.I)
+_MORE = re.compile(
+    r",?\s+(?:with|containing|having|of|whose|that|which|matching|conforming\s+to|in\s+the\s+following\s+(?:format|structure))\s.+",
+    re.I,
+)
 _OTHERWISE = re.compile(
     r"\b(?:or|follow\w*\s+by|followed|wrapped|enclosed|inside|within|embedded|fence\w*|block|lines?|before|after|string|comments?|plus|markdown|"
     r"and\s+(?:a|an|the|then)|explanation)\b",

@@ -24,11 +24,15 @@ _ORDER = re.compile(
     r"(?:strictly\s+)?(?:follow|keep\s+to|be\s+in|appear\s+in)\s+(?:the|this)\s+order\s*:\s*(?P<list>.+)", re.IGNORECASE
 )
 _LABEL = re.compile(
-    rf"[a-z ]+\s(?:must|should|shall)\s+be\s+[a-z -]*\b(?:following|after|under)\s+the\s+(?:label|heading|title)\s+(?P<list>{_Q})", re.IGNORECASE
+    rf"[a-z ]+\s(?:must|should|shall)\s+be\s+[a-z -]*\b(?:following|after|under)\s+the\s+(?:label|heading|title)\s+(?P<list>{_Q})",
+    re.IGNORECASE,
 )
 _ANY = re.compile(r"\b(?:or|any|one|either)\b", re.IGNORECASE)
 _WIDER = re.compile(r",?\s+(?:or|and)\s+(?:anything|any\s+other|other\s+words|variants?)\b[^,;.]*", re.IGNORECASE)
-_ADDED = re.compile(r"\s+(?:at\s+least\s+(?:once|twice|\d+\s+times)|followed\s+by\s+[^,;]+|in\s+(?:two|three|different)\s+senses)", re.IGNORECASE)
+_ADDED = re.compile(
+    r"\s+(?:at\s+least\s+(?:once|twice|\d+\s+times)|followed\s+by\s+[^,;]+|in\s+(?:two|three|different)\s+senses)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +164,9 @@ def label_in(sentence: str, rule: Rule, prompt: str) -> Demand | None:
         return None
     (label,) = _texts(match["list"], rule)
     lines = (line.strip() for line in prompt.splitlines())
-    return Demand((Required(texts=(label,)),), is_whole=False) if any(line.startswith(label) for line in lines) else None
+    return (
+        Demand((Required(texts=(label,)),), is_whole=False) if any(line.startswith(label) for line in lines) else None
+    )
 
 
 def _forbidden(match: re.Match[str], texts: tuple[str, ...]) -> Demand | None:
@@ -179,7 +185,9 @@ def _required(match: re.Match[str], texts: tuple[str, ...]) -> Demand | None:
 
 
 def _order(said: str, rule: Rule) -> Demand | None:
-    items = _texts(said, rule) or tuple(part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", said.rstrip(". ")) if part)
+    items = _texts(said, rule) or tuple(
+        part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", said.rstrip(". ")) if part
+    )
     plain = all(item[:1].isupper() and len(item.split()) <= 3 and not _ANY.search(item) for item in items)
     fit = 2 <= len(items) <= 20 and (plain or bool(_texts(said, rule)))
     return Demand((Ordered(texts=items),)) if fit else None

@@ -1,22 +1,41 @@
 """A prompt under test with what is known of it: intent, input specification, rules, inverse rules."""
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evalmark.documents import PlacedError, read_text, regular_file, what_is
+from evalmark.errors import ConfigError
 from evalmark.prompts import Prompt, read_prompt
 from evalmark.values import count, fingerprint
 
-from .lines import is_refusal, numbered
+from .lines import Statement, is_refusal, statements
 
 FILES = ("intent.txt", "input_spec.txt", "rules.txt", "inverse_rules.txt")
 """What the folder of a prompt may hold beside its tests; each may be missing, and each may be edited by hand."""
 _ENDS = (".prompty", ".markdown", ".md", ".txt", ".yaml", ".yml")
 NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+RULES_FILE = "rules.txt"
+
+
+class StatedCheck(NamedTuple):
+    """How a rule is to be checked by a machine, as its author says."""
+
+    rule: int
+    """The number of the rule."""
+    said: str
+    """The check, or `none`, as JSON."""
+
+    @property
+    def data(self) -> Any:
+        """What `evalmark.rules.stated_check` takes."""
+        return json.loads(self.said)
 
 
 class Rule(NamedTuple):
@@ -44,6 +63,8 @@ class PromptSpec:
     """What every output has to keep to, one statement each."""
     inverse_rules: tuple[str, ...] = ()
     """The opposite of rules, from which tests are made that tempt the prompt to break one."""
+    checks: tuple[StatedCheck, ...] = ()
+    """The checks that are stated for rules; all others are read out of the words of the rule."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What a reader should know about the files, one sentence each."""
 
@@ -95,42 +116,68 @@ def read_spec(
     """A prompt with the files in its folder; a file that is missing or empty says nothing.
 
     The files are text: `intent.txt` a sentence, `input_spec.txt`, `rules.txt` and `inverse_rules.txt` one statement a
-    line. `folder` is that of the prompt's name unless another is given; `env` is what `read_prompt` takes.
+    line; below a rule, a line `check:` may say how a machine checks it. `folder` is that of the prompt's name unless another is given; `env` is what `read_prompt` takes.
 
     Raises:
-        ConfigError: the prompt or a file cannot be read, or a file holds nothing but a refusal.
+        ConfigError: the prompt or a file cannot be read, a file holds nothing but a refusal, or a check is none.
     """
     path = Path(prompt_path)
     home = folder_of(path) if folder is None else Path(folder)
+    prompt = read_prompt(path, env)
     intent, input_spec, rules, inverse = (_statements(home / name) for name in FILES)
     return PromptSpec(
-        prompt=read_prompt(path, env),
+        prompt=prompt,
         folder=home,
-        intent=" ".join(text for _, text in intent),
-        input_spec=tuple(text for _, text in input_spec),
-        rules=tuple(text for _, text in rules),
-        inverse_rules=tuple(text for _, text in inverse),
+        intent=" ".join(one.text for one in intent),
+        input_spec=tuple(one.text for one in input_spec),
+        rules=tuple(one.text for one in rules),
+        inverse_rules=tuple(one.text for one in inverse),
+        checks=_stated(rules, prompt.schema, home / RULES_FILE),
         notes=tuple(_notes(home, len(rules), inverse)),
     )
 
 
-def _statements(file: Path) -> list[tuple[int, str]]:
+def _statements(file: Path) -> list[Statement]:
     if what_is(file) == "nothing":
         return []
     regular_file(file)
-    found = numbered(read_text(file))
-    if is_refusal([text for _, text in found]):
+    found = statements(read_text(file), str(file))
+    if is_refusal([one.text for one in found]):
         raise PlacedError(
-            f"{file}:{found[0][0]}", f"holds {found[0][1][:60]!r}, a refusal; write the file, or make it anew."
+            f"{file}:{found[0].line}", f"holds {found[0].text[:60]!r}, a refusal; write the file, or make it anew."
         )
+    if file.name != RULES_FILE and (wrong := next((one for one in found if one.check is not None), None)):
+        line = wrong.line if wrong.check is None else wrong.check[0]
+        raise PlacedError(f"{file}:{line}", f"states a check; only the rules in {RULES_FILE} have checks.")
     return found
 
 
-def _notes(home: Path, rules: int, inverse: list[tuple[int, str]]) -> list[str]:
+def _stated(rules: list[Statement], schema: Mapping[str, Any] | None, file: Path) -> tuple[StatedCheck, ...]:
+    """The checks of rules, each of which is sound.
+
+    Raises:
+        DataError: one is not.
+    """
+    found: list[StatedCheck] = []
+    for number, one in enumerate(rules, 1):
+        if one.check is None:
+            continue
+        from evalmark.rules import stated_check  # noqa: PLC0415  most rules state none
+
+        line, data = one.check
+        try:
+            stated_check(data, schema)
+        except ConfigError as error:
+            raise PlacedError(f"{file}:{line}", f"the check of rule {number}: {error}") from None
+        found.append(StatedCheck(number, json.dumps(data, sort_keys=True)))
+    return tuple(found)
+
+
+def _notes(home: Path, rules: int, inverse: list[Statement]) -> list[str]:
     """Say of inverse rules that are not as many as the rules that their numbers stay what they are."""
     if not inverse or len(inverse) == rules:
         return []
     numbers = f"{rules + 1} to {rules + len(inverse)}" if len(inverse) > 1 else f"{rules + 1}"
-    place = f"{home / FILES[3]}:{inverse[-1][0]}"
+    place = f"{home / FILES[3]}:{inverse[-1].line}"
     amounts = f"{count(len(inverse), 'inverse rule')} for {count(rules, 'rule')}"
     return [f"{place}: {amounts}; their numbers are {numbers}, and none is taken for the opposite of a certain rule."]

@@ -19,15 +19,16 @@ from evalmark.calibration import (
     of_results,
     wanted_metrics,
 )
+from evalmark.documents import what_is
 from evalmark.errors import ConfigError
 from evalmark.inference import LEVEL
 from evalmark.plans import Loader, Overrides, Plan, Source, load_embedder
-from evalmark.prompt_metrics import Rules
+from evalmark.prompt_metrics import Rules, keeps_to
 from evalmark.settings import Settings
-from evalmark.specs import PromptSpec, read_spec
+from evalmark.specs import RULES_FILE, PromptSpec, folder_of, read_spec
 from evalmark.store import Store
 from evalmark.targets import Given
-from evalmark.values import DatasetInfo, Metric, Result, Run, Score
+from evalmark.values import DatasetInfo, Metric, Result, Run, Score, count
 
 PEOPLE, RULES = "labels", "rules"
 """What a judge can be held against, beside other metrics."""
@@ -58,6 +59,11 @@ def audit(wanted: Auditing, ledger: Store) -> tuple[Audit, ...]:
     Raises:
         ConfigError: the run has no such metric, or none whose verdicts could be compared.
     """
+    if wanted.prompt is not None and wanted.against != RULES:
+        raise ConfigError(
+            f"--prompt names a prompt whose rules are checked, and the judge is held against {wanted.against}; add --against {RULES}, "
+            "or leave --prompt out."
+        )
     if not 0 < wanted.level < 1:
         raise ConfigError(f"--level is {wanted.level:g}; it has to be between 0 and 1.")
     run = wanted.run
@@ -108,7 +114,10 @@ def truths_of(wanted: Auditing, ledger: Store) -> Truths:
             evidence=evidence,
         )
     if wanted.against == RULES:
-        return rules_truths(run, None if wanted.prompt is None else _spec(wanted.prompt, run))
+        if wanted.prompt is None:
+            return rules_truths(run)
+        spec, remark = _spec(wanted.prompt, run)
+        return rules_truths(run, spec, remark)
     names = [metric.name for metric in run.metrics]
     if wanted.against not in names:
         close = get_close_matches(wanted.against, [*names, PEOPLE, RULES], n=1)
@@ -123,8 +132,10 @@ def truths_of(wanted: Auditing, ledger: Store) -> Truths:
     return Truths(verdicts=found, source=wanted.against, is_whole=True)
 
 
-def rules_truths(run: Run, spec: PromptSpec | None) -> Truths:
+def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> Truths:
     """Which outputs keep to all rules that a machine can check: by the scores of the run, or by the rules of a prompt.
+
+    An output of which a check can tell nothing, and that breaks no rule, is left out. `remark` is said of the file of rules.
 
     Raises:
         ConfigError: the run has no such scores and no prompt is named, or none of its rules can be checked.
@@ -132,36 +143,54 @@ def rules_truths(run: Run, spec: PromptSpec | None) -> Truths:
     rules = None if spec is None else Rules(spec=spec)
     if rules is not None and not rules.checks:
         raise ConfigError(
-            "the prompt has no rule that a machine can check, so there is nothing to hold a judge against."
+            f"{rules.spec.folder / RULES_FILE if rules.spec else ''}: has no rule that a machine can check, so there is nothing to hold a "
+            "judge against; state a check below a rule, such as check: {words: {max: 80}}."
         )
     found: dict[str, bool] = {}
     for result in run.results:
-        said = _checked(result, rules)
-        if said:
-            found[result.trial.id] = all(said)
+        kept = keeps_to(_checked(result, rules))
+        if kept is not None:
+            found[result.trial.id] = kept
     if not found:
         raise ConfigError(
             f"run {run.id} has no scores of rules; name the prompt with --prompt, or judge by them: evalmark rescore"
         )
-    return Truths(verdicts=found, source="the rules", is_whole=True)
+    return Truths(verdicts=found, source="the rules", about=_about(run, rules, remark), is_whole=True)
 
 
-def _checked(result: Result, rules: Rules | None) -> list[bool]:
-    """Whether each rule is kept that a machine has looked at."""
+def _about(run: Run, rules: Rules | None, remark: str) -> str:
+    """Which rules were checked, and what their checks leave open."""
+    if rules is None or rules.spec is None:
+        return f"the scores of rules in run {run.id}" + (f", which was made with {run.suite}" if run.suite else "")
+    spec = rules.spec
+    able = f"{len(rules.checks)} of {count(len(spec.rules), 'rule')} can be checked"
+    whole = len(rules.checks) == len(spec.rules) and all(check.is_whole for check in rules.checks.values())
+    rest = "" if whole else "; an output that keeps to the checks may still break a rule"
+    return f"{spec.folder / RULES_FILE}{f' ({remark})' if remark else ''}: {able}{rest}"
+
+
+def _checked(result: Result, rules: Rules | None) -> Sequence[Score]:
+    """The scores of the rules of an output that a machine has looked at."""
     if result.output.error is not None:
-        return []
+        return ()
     if rules is not None:
-        scores: Sequence[Score] = rules(result.trial.case, result.output)
-    else:
-        scores = [s for s in result.scores if s.name.startswith(f"{Rules.name}.") and "rule" in s.detail]
-    return [score.passed for score in scores if score.passed is not None]
+        return rules(result.trial.case, result.output)
+    return [s for s in result.scores if s.name.startswith(f"{Rules.name}.") and "rule" in s.detail]
 
 
-def _spec(prompt: Path, run: Run) -> PromptSpec:
-    """The prompt with its rules: those beside results that were read from a folder, else those in its own folder."""
+def _spec(prompt: Path, run: Run) -> tuple[PromptSpec, str]:
+    """The prompt with the rules in its own folder, or else with those beside results that were read from a folder.
+
+    With it comes what a reader should know of the choice.
+    """
+    own = folder_of(prompt)
     folders = (Path(info.path) for info in run.datasets if info.path)
-    beside = next((folder for folder in folders if (folder / "rules.txt").is_file()), None)
-    return read_spec(prompt, beside)
+    beside = next((f for f in folders if f.resolve() != own.resolve() and what_is(f / RULES_FILE) == "file"), None)
+    if beside is None:
+        return read_spec(prompt), ""
+    if what_is(own / RULES_FILE) == "nothing":
+        return read_spec(prompt, beside), f"beside the results; there is no {own / RULES_FILE}"
+    return read_spec(prompt), f"of the prompt; {beside / RULES_FILE} is not read"
 
 
 def plan_canaries(

@@ -29,6 +29,8 @@ def confusion_rows(found: Audit) -> tuple[tuple[str, int, int], ...]:
 
 def audit_lines(found: Audit) -> Iterator[tuple[str, str]]:
     """Everything there is to say of an audit, each line behind what it is about."""
+    if found.about:
+        yield "checked", one_line(found.about, 400)
     yield from _agreement(found)
     for rate in found.rates:
         yield from _rate(rate, found)
