@@ -14,7 +14,7 @@ from scipy.stats import norm, ttest_rel
 from statsmodels.stats.contingency_tables import mcnemar as of_statsmodels
 from statsmodels.stats.proportion import proportion_confint
 
-from evalmark.inference import clustered_error, difference, holm, paired_interval, sign_flips
+from evalmark.inference import clustered_error, difference, dirichlet_interval, holm, paired_interval, sign_flips
 
 from .draws import rounds
 
@@ -154,8 +154,10 @@ def test_graded_scores_are_tested_by_flipping_signs():
     assert (found.p, found.test) == (pytest.approx(1726 / 32768), "sign flips, all counted")
     student = ttest_rel(MAIZE, [0] * 15)
     assert (round(student.statistic, 10), round(student.pvalue, 9)) == (2.1479874613, 0.049702944)
-    assert found.interval.low > 0  # Student's t alone would call it
-    assert found.outcome == "cannot tell"
+    assert (
+        paired_interval([0.5 + d / 200 for d in MAIZE], [0.5 - d / 200 for d in MAIZE]).low > 0
+    )  # t alone would call it
+    assert (found.interval.method, found.outcome) == ("Dirichlet bound", "cannot tell")
 
 
 @pytest.mark.parametrize(
@@ -253,7 +255,8 @@ def test_the_smallest_difference_that_could_have_been_shown(first, second, small
     [
         pytest.param([120.0, 90.0, 310.0] * 20, [130.0, 95.0, 300.0] * 20, "cannot tell", True, id="a raw unit"),
         pytest.param([5.0, 7.0], [4.0, 6.0], "cannot tell", False, id="two that differ by as much"),
-        pytest.param([5.0] * 30, [4.0] * 30, "cannot tell", False, id="all by as much: no spread to plan with"),
+        pytest.param([5.0] * 30, [4.0] * 30, "better", False, id="all by as much: no spread to plan with"),
+        pytest.param([5.0] * 30, [5.0] * 30, "cannot tell", False, id="one value only: no range to reckon with"),
         pytest.param([5.0], [4.0], "cannot tell", False, id="one case"),
         pytest.param([], [], "cannot tell", False, id="none"),
         pytest.param([1e200, 3e200] * 20, [2e200, 1e200] * 20, "cannot tell", False, id="beyond what can be squared"),
@@ -309,6 +312,9 @@ def test_value_test_and_interval_are_those_of_other_libraries(rounds):
         if found.interval.method == "Student's t of differences":
             low, high = ttest_rel(one, other).confidence_interval()
             expected = (max(-1.0, low), min(1.0, high))
+        elif found.interval.method == "Dirichlet bound":
+            bound = dirichlet_interval(apart.tolist(), -1, 1)
+            expected = bound.low, bound.high
         else:
             expected = by_method_10(np.array(one), np.array(other))
         assert (found.interval.low, found.interval.high) == pytest.approx(expected, abs=1e-9)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
+    from .bounded import dirichlet_interval
     from .differences import MARGIN, Difference, difference, paired_interval
     from .flips import SignFlips, sign_flips
     from .intervals import LEVEL, Interval, Share, clopper_pearson, no_interval, wilson
@@ -36,6 +37,7 @@ __all__ = [
     "clustered_error",
     "decided",
     "difference",
+    "dirichlet_interval",
     "holm",
     "mcnemar",
     "mean",
@@ -79,6 +81,7 @@ __getattr__ = deferred(
         "clustered_error": "means",
         "decided": "sequential",
         "difference": "differences",
+        "dirichlet_interval": "bounded",
         "holm": "several",
         "mcnemar": "paired",
         "mean": "means",

@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .bounded import METHOD as DIRICHLET
+from .bounded import dirichlet_interval
+from .checks import check_level, check_numbers
 from .flips import sign_flips
 from .intervals import LEVEL, Interval, no_interval, wilson
 from .means import DIFFERENT, FEW, mean, mean_interval
 from .paired import sign_test
-from .power import POWER, cases_needed, smallest_effect
+from .power import POWER, cases_needed, quantiles, smallest_effect
 
+Outcome = Literal["better", "worse", "same", "cannot tell"]
 MARGIN = 0.05
 """Differences within so much, as a share of all cases, count as none."""
 
@@ -20,6 +24,7 @@ SCORE = "paired score"
 MCNEMAR = "exact McNemar"
 _NOBODY_HAS = 10**9
 """So many cases are none that anybody could add."""
+_TOO_MANY_ROOT = math.sqrt(_NOBODY_HAS)
 _TOO_LARGE = 1e150
 """A spread with a square beyond double precision."""
 Case = tuple[str, str]
@@ -55,10 +60,36 @@ class Difference:
     margin: float = MARGIN
     bounded: bool = True
     """Whether the values can only be from 0 to 1."""
+    reach: float | None = 1.0
+    """The largest difference that one case can have; for values without known ends, the range of those seen."""
+    worst: "Difference | None" = None
+    """The same with every missing value as bad as possible for the first; None where nothing is missing, or where values
+    have no known ends."""
+    best: "Difference | None" = None
+    """The same with every missing value as good as possible for the first."""
+    missing: int = 0
+    """Values that are missing on either side, see `with_missing`."""
 
     @property
-    def outcome(self) -> Literal["better", "worse", "same", "cannot tell"]:
-        """What is said of the first.
+    def outcome(self) -> Outcome:
+        """The verdict on the first, which holds whatever the missing values are.
+
+        The verdict of the judged values, `judged_outcome`, counts where it is `better` also with `worst`, `worse` also with
+        `best`, or `same` with both; else it is `cannot tell`. Without known ends there is no worst value: such values are
+        never `better` or `same` where some are missing.
+        """
+        found = self.judged_outcome
+        return found if not self.missing or self._holds(found) else "cannot tell"
+
+    def _holds(self, found: Outcome) -> bool:
+        if self.worst is None or self.best is None:
+            return found == "worse"
+        against = {"better": [self.worst], "worse": [self.best], "same": [self.worst, self.best]}
+        return all(other.judged_outcome == found for other in against.get(found, ()))
+
+    @property
+    def judged_outcome(self) -> Outcome:
+        """The verdict on the first by the judged values alone.
 
         `same` where the interval lies within the margin; `better` or `worse` where it leaves out 0 and the test agrees; else
         `cannot tell`. The interval alone does not do: that of few cases can leave out 0 where the exact test finds nothing, for
@@ -75,6 +106,14 @@ class Difference:
         return "better" if low > 0 else "worse"
 
     @property
+    def within(self) -> float | None:
+        """The smallest margin within which these cases show both to be the same; None where they show none."""
+        low, high = self.interval.low, self.interval.high
+        if low is None or high is None or not self.interval.method.startswith((SCORE, DIRICHLET)):
+            return None
+        return max(-low, high)
+
+    @property
     def needed(self) -> int | None:
         """How many more cases would decide, at least 1, were they like those seen; None where it is decided or unknowable.
 
@@ -82,38 +121,61 @@ class Difference:
         margin. No exact test finds anything in fewer than six cases that differ, which is counted with. None also from a
         billion on.
         """
-        if self.outcome != "cannot tell" or self.value is None or not self.spread:
+        if self.judged_outcome != "cannot tell" or self.value is None or not self.spread:
             return None
-        variance, room = self.spread**2, self.margin - abs(self.value)
-        totals = [self._to_tell_apart(variance)]
-        if room > 0:
-            # Both ends have to hold, so that each may fail in half as many attempts.
-            power = (1 + POWER) / 2
-            totals.append(cases_needed(room, variance=variance, level=self.interval.level, power=power))
+        room = self.margin - abs(self.value)
+        # Both ends have to hold, so that each may fail in half as many attempts.
+        totals = [self._to_tell_apart(), self._to_bound(room, power=(1 + POWER) / 2)]
         more = min((total for total in totals if total is not None), default=_NOBODY_HAS) - self.n
         return max(1, more) if more < _NOBODY_HAS - self.n else None
 
-    def _to_tell_apart(self, variance: float) -> int | None:
+    def _to_tell_apart(self) -> int | None:
         """The cases after which a difference of the value seen would be found, if cases go on to differ as often."""
-        luck = 1 - self.interval.level
+        luck, size, spread = 1 - self.interval.level, abs(self.value or 0.0), self.spread or 0.0
         if self.p and self.adjusted:
             luck *= min(1.0, self.p / self.adjusted)  # what is left to this test among several
-        total = cases_needed(self.value or 0.0, variance=variance, level=1 - luck)
-        return total and max(total, math.ceil(_fewest(luck) * self.n / (self.up + self.down)))
+        total = cases_needed(size, variance=spread**2, level=1 - luck)
+        if total is None:
+            return None
+        total = max(total, math.ceil(_fewest(luck) * self.n / (self.up + self.down)))
+        if not self._is_score and size + 2 * spread / math.sqrt(total) <= self.margin:
+            return self._to_bound(size, power=POWER)  # too small to count, unless nothing unseen could outweigh it
+        return total
+
+    def _to_bound(self, room: float, *, power: float) -> int | None:
+        """The cases after which an end of the interval would be less than `room` from the value seen."""
+        spread, level = self.spread or 0.0, self.interval.level
+        if room <= 0:
+            return None
+        if self._is_score or self.reach is None:
+            return cases_needed(room, variance=spread**2, level=level, power=power)
+        # A value at the worst end that no case showed weighs log(2 / (1 - level)) / n of all.
+        unseen = math.log(2 / (1 - level)) * (self.reach + abs(self.value or 0.0))
+        chance = quantiles(level, power) * spread
+        root = (chance + math.sqrt(chance**2 + 4 * unseen * room)) / (2 * room)
+        return math.ceil(root**2) if root < _TOO_MANY_ROOT else None
+
+    @property
+    def _is_score(self) -> bool:
+        return self.interval.method == SCORE
 
     @property
     def smallest(self) -> float | None:
         """The smallest difference that so many cases show in four of five attempts: to be said wherever none was found.
 
         For pass and fail, at the share of cases seen to differ; None where not even cases that all differ would show any.
+        A graded difference that lies within the margin shows only where nothing unseen could outweigh it.
         """
         level = self.interval.level
         if not self.spread or self.n < _fewest(1 - level):
             return None
-        if self.interval.method == SCORE:
+        if self._is_score:
             found = smallest_effect(self.n, discordance=(self.up + self.down) / self.n, level=level)
         else:
             found = smallest_effect(self.n, variance=self.spread**2, level=level)
+            if found is not None and self.reach is not None:
+                unseen = 1 - ((1 - level) / 2) ** (1 / self.n)
+                found = max(found, min(self.margin, (found + unseen * self.reach) / (1 - unseen)))
         return None if found is None or (self.bounded and found > 1) else found
 
 
@@ -134,13 +196,21 @@ def difference(
     """How two `targets` compare, from how well each did on every judged case: higher is better.
 
     Values are from 0 to 1 unless `bounded` says otherwise; `margin` is in their unit.
+
+    Raises:
+        ValueError: a value is not finite, or not from 0 to 1 where it should be; `level` or `margin` is none.
     """
+    check_level(level)
+    check_numbers("margin", [margin], low=0)
+    check_numbers("first", first.values(), low=0 if bounded else None, high=1 if bounded else None)
+    check_numbers("second", second.values(), low=0 if bounded else None, high=1 if bounded else None)
     both = [case for case in first if case in second]
     one, other = [first[case] for case in both], [second[case] for case in both]
     apart = [a - b for a, b in zip(one, other, strict=True)]
     up, down = sum(d > 0 for d in apart), sum(d < 0 for d in apart)
-    interval = paired_interval(one, other, level) if bounded else mean_interval(apart, level, bounded=False)
+    likely = paired_interval(one, other, level) if bounded else mean_interval(apart, level, bounded=False)
     p, test = _tested(apart, up, down, truths=bounded and _are_truths(one, other))
+    reach = 1.0 if bounded else _range(one, other)
     return Difference(
         first=targets[0],
         second=targets[1],
@@ -149,13 +219,39 @@ def difference(
         up=up,
         down=down,
         value=mean(apart),
-        interval=interval,
+        interval=_chosen(likely, apart, p, margin, reach),
         p=p,
         test=test,
-        spread=_spread(apart, bound=interval.method.startswith(SCORE)) if len(apart) > 1 or bounded else None,
+        spread=_spread(apart, bound=likely.method.startswith(SCORE)) if len(apart) > 1 or bounded else None,
         margin=margin,
         bounded=bounded,
+        reach=reach,
     )
+
+
+def _chosen(likely: Interval, apart: Sequence[float], p: float | None, margin: float, reach: float | None) -> Interval:
+    """The interval that the differences support.
+
+    Graded differences get `likely` only where the test finds one that is not within the margin: it tells how large that is.
+    Everything else that is said of them rests on what the cases did not show, and needs the bound that counts with it.
+    """
+    if likely.method == SCORE or not apart or reach is None:
+        return likely
+    is_found = p is not None and p < 1 - likely.level and likely.ends is not None and _counts(likely.ends, margin)
+    return likely if is_found else dirichlet_interval(apart, -reach, reach, likely.level)
+
+
+def _counts(ends: tuple[float, float], margin: float) -> bool:
+    """Whether an interval leaves out 0 and does not lie within the margin."""
+    low, high = ends
+    return not low <= 0 <= high and (low < -margin or high > margin)
+
+
+def _range(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """How far apart two of the values seen can be; None where they are all the same, or too far apart to reckon with."""
+    every = [*one, *other]
+    found = max(every, default=0.0) - min(every, default=0.0)
+    return found if 0 < found < _TOO_LARGE else None
 
 
 def _tested(apart: Sequence[float], up: int, down: int, *, truths: bool) -> tuple[float | None, str]:
