@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -268,3 +269,30 @@ def test_the_class_of_a_model_is_no_judge():
 def test_a_repeat_that_is_no_whole_number_is_refused(repeat):
     with pytest.raises(ConfigError, match="repeat has to be a whole number of at least 1; found"):
         evaluate([{"id": "1", "input": "x"}], str.upper, ["equals"], repeat=repeat, store=None)
+
+
+def blocked(seconds, *, is_async):
+    """The notes of a run in which something keeps the event loop waiting, on a machine that is busy with something else."""
+
+    async def held():
+        loop = asyncio.get_running_loop()
+        loop.call_later(0.3, time.sleep, seconds)  # as a machine does that runs something else meanwhile
+        slow = [{"id": str(number), "input": "x", "expected": "x"} for number in range(3)]
+        return await evaluate_async(slow, lingering, [slowly_async if is_async else "equals"], store=None)
+
+    return [note for note in asyncio.run(held()).notes if "event loop" in note]
+
+
+def lingering(text):
+    time.sleep(2)
+    return text
+
+
+async def slowly_async(output):
+    await asyncio.sleep(2)
+    return True
+
+
+def test_a_busy_machine_is_not_blamed_on_a_target_without_async():
+    assert blocked(1.5, is_async=False) == []
+    assert len(blocked(1.5, is_async=True)) == 1

@@ -162,7 +162,13 @@ BY_RULES = "---\n---\nuser:\nDoes {{output}} keep to {{rules}}? Answer OK or ERR
 def test_nobody_has_to_judge_where_every_metric_that_asks_is_skipped(evalmark, server, name, text, why):
     without_the_broken_row()
     _only_the_metric(name, text)
-    evalmark("run", "reply.prompty", *MODELS[:2])
+    said = evalmark("run", "reply.prompty", *MODELS[:2], "-o", "out.json", "-o", "out.md")
+    shown = "skipped in 2 trials: {}"
+    report = json.loads(Path("out.json").read_text(encoding="utf-8"))
+    (reasons,) = [metric["skipped_because"] for metric in report["summary"]["groups"][0]["metrics"]]
+    assert [(why in reason, n) for reason, n in reasons.items()] == [(True, 2)]
+    for text in (said.out, Path("out.md").read_text(encoding="utf-8")):
+        assert shown.format(next(iter(reasons)))[:60] in " ".join(text.replace("\\", "").split())
     with open_store(".evalmark/evalmark.db", read_only=True) as store:
         scores = [score for result in store.run("last").results for score in result.scores]
     assert [(score.name, score.status) for score in scores] == [(name, "skipped")] * 2

@@ -6,6 +6,7 @@ from evalmark import describe_eval
 from evalmark.cases import BadRow
 from evalmark.errors import ConfigError
 from evalmark.evals import NOT_SAID, evals_of, failure, rows_of
+from evalmark.stats import judge, summarise
 from evalmark.values import Case, Metric, Output, Result, Score, Trial
 
 
@@ -128,3 +129,15 @@ def test_the_worst_score_is_told_first_and_markup_of_others_is_taken_out():
 def test_nothing_is_said_of_what_passed(verdict):
     result = Result(trial=Trial(case=Case(id="x")), output=Output(value=1), scores=(score("s", 0.5, verdict),))
     assert failure(result, []) is None
+
+
+def test_an_eval_that_is_skipped_runs_no_case_and_keeps_no_run(tmp_path):
+    called = []
+    described = describe_eval(
+        "x", data=lambda: called.append("data") or [{"input": "a"}], task=called.append, scorer=right, skip_if=True
+    )
+    run = described.run(store=tmp_path / "runs.db")
+    assert (called, run.results) == ([], ())
+    assert run.notes[-1] == "The eval was skipped: its skip_if is true. No case was run, and nothing was stored."
+    assert not (tmp_path / "runs.db").exists()
+    assert judge(summarise(run), run.gate).outcome == "cannot tell"

@@ -94,6 +94,15 @@ def test_s0_24_the_guard_is_on_in_the_scorer_and_off_here():
     assert cosine().scorer(LocalEmbedder("nowhere")).scorer.liked_guard is False
 
 
+def test_s0_24_the_guard_can_be_switched_on():
+    outputs = (1, "deg=60"), (0, "deg=-50")
+    off, on = (cosine(liked_guard=guard).evaluate("deg=0", case(*outputs)) for guard in (False, True))
+    assert (off.score, off.passed) == (pytest.approx(on.score), True)
+    assert on.passed is False
+    with pytest.raises(ConfigError, match="`liked_guard` is 'yes'; it is True or False"):
+        CosineScoreEvaluationStrategy(liked_guard="yes")
+
+
 def test_s0_20_the_defaults_are_those_of_promptwatch_but_for_the_model():
     strategy = CosineScoreEvaluationStrategy()
     kept = (strategy.positive_score_threshold, strategy.negative_score_threshold, strategy.auto_unwrap_dict)

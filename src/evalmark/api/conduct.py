@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from evalmark.engine import Engine, Limits, Outcome, Watch, Work
 from evalmark.merging import LOST
-from evalmark.plans import Checked, Door, Lender, Models, Plan, check, refuse, refuse_other_run
+from evalmark.plans import Bound, Checked, Door, Lender, Models, Plan, check, refuse, refuse_other_run
 from evalmark.results import new_run_id
 from evalmark.roles import Recorded, ToolReplay, pin
 from evalmark.settings import Settings
@@ -131,7 +131,7 @@ async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked,
     finally:
         more = bound.embedder.notes() if bound.embedder is not None else ()
         spent = _spent(door, ledger, run, plan)
-        notes = (*said, *more, *door.meter.notes(), *tools.notes(), *_unmatched(reading), *_notes(outcome))
+        notes = (*said, *more, *door.meter.notes(), *tools.notes(), *_unmatched(reading), *_notes(outcome, bound))
         notes += () if looks is None else looks.notes(spent)
         run = replace(run, spending=spent, notes=run.notes + notes)
         try:
@@ -292,11 +292,15 @@ def _ended(run: Run, outcome: Outcome | None, reading: Reading, looks: Early | N
     )
 
 
-def _notes(outcome: Outcome | None) -> tuple[str, ...]:
+def _notes(outcome: Outcome | None, bound: Bound) -> tuple[str, ...]:
     if outcome is None:
         return ()
     stopped = (*outcome.notes, f"{STOPPED}{outcome.reason}") if outcome.reason else outcome.notes
-    if outcome.longest_block < 1:
+    on_the_loop = any(getattr(target, "is_async", False) for target in bound.targets.values())
+    on_the_loop = on_the_loop or any(getattr(one, "is_foreign_async", False) for one in (*bound.single, *bound.turns))
+    if (
+        outcome.longest_block < 1 or not on_the_loop
+    ):  # a busy machine delays the loop too, and nobody's code is at fault
         return stopped
     said = (
         f"Something kept the event loop to itself for {outcome.longest_block:z.1f} s, and every other trial waited; "

@@ -74,7 +74,8 @@ class Eval:
     ) -> "Run":
         """Run all cases now, and give everything that was found; also inside a running loop.
 
-        The run is kept in the store of the settings, in another file, or with None in memory only.
+        The run is kept in the store of the settings, in another file, or with None in memory only. Where `skip_if` is true
+        no case is run: the run is empty, says so in its notes, and is not kept.
 
         Raises:
             ConfigError: something of the eval cannot be used; nothing was started.

@@ -19,14 +19,18 @@ if TYPE_CHECKING:
     from .described import Eval
 
 
+SKIPPED = "The eval was skipped: its skip_if is true. No case was run, and nothing was stored."
+
+
 def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"] | None, gate: Gate | None) -> Run:
-    """Run all cases of an eval, and give everything that was found.
+    """Run all cases of an eval, or none where its `skip_if` is true, and return everything that was found.
 
     Raises:
         ConfigError: something of it cannot be used, or a row is no case; nothing was started.
     """
     settings = load(environ, Path.cwd())
-    rows = rows_of(described.data, described.place)
+    rows = [] if described.skip_if else rows_of(described.data, described.place)
+    store = None if described.skip_if else store
     found: list[Result] = []
     opened = nullcontext(Memory()) if store is None else open_store(settings.store if store == "settings" else store)
     with opened as ledger:
@@ -34,4 +38,5 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
         plan = replace(plan_of(described, rows, sitting), gate=gate)
         conduct = Conduct(ledger=ledger, settings=settings, watch=found.extend)
         run = now(execute(plan, conduct))
+    run = replace(run, notes=(*run.notes, SKIPPED)) if described.skip_if else run
     return with_results(run, found)

@@ -218,6 +218,7 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "order_decided": _share(metric.steadiness.order_decided),
         "weighting": dict(metric.steadiness.weighting),
         "unscored_by_kind": dict(metric.steadiness.unscored),
+        **({"skipped_because": dict(metric.skip_reasons)} if metric.skip_reasons else {}),
         "worst": [{name: value for name, value in plain(row).items() if name != "asked"} for row in metric.worst],
     }
 

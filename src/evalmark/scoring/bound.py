@@ -114,6 +114,11 @@ class BoundScorer:
         )
         return (*known, *self._bars)
 
+    @property
+    def is_foreign_async(self) -> bool:
+        """Whether the scorer is the user's own and runs on the event loop, where blocking work keeps all others waiting."""
+        return _is_async(self.scorer) and not _is_ours(self.scorer)
+
     async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
         """What the scorer says of one output. May raise whatever the scorer raises.
 

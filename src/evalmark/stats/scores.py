@@ -19,6 +19,8 @@ from .worst import WorstScores
 BINS = 10
 CHOICES = 50
 """A metric that says more different texts than these is one of texts, and not of choices."""
+SKIP_REASONS = 5
+"""So many different reasons for skipping a score are kept of one metric."""
 _LONGEST = 100
 """Of a choice's name, in characters."""
 _UNKNOWN = math.nan  # marks a gap inside the arrays of this file and never leaves it
@@ -44,6 +46,8 @@ class Scores:
     """None when the texts were too many or too long to be names of choices."""
     details: Details = field(default_factory=Details)
     worst: WorstScores = field(default_factory=WorstScores)
+    skips: Counter[str] = field(default_factory=Counter)
+    """How often a score was skipped for which reason; only the first few reasons."""
 
     def add(self, score: Score, trial: Trial) -> None:
         case = trial.position
@@ -53,6 +57,8 @@ class Scores:
         if score.passed is not None:
             self.passes.append(score.passed)
             self.passing_cases.append(case)
+        if score.status == "skipped" and (score.reason in self.skips or len(self.skips) < SKIP_REASONS):
+            self.skips[score.reason] += 1
         if score.status != "scored":
             return
         # Errors, and what was not asked for want of an answer, know nothing of it.
@@ -127,6 +133,7 @@ def figures(metric: Metric, scores: Scores, *, unanswered: int, repeated: bool, 
         base=metric.base,
         steadiness=scores.details.steadiness(repeated, level),
         worst=scores.worst.in_order(),
+        skip_reasons=dict(scores.skips.most_common()),
     )
 
 

@@ -107,6 +107,8 @@ class MetricSummary:
     steadiness: Steadiness
     worst: tuple[WorstRow, ...]
     """The worst scores, the worst first; perfect ones are left out."""
+    skip_reasons: Mapping[str, int]
+    """Why scores were skipped, and how many for each reason; the first few reasons."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from evalmark.errors import need
 from evalmark.roles import current_uses, described
@@ -26,6 +26,9 @@ class AgentTarget:
     kind: Kind
     """The package it is from, as it is imported."""
     fingerprint: str
+
+    is_async: ClassVar[bool] = True
+    """Agents run on the event loop, and their tools with them."""
 
     async def __call__(self, case: Case) -> Output:
         """What the agent says and does for a case; what it raises goes to the caller."""

@@ -15,6 +15,8 @@ class FreshTarget:
     fingerprint: str
     make: Callable[[], Awaitable[Target]]
     """Makes a target around a new object. Foreign code: may raise."""
+    is_async: bool = False
+    """Whether the objects are asked on the event loop."""
 
     async def __call__(self, case: Case) -> Output:
         """What a new object gives for the case."""

@@ -44,6 +44,11 @@ class FunctionTarget:
     fingerprint: str
     threads: Threads = field(default_factory=Threads, repr=False, compare=False)
 
+    @property
+    def is_async(self) -> bool:
+        """Whether the function runs on the event loop, where blocking work keeps every other trial waiting."""
+        return _is_async(self.function)
+
     async def __call__(self, case: Case) -> Output:
         """What the function gives for a case; what it raises goes to the caller."""
         first = () if self.binding.first is None else (self.binding.first,)
@@ -51,7 +56,7 @@ class FunctionTarget:
         args, named = self.binding.arguments(offers)
         uses = current_uses()
         call, clock = partial(self.function, *args, **named), uses.clock()
-        returned = await finished(call, clock, None if _is_async(self.function) else self.threads)
+        returned = await finished(call, clock, None if self.is_async else self.threads)
         return as_output(returned, uses.own_time())
 
 
@@ -106,7 +111,7 @@ def _fresh(thing: type, method: str, name: str) -> FreshTarget:
         made = thing() if is_async else await threads.run(lambda _: thing())
         return replace(cast(FunctionTarget, as_target(made)), threads=threads)
 
-    return FreshTarget(name=name, fingerprint=identity(thing, name), make=make)
+    return FreshTarget(name=name, fingerprint=identity(thing, name), make=make, is_async=is_async)
 
 
 def _function(thing: Any, name: str) -> Callable[..., Any]:

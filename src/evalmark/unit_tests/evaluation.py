@@ -64,9 +64,15 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
     """The least 1 - cosine to a disliked output that passes."""
     auto_unwrap_dict: bool = True
     """A labelled output `{"text": "Oslo"}` with a single key is compared as `Oslo` with a result that is text."""
+    liked_guard: bool = False
+    """Where liked outputs exist, a result that is closer to a disliked one cannot pass. Off, as in PromptWatch."""
     _vectors: MemoryCache = field(default_factory=MemoryCache, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.liked_guard, bool):
+            raise ConfigError(
+                f"CosineScoreEvaluationStrategy: `liked_guard` is {self.liked_guard!r}; it is True or False."
+            )
         for name in ("positive_score_threshold", "negative_score_threshold"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
@@ -99,7 +105,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
             positive=self.positive_score_threshold,
             negative=self.negative_score_threshold,
             auto_unwrap=self.auto_unwrap_dict,
-            liked_guard=False,
+            liked_guard=self.liked_guard,
         )
         return as_scorer(rule, name=self.evaluation_method, embedder=embedder)
 

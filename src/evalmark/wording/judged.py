@@ -27,6 +27,8 @@ _HIGH_AGREEMENT, _LOW_KAPPA = 0.8, 0.4
 def remarks(metric: MetricSummary) -> Iterator[str]:
     """What there is to say of a metric beside its figures, one sentence each."""
     steady = metric.steadiness
+    for reason, n in metric.skip_reasons.items():
+        yield f"skipped in {count(n, 'trial')}" + (f": {one_line(reason, 200)}" if reason else "")
     if metric.choices:
         yield " · ".join(f"{one_line(name, 40)} {n:,}" for name, n in metric.choices.items())
     if steady.flipped is not None:
