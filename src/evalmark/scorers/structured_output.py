@@ -32,7 +32,7 @@ class StructuredOutput:
     """The answer is JSON, as text or as data, whose fields are as expected; fields that nobody expected are allowed.
 
     >>> StructuredOutput()(Case(id="1", expected={"city": "Oslo"}), Output(value='{"city": "Rome"}')).reason
-    "1 of 1 field does not match: city: expected 'Oslo', found 'Rome'"
+    "0 of 1 field match: city: expected 'Oslo', found 'Rome'"
     """
 
     name: ClassVar[str] = "structured_output"
@@ -160,10 +160,9 @@ def _mismatch(key: str, wanted: Any, found: Mapping[str, Any]) -> dict[str, Any]
 def _reason(total: int, faults: list[tuple[str, str]], extras: list[str], refused: bool) -> str:
     said = []
     if faults:
-        verb = "does" if len(faults) == 1 else "do"
-        said.append(
-            f"{len(faults)} of {count(total, 'field')} {verb} not match: {'; '.join(told for _, told in faults)}"
-        )
+        matching = total - len(faults)
+        verb = "matches" if matching == 1 else "match"
+        said.append(f"{matching} of {count(total, 'field')} {verb}: {'; '.join(told for _, told in faults)}")
     if refused:
         said.append(f"{count(len(extras), 'field')} nobody expected: {', '.join(extras)}")
     if said:
