@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.rules import check_of, labels_in, parts_in
+from evalmark.rules import check_of, checks_of, labels_in, parts_in
 from evalmark.rules.phrases import NUMBERS
 from evalmark.specs import read_spec
 
@@ -170,8 +170,8 @@ def test_what_becomes_of_the_published_rules(shared, name):
     folder, sample = name
     pex = shared / "data" / "promptpex"
     spec = read_spec(pex / "samples" / f"{sample}.prompty", pex / "v7" / folder)
-    found = {rule.number: check_of(rule.text, spec.body) for rule in spec.numbered}
-    told = {n: check.says + ("" if check.is_whole else PART) for n, check in found.items() if check is not None}
+    found = checks_of([rule.text for rule in spec.numbered], spec.body)
+    told = {n: check.says + ("" if check.is_whole else PART) for n, check in found.items()}
     assert told == PUBLISHED[name]
 
 
@@ -272,6 +272,61 @@ WORDS = st.sampled_from(
 def test_any_jumble_of_the_words_of_rules_is_read_at_once(words, output):
     check = check_of("The output must " + " ".join(words))
     assert check is None or isinstance(check(output).reason, str)
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        (
+            ["The output must be a single paragraph.", "The language used in the paragraph must be English."],
+            {1: "exactly 1 paragraph", 2: "in English"},
+        ),
+        (
+            ["The output must be a single sentence.", "The sentence must not exceed 9 words."],
+            {1: "exactly 1 sentence", 2: "at most 9 words"},
+        ),
+        (["The output must be polite.", "The paragraph must be in English."], {}),
+        (
+            ["The output must contain a single paragraph.", "The paragraph must be in English."],
+            {1: "exactly 1 paragraph"},
+        ),
+        (["The output must not be a single paragraph.", "The paragraph must be in English."], {}),
+        (["If short, the output must be one paragraph.", "The paragraph must be in English."], {}),
+        (
+            [
+                "The output must classify the text into one and only one of the following specific categories: World, Sports.",
+                "The output must only include the name of the category without any additional text.",
+            ],
+            {1: "exactly one of World, Sports …"},
+        ),
+        (["The output must classify the text into one of the following categories: World, Sports."], {}),
+        (
+            [
+                "The output must classify the text into one of the following categories: World, Sports.",
+                "The output must include the name of the category and a reason.",
+            ],
+            {},
+        ),
+    ],
+)
+def test_rules_that_speak_of_each_other_are_read_together(rules, says):
+    found = checks_of(rules)
+    assert {n: check.says + ("" if check.is_whole else PART) for n, check in found.items()} == says
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ('The output must begin with "The writer likes...".', None),
+        ('The output must contain "<name>".', None),
+        ('The output must be "yes," or "no."', "exactly one of yes, no"),
+        ('Do not use the word "delve."', "not 'delve'"),
+        ("The output must be one of the following tags: IN, TO, VB.", "exactly one of IN, TO, VB"),
+    ],
+)
+def test_quoted_texts_are_taken_as_they_are_meant(rule, says):
+    check = check_of(rule)
+    assert (check.says if check else None) == says
 
 
 JSON_RULE = "The output must be a JSON object with the keys 'reply' and 'labels'."

@@ -16,7 +16,7 @@ SCHEMA = {"type": "object", "required": ["city"]}
         ({"sentences": {"min": 2}}, "at least 2 sentences", "It rains. It pours.", "It rains."),
         ({"lines": {"min": 1, "max": 2}}, "1 to 2 lines", "a\nb", "a\nb\nc"),
         ({"characters": {"max": 3}}, "at most 3 characters", "abc", "abcd"),
-        ({"paragraphs": 1}, "exactly 1 paragraph", "a b", "a\n\nb"),
+        ({"paragraphs": 1}, "exactly 1 paragraph", "a b", "It rains.\n\nIt pours."),
         ({"bullets": 2}, "exactly 2 bullet points", "- a\n- b", "- a"),
         ({"labels": ["spam", "ham"]}, "exactly one of spam, ham", "spam", "Spam"),
         ({"labels": {"one_of": ["spam", "ham"], "case": "ignore"}}, "exactly one of spam, ham", "Spam", "eggs"),

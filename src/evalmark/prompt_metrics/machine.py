@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from evalmark.errors import ConfigError
-from evalmark.rules import Check, check_of, parts_in, stated_check
+from evalmark.rules import Check, checks_of, stated_check
 from evalmark.scoring import text_of, unscored
 from evalmark.specs import PromptSpec
 from evalmark.values import Case, Output, Score, fingerprint
@@ -48,13 +48,9 @@ class Rules:
         if spec is None:
             raise ConfigError(f"{self.name} needs a prompt under test; name one as the target.")
         schema = spec.prompt.schema
-        parts = parts_in(spec.rules, spec.body, schema)
         stated = {one.rule: stated_check(one.data, schema) for one in spec.checks}
-        found = {
-            n: stated[n] if n in stated else check_of(rule, spec.body, schema, parts)
-            for n, rule in enumerate(spec.rules, 1)
-        }
-        return {number: check for number, check in found.items() if check is not None}
+        found = {**checks_of(spec.rules, spec.body, schema), **stated}
+        return {number: check for number, check in sorted(found.items()) if check is not None}
 
     @property
     def fingerprint(self) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .limits import Limit
     from .markup import Balanced, Markup, TagCount, TagsInside
     from .plain import LetterCase, NumberText
-    from .reading import check_of, parts_in
+    from .reading import check_of, checks_of, parts_in
     from .stated import Matches, stated_check
     from .structure import JsonText, SchemaText
     from .words import Ends, Forbidden, Ordered, Required
@@ -37,6 +37,7 @@ __all__ = [
     "TagCount",
     "TagsInside",
     "check_of",
+    "checks_of",
     "labels_in",
     "parts_in",
     "stated_check",
@@ -65,6 +66,7 @@ __getattr__ = deferred(
         "TagCount": "markup",
         "TagsInside": "markup",
         "check_of": "reading",
+        "checks_of": "reading",
         "labels_in": "labels",
         "parts_in": "reading",
         "stated_check": "stated",

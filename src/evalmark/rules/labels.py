@@ -21,7 +21,7 @@ _REMARK = (
     r"with\s+no\s+(?:extra|other|additional)\s+text|(?:and\s+)?nothing\s+else|in\s+(?P<letters>lower|upper)[- ]?case)\)?)"
 )
 _ANNOUNCED = re.compile(
-    rf"(?:(?:be|match|exactly\s+match|consist\s+of)\s+(?:(?:only|just|strictly|limited\s+to)\s+)*)"
+    rf"(?:(?:be|match|exactly\s+match|consist\s+(?:solely\s+|only\s+)?of)\s+(?:(?:only|just|strictly|limited\s+to)\s+)*)"
     rf"(?P<exactly>(?:exactly|strictly|only|precisely)\s+)*one(?:\s+and\s+only\s+one)?\s+of(?:\s+(?:these|those|the))?(?:\s+following)?"
     rf"(?:\s+(?P<number>{NUMBER}))?(?:\s+(?:specific|possible|allowed|valid|exact|given|pre-?defined|permitted|provided|listed))*(?:\s+(?:(?P<noun>{_NOUN})|options?|choices?|answers?|responses?))?"
     rf"(?P<remarks>{_REMARK}*)\s*(?P<colon>:)?\s+(?P<list>.+)",
@@ -51,8 +51,7 @@ _QUOTED_LIST = re.compile(
 _BARE_ITEM = re.compile(r"[\w$+#][\w$+#.&'/-]*(?:\s+(?:&\s+)?[\w$+#][\w$+#.&'/-]*){0,2}")
 _PAIR = re.compile(r"(?:yes\s+or\s+no|no\s+or\s+yes|true\s+or\s+false|false\s+or\s+true)", re.IGNORECASE)
 _NO_LABEL = re.compile(
-    r"(?:(?:an?|the)\s|(?:any|some|such|other|others|none|another|similar|etc|or|and|not|no|your|its|in|with|of|for|to|as|followed|plus)\b)",
-    re.IGNORECASE,
+    r"(?:[Aa]n?|[Tt]he)\s|(?:any|some|such|others?|none|another|similar|etc|or|and|not|no|your|its|in|with|of|for|to|as|followed|plus)\b"
 )
 _KINDS = frozenset(
     {"json", "xml", "yaml", "csv", "html", "markdown", "text", "plain text", "poem", "list", "table"}
@@ -179,9 +178,7 @@ def _is_label(item: str) -> bool:
         len(plain) <= 40
         and _BARE_ITEM.fullmatch(plain) is not None
         and _NO_LABEL.match(plain) is None
-        and re.search(
-            r"\b(?:and|or|for|with|if|of|is|to|the|an?|in|default|etc)\b(?<!^.)|\d\s*-\s*\d|\.\.", plain, re.IGNORECASE
-        )
+        and re.search(r"\b(?:and|or|for|with|if|of|is|to|the|an?|in|default|etc)\b(?<!^.)|\d\s*-\s*\d|\.\.", plain)
         is None
         and plain.lower() not in _KINDS
     )

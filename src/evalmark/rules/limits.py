@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from evalmark.errors import need
 from evalmark.scorers.sentences import split
 from evalmark.values import count
 
@@ -16,9 +17,7 @@ from .phrases import NUMBER, Clause, number_of
 
 UNITS = ("word", "sentence", "line", "character", "paragraph", "bullet point")
 _UNIT = r"\s+(?P<unit>words?|sentences?|lines?|characters?|paragraphs?|bullet\s+points?|bullets?)\b"
-_NO_TAIL = (
-    r"(?:\s+(?:in\s+length|in\s+total|total|long|overall|of\s+text|only|in\s+a\s+single\s+(?:response|reply|answer)))*"
-)
+_NO_TAIL = r"(?:\s+(?:in\s+(?:total\s+)?length|in\s+total|total|long|overall|of\s+text|only|under\s+any\s+circumstances|in\s+a\s+single\s+(?:response|reply|answer)))*"
 _TAIL = rf"{_NO_TAIL}(?:,?\s+including\s+(?:the\s+|any\s+|all\s+)?\w+)?"
 _MOST = (
     r"at\s+most|no\s+more\s+than|not\s+more\s+than|(?:a\s+)?maximum\s+(?:length\s+)?of|no\s+longer\s+than|not\s+longer\s+than|"
@@ -32,7 +31,7 @@ _LOW, _HIGH = rf"(?P<low>{NUMBER})", rf"(?P<high>{NUMBER})"
 _ONE = r"(?:(?:a|one)\s+)?sing(?:le|ular)"
 _ADJECTIVE = r"(?:short|brief|concise|clear|simple|succinct|coherent|cohesive|complete|polite|friendly|plain|continuous|direct|informative|precise|formal)"
 _ONE_KIND = re.compile(
-    rf"(?:exactly\s+)?(?:(?:an?|one)\s+(?:{_ADJECTIVE},?\s+)*sing(?:le|ular),?\s+(?:{_ADJECTIVE},?\s+(?:and\s+)?)*|one\s+(?:{_ADJECTIVE},?\s+(?:and\s+)?)+)"
+    rf"(?:exactly\s+)?(?:(?:an?|one)\s+(?:{_ADJECTIVE},?\s+)*sing(?:le|ular),?\s+(?:{_ADJECTIVE},?\s+(?:and\s+)?)*|one\s+(?:{_ADJECTIVE},?\s+(?:and\s+)?)+|(?:an?|one)\s+single\s+(?!or\b)[a-z]+\s+)"
     r"(?=(?:sentence|paragraph|line|word)\b)",
     re.IGNORECASE,
 )
@@ -41,7 +40,7 @@ _QUALITIES = re.compile(
     re.I,
 )
 _BE = re.compile(
-    r"(?:be(?:\s+(?:kept|written|expressed|given|provided|made|presented|contained|formatted|structured|returned))?(?:\s+(?:only|just|strictly))?"
+    r"(?:be(?:\s+(?:kept|written|expressed|given|provided|made|presented|contained|formatted|structured|returned|crafted|composed|delivered))?(?:\s+(?:only|just|strictly))?"
     r"(?:\s+(?:in|as|on|to)\b)?|consist\s+of|comprise|total|range|have\s+a\s+(?:total\s+)?length\s+of|(?:stay|remain|fit|be\s+kept)(?=\s+(?:with)?in|\s+under|\s+below|\s+on)(?:\s+(?:in|on)\b)?)\s+",
     re.IGNORECASE,
 )
@@ -57,9 +56,13 @@ _OF_NOUN = re.compile(
 )
 _OF_LIST = re.compile(r"an?\s+(?:bulleted\s+)?list\s+(?:of|with)\s+(?=.*\bbullet)", re.IGNORECASE)
 _COMPOUND = re.compile(
-    rf"(?:an?\s+)?(?:single|(?P<low>{NUMBER}))[- ](?P<unit>sentence|paragraph|word|line)\s+[a-z]+", re.IGNORECASE
+    rf"(?:an?\s+)?(?:single|(?P<low>{NUMBER}))[- ](?P<unit>sentence|paragraph|word|line)\s+[a-z]+(?:\s+that\s+(?:[a-z]+ly\s+)?[a-z]+s\b(?:(?!\bor\b)[^,;])*)?",
+    re.IGNORECASE,
 )
-_RELATIVE = re.compile(r",?\s+(?:that|which)\s+[a-z]+s\b(?:(?!\bor\b)[^,;])*", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"(?:,?\s+(?:that|which)\s+(?:[a-z]+ly\s+)?[a-z]+s\b|,\s+ensuring\b|\s+(?:representing|describing|summarizing|naming|stating|explaining)\s)(?:(?!\bor\b)[^,;])*",
+    re.IGNORECASE,
+)
 _FEW = 20
 """A story has fewer characters than that as well."""
 _WITHOUT = re.compile(
@@ -70,6 +73,10 @@ _WITHOUT = re.compile(
 _JOINT = re.compile(
     r"(?P<weak>,\s*(?:and\s+)?|\s+(?:of|with|using)\s+|\s+(?=not\s+exceeding))|\s+and\s+(?:be\s+)?", re.IGNORECASE
 )
+
+
+_NO_PROSE = re.compile(r"\s*(?:#{1,6}\s|[-*+\u2022]\s|\d+[.)]\s|```|\||>|\*\*[^*\n]+\*\*\s*$|-{3,})")
+"""What begins a block of Markdown that is a heading, a list, code, a table or a quotation."""
 
 
 class Amount(NamedTuple):
@@ -131,16 +138,20 @@ def amounts(text: str, unit: str) -> tuple[int, int]:
 def _words(text: str) -> tuple[int, ...]:
     if any(unicodedata.name(letter, "").startswith(("CJK", "HIRAGANA", "KATAKANA", "THAI")) for letter in text):
         return (bool(text), len(text))  # no blanks between words
-    parts = [part for part in re.split(r"[\s\u2010-\u2015/-]+", text) if any(map(str.isalnum, part))]
     tokens = text.split()
-    return (len(tokens), sum(any(map(str.isalnum, token)) for token in tokens), len(parts))
+    spoken = sum(any(map(str.isalnum, token)) for token in tokens)
+    joined = re.findall(r"[^\W_]+(?:['\u2019.][^\W_]+)*", text)
+    return (len(tokens), spoken, max(spoken, len(joined)))
 
 
 def _sentences(text: str) -> tuple[int, ...]:
-    whole = split(text)
+    text = re.sub(r"^[ \t]*(?:\d{1,3}[.)]|[-*+\u2022])[ \t]+", "", text, flags=re.MULTILINE)
     lines = [part for line in text.splitlines() for part in split(line)]
-    ended = [part for part in lines if re.search(r"[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*$", part)]
-    return (len(whole), len(lines), len(ended))
+    return (len(split(text)), len(lines), sum(_has_end(part) for part in lines))
+
+
+def _has_end(text: str) -> bool:
+    return re.search(r"[.!?\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]*_]*\s*$", text) is not None
 
 
 def _lines(text: str) -> tuple[int, ...]:
@@ -149,21 +160,15 @@ def _lines(text: str) -> tuple[int, ...]:
 
 
 def _characters(text: str) -> tuple[int, ...]:
-    plain = unicodedata.normalize("NFC", text)
-    joints = sum(unicodedata.combining(letter) > 0 or letter in "\u200d\ufe0f" for letter in plain)
-    return (len(text), len(plain), len(plain) - 2 * joints, len(text.replace("\r\n", "\n")))
+    return (len(text), len(need("regex").findall(r"\X", text)), len(text.replace("\r\n", "\n")))
 
 
 def _paragraphs(text: str) -> tuple[int, ...]:
     blocks = [block for block in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if block.strip()]
-    prose = [block for block in blocks if not re.match(r"\s*(?:#{1,6}\s|[-*+\u2022]\s|\d+[.)]\s|```|\|)", block)]
+    prose = [block for block in blocks if _has_end(block) and not _NO_PROSE.match(block)]
+    lines = [line for line in re.split(r"\n|<br\s*/?>", text, flags=re.IGNORECASE) if line.strip()]
     tagged = len(re.findall(r"<p[\s>]", text, re.IGNORECASE))
-    return (
-        len(blocks),
-        len(prose),
-        sum(bool(line.strip()) for line in text.splitlines()),
-        *([tagged] if tagged else []),
-    )
+    return (len(blocks), max(len(prose), bool(blocks)), len(lines), *([tagged] if tagged else []))
 
 
 def _bullets(text: str) -> tuple[int, ...]:

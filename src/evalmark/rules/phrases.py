@@ -15,10 +15,10 @@ NUMBER = (
     rf"(?:(?:an?|{_SMALL})\s+(?:hundred|thousand)(?:\s+(?:and\s+)?{_SMALL})?|{_SMALL})\b)"
 )
 """A number in digits or in words."""
-_THING = r"(?:output|response|reply|completion|generated\s+(?:text|answer)|answer)"
-_SIDE = r"(?:generated|entire|whole|overall|complete|model['\u2019]?s|chatbot['\u2019]?s|assistant['\u2019]?s)"
+_THING = r"(?:output(?:\s+text)?|response|reply|completion|generated\s+(?:text|answer)|answer)"
+_SIDE = r"(?:generated|entire|whole|overall|complete|(?:model|chatbot|assistant)(?:['\u2019]?s)?)"
 OUTPUT = (
-    rf"(?:(?:(?:the|your|its)\s+(?:(?:final\s+)?(?:{_SIDE}\s+)*(?:output|response|reply|completion)|(?:{_SIDE}\s+)*{_THING}))|"
+    rf"(?:(?:(?:the|your|its)\s+(?:(?:final\s+)?(?:{_SIDE}\s+)*(?:output|response|reply|completion)|(?:{_SIDE}\s+)*{_THING})(?:\s+of\s+the\s+(?:chatbot|model|assistant))?)|"
     rf"(?:(?:each|every|any)\s+(?:{_SIDE}\s+)*(?:output|response|reply|completion))|(?:all\s+)?(?:outputs|responses|replies))"
 )
 """The whole output, as rules call it; a summary, a title or an answer among several may be a part of it."""
@@ -88,7 +88,7 @@ _LOOSE = re.compile(
     r"aim|attempt|prefer\w*|recommended|encouraged|e\.g|i\.e|for\s+example|for\s+instance|such\s+as|etc|similar|like|except|"
     r"exclud\w+|not\s+counting|apart\s+from|other\s+than|rather\s+than|besides|unlike|per|might|could|need\s+not|would|"
     r"not\s+have\s+to|not\s+need|where|wherever|while|once|until|even|although|though|only\s+for|for\s+each|for\s+every|"
-    r"sometimes|often|mostly|mainly|at\s+times|whether|same|input)\b|~|\u2248",
+    r"sometimes|often|mostly|mainly|at\s+times|whether)\b|~|\u2248",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(
@@ -136,18 +136,27 @@ def masked(rule: str) -> Rule:
     """The rule with each quoted text replaced by its number in brackets, and blanks made single."""
     found: list[str] = []
 
-    def mask(match: re.Match[str]) -> str:
-        found.append(next(filter(None, match.groups())))
-        stop = "." if found[-1].endswith((".", "!")) and not rule[match.end() :].strip() else ""
-        return f"\u27e6{len(found) - 1}\u27e7{stop}"
-
     text = " ".join(rule.replace("**", "").replace("\u27e6", "").split())
+
+    def mask(match: re.Match[str]) -> str:
+        said = next(filter(None, match.groups()))
+        is_last = not text[match.end() :].strip(" .")
+        inside = re.search(r"[,;]$|(?<=\w)\.$" if is_last and " " not in said else r"[,;]$", said)  # "so," or "so."
+        found.append(said[: inside.start()] if inside and inside.start() else said)
+        mark = inside[0] if inside else "." if is_last and said.endswith((".", "!")) else ""
+        return f"\u27e6{len(found) - 1}\u27e7{mark}"
+
     return Rule(_POLITE.sub("", _QUOTED.sub(mask, text)), tuple(found))
 
 
 def is_loose(text: str) -> bool:
     """Whether a rule has a condition, an exception, an example or a wish: readers may differ on what it asks for."""
     return _LOOSE.search(_MEANS.sub("", text)) is not None
+
+
+def has_placeholder(rule: Rule) -> bool:
+    """Whether a quoted text stands for others: `The writer likes...`, `<name>`."""
+    return any(re.search(r"\.\.\.|\u2026|<[^<>]*>|\[[^\]]*\]|\{[^}]*\}", text) for text in rule.quoted)
 
 
 def is_extra(sentence: str) -> bool:

@@ -1,7 +1,7 @@
 """What a machine can check of a rule, read out of its words."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from .labels import labels_of
 from .language import language_in
 from .limits import is_single, limits_in
 from .markup import markup_in
-from .phrases import OUTPUT, Clause, Rule, clauses, is_extra, is_loose, masked, quoted_in
+from .phrases import OUTPUT, Clause, Rule, clauses, has_placeholder, is_extra, is_loose, masked, quoted_in
 from .plain import plain_in
 from .structure import items_in, structure_in
 from .words import label_in, words_in
@@ -32,11 +32,56 @@ _UNCLEAR = re.compile(
 _HOLDS = re.compile(r"(?:contain|have|include|use)\b", re.IGNORECASE)
 
 
+_ONE_THING = re.compile(
+    rf"^{OUTPUT}\s+(?:must|should|shall|has\s+to|is\s+to)\s+(?:be|consist\s+of)\s+(?:exactly\s+)?(?:an?|one)\s+(?:single\s+)?(?:\w+\s+)?(?P<thing>paragraph|sentence)\b",
+    re.I,
+)
+_OF_THE_THING = r"^(?P<opening>(?:the\s+(?:language|length)\s+(?:of|used\s+in)\s+)?)the\s+(?:generated\s+|resulting\s+)?(?:{})(?=\s+(?:must|should|shall|is|does|has|cannot|may\s+not|never)\b)"
+_ONLY_NAME = re.compile(
+    rf"^{OUTPUT}\s+(?:must|should|shall)\s+(?:only\s+(?:include|contain|be)|(?:include|contain|be|consist\s+of)\s+only)\s+(?:the\s+)?(?:name\s+of\s+the\s+)?"
+    r"(?:chosen\s+|selected\s+)?(?:category|label|class)(?:\s+name)?(?:\s+as\s+a\s+single\s+word)?(?:,?\s+(?:without|with\s+no)\s[^.]*|\s+and\s+nothing\s+else)?\.?$",
+    re.IGNORECASE,
+)
+_CLASSIFIES = re.compile(
+    rf"^{OUTPUT}\s+(?P<verb>must|should|shall)\s+(?:classify|categorize|categorise)\s+[^,:;]{{1,60}}?\s(?:into|as)\s+(?=(?:exactly\s+)?one\s)(?P<labels>.+)$",
+    re.IGNORECASE,
+)
+
+
 class Context(NamedTuple):
     """What else is known of the prompt whose rule it is."""
 
     prompt: str = ""
     schema: Mapping[str, Any] | None = None
+    parts: Collection[str] = ()
+    """What the parts of an output are called, in lower case."""
+    things: Collection[str] = ()
+    """What the whole output is called, where another rule says that it is one such thing: `paragraph`."""
+    is_only_label: bool = False
+    """Whether another rule says that the output is the name of a category and nothing else."""
+
+
+def checks_of(rules: Sequence[str], prompt: str = "", schema: Mapping[str, Any] | None = None) -> dict[int, Check]:
+    """The checks of the rules of a prompt, by their number from 1, where rules that speak of each other are read together.
+
+    Where one says that the output must be a single paragraph, another one of "the paragraph" is one of the output. Where one
+    says that it must only be the name of the category, another one that lists the categories says which names there are.
+
+    >>> {n: check.says for n, check in checks_of(["The output must be one paragraph.", "The paragraph must be in English."]).items()}
+    {1: 'exactly 1 paragraph', 2: 'in English'}
+    """
+    things = [match["thing"].lower() for rule in rules if (match := _ONE_THING.match(rule)) and _is_one(rule)]
+    parts = parts_in(rules, prompt, schema)
+    only_label = any(_ONLY_NAME.match(" ".join(rule.split())) for rule in rules)
+    context = Context(prompt, schema, parts, tuple(dict.fromkeys(things)), only_label)
+    found = {number: _check(rule, context) for number, rule in enumerate(rules, 1)}
+    return {number: check for number, check in found.items() if check is not None}
+
+
+def _is_one(rule: str) -> bool:
+    """Whether a rule is read as one that says that the output is a single thing."""
+    check = check_of(rule)
+    return any(map(is_single, check.checks if isinstance(check, AllOf) else (check,))) if check is not None else False
 
 
 def check_of(
@@ -55,17 +100,32 @@ def check_of(
     >>> check_of("The output should ideally be one sentence.") is None
     True
     """
+    return _check(rule, Context(prompt, schema, parts))
+
+
+def _check(rule: str, context: Context) -> Check | None:
     if not rule.strip() or len(rule) > LONGEST_RULE:
         return None
     read = masked(rule)
-    if is_loose(read.text):
+    if is_loose(read.text) or has_placeholder(read):
         return None
-    demands = [_demand(sentence, read, Context(prompt, schema), parts) for sentence in read.sentences]
+    demands = [_demand(_named(sentence, context), read, context) for sentence in read.sentences]
     if None in demands:
         return None
     found = [check for demand in demands if demand for check in demand.checks]
     checks = tuple(check for place, check in enumerate(found) if check not in found[:place])
-    return _joined(checks, all(demand.is_whole for demand in demands if demand))
+    sorts = context.is_only_label and any(map(_CLASSIFIES.match, read.sentences))  # the right one, too
+    return _joined(checks, not sorts and all(demand.is_whole for demand in demands if demand))
+
+
+def _named(sentence: str, context: Context) -> str:
+    """The sentence as one of the output, where it speaks of the output by another name."""
+    if context.things:
+        pattern = _OF_THE_THING.format("|".join(context.things))
+        sentence = re.sub(pattern, lambda match: f"{match['opening']}the output", sentence, flags=re.IGNORECASE)
+    if context.is_only_label and (match := _CLASSIFIES.match(sentence)):
+        return f"The output {match['verb']} be {match['labels']}"
+    return sentence
 
 
 def _joined(checks: tuple[Check, ...], is_whole: bool) -> Check | None:
@@ -89,13 +149,13 @@ def parts_in(rules: Iterable[str], prompt: str = "", schema: Mapping[str, Any] |
     return frozenset(name.lower() for name in found)
 
 
-def _demand(sentence: str, rule: Rule, context: Context, parts: Collection[str]) -> Demand | None:
+def _demand(sentence: str, rule: Rule, context: Context) -> Demand | None:
     """What a sentence asks of the whole output; None where a part of it is not understood and may change the rest."""
     if is_extra(sentence):
         return Demand(is_whole=False)
     if whole := markup_in(sentence) or items_in(sentence) or label_in(sentence, rule, context.prompt):
         return whole
-    if _speaks_of_a_part(sentence, parts):
+    if _speaks_of_a_part(sentence, context.parts):
         return None
     said = clauses(sentence)
     found = [_of_clause(clause, rule, context) for clause in said]

@@ -30,7 +30,7 @@ _LABEL = re.compile(
 _ANY = re.compile(r"\b(?:or|any|one|either)\b", re.IGNORECASE)
 _WIDER = re.compile(r",?\s+(?:or|and)\s+(?:anything|any\s+other|other\s+words|variants?)\b[^,;.]*", re.IGNORECASE)
 _ADDED = re.compile(
-    r"\s+(?:at\s+least\s+(?:once|twice|\d+\s+times)|followed\s+by\s+[^,;]+|in\s+(?:two|three|different)\s+senses)",
+    r"\s+(?:at\s+least\s+(?:once|twice|\d+\s+times)|followed\s+by\s+(?:(?!\b(?:or|either)\b).)+|in\s+(?:two|three|different)\s+senses)",
     re.IGNORECASE,
 )
 
@@ -81,7 +81,7 @@ class Required:
     def __call__(self, text: str) -> Finding:
         """Look for each."""
         missing = [wanted for wanted in self.texts if wanted not in text]
-        gone = [wanted for wanted in missing if wanted.casefold() not in text.casefold()]
+        gone = [wanted for wanted in missing if wanted.rstrip(".,;!?").casefold() not in text.casefold()]
         if gone or not missing:
             return Finding(not gone, f"{shown(gone[0])} is missing" if gone else f"{self.says} there")
         return Finding(None, f"{shown(missing[0])} stands there in other letters")
