@@ -2,10 +2,11 @@
 
 import os
 import socket
+import threading
 
 import pytest
 
-from evalmark.documents import allowed_path, regular_file, what_is
+from evalmark.documents import allowed_path, local_file, open_file, regular_file, what_is
 from evalmark.errors import DataError
 
 
@@ -133,3 +134,62 @@ def test_what_may_not_be_entered_is_no_nothing(world):
             what_is(world / "closed" / "rules.txt")
     finally:
         (world / "closed").chmod(0o700)
+
+
+def test_only_regular_files_are_opened(world):
+    (world / "data.json").write_text("[]")
+    os.mkfifo(world / "pipe")
+    (world / "zero").symlink_to("/dev/zero")
+    with open_file(world / "data.json") as file:
+        assert file.read() == b"[]"
+    for name in ("pipe", "zero", "missing", "."):
+        with pytest.raises(DataError):
+            open_file(world / name)
+
+
+def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(world):
+    path, stop = world / "data.json", threading.Event()
+
+    def swap() -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            other = world / f"other-{number % 2}"
+            other.write_text("[]") if number % 2 else os.mkfifo(other)
+            other.replace(path)
+
+    path.write_text("[]")
+    swapping = threading.Thread(target=swap)
+    swapping.start()
+    found = {"opened": 0, "refused": 0}
+    try:
+        while min(found.values()) < 50:
+            try:
+                open_file(path).close()
+                found["opened"] += 1
+            except DataError:
+                found["refused"] += 1
+    finally:
+        stop.set()
+        swapping.join()
+
+
+def test_what_a_suite_may_reach_in_its_project(world):
+    (world / "project" / ".git").mkdir(parents=True)
+    (world / "project" / "evals").mkdir()
+    (world / "project" / "data.json").write_text("[]")
+    assert allowed_path("../data.json", world / "project" / "evals").read_text() == "[]"
+    (world / "project" / ".git").rmdir()
+    with pytest.raises(DataError, match="leads out of"):
+        allowed_path("../data.json", world / "project" / "evals")
+
+
+def test_a_link_that_was_found_in_a_folder_stays_in_its_project(world, monkeypatch):
+    (world / "prompts").mkdir()
+    (world / "kept.txt").write_text("a")
+    (world / "prompts" / "rules.txt").symlink_to(world / "kept.txt")
+    monkeypatch.chdir(world / "prompts")
+    with pytest.raises(DataError, match="is a link that leads out of its project"):
+        local_file(world / "prompts" / "rules.txt")
+    (world / "pyproject.toml").touch()
+    assert local_file(world / "prompts" / "rules.txt").read_text() == "a"

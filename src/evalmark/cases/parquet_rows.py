@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from evalmark.documents import PlacedError, regular_file
+from evalmark.documents import PlacedError, open_file
 from evalmark.errors import need
 from evalmark.values import MAX_DEPTH
 
@@ -20,10 +20,9 @@ def parquet_rows(reading: Reading) -> Iterator[Row]:
     reading.unit = "row "
     parquet = need("pyarrow.parquet", "parquet")
     arrow = need("pyarrow", "parquet")
-    regular_file(reading.path)
     number = 0
     try:
-        with parquet.ParquetFile(reading.path, pre_buffer=False) as file:
+        with open_file(reading.path) as opened, parquet.ParquetFile(opened, pre_buffer=False) as file:
             check_columns(reading, file.schema_arrow.names)
             for batch in file.iter_batches(batch_size=_BATCH, use_threads=False):
                 for row in batch.to_pylist():

@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .document import DataPath, Document, document_of, load_document
     from .faults import PlacedError
-    from .files import allowed_path, dataset_name, regular_file, what_is
+    from .files import allowed_path, dataset_name, local_file, open_file, regular_file, what_is
     from .json_stream import Item, JsonStream
     from .masking import MASK, in_every_text, masked
     from .secrets import secrets_in, without_secrets
@@ -33,8 +33,10 @@ __all__ = [
     "in_every_text",
     "known_encoding",
     "load_document",
+    "local_file",
     "masked",
     "numbered_lines",
+    "open_file",
     "parse_json",
     "parse_yaml",
     "read_text",
@@ -71,6 +73,8 @@ __getattr__ = deferred(
         "parse_json": "strict_json",
         "parse_yaml": "strict_yaml",
         "read_text": "text",
+        "local_file": "files",
+        "open_file": "files",
         "regular_file": "files",
         "secrets_in": "secrets",
         "without_secrets": "secrets",

@@ -4,11 +4,12 @@ import codecs
 import gzip
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from .faults import PlacedError, shown
-from .files import regular_file
+from .files import open_file, regular_file
 
 CHUNK = 1 << 20
 """Bytes read at a time."""
@@ -80,11 +81,10 @@ def known_encoding(encoding: str | None, place: str) -> str | None:
     return found.name
 
 
-def _opened(path: Path) -> BinaryIO:
-    try:
-        return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
-    except OSError as error:
-        raise PlacedError(str(path), f"cannot be opened: {error.strerror or error}.") from None
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    with open_file(path) as file:
+        yield cast(BinaryIO, gzip.GzipFile(fileobj=file)) if path.suffix.lower() == ".gz" else file
 
 
 def _read(file: BinaryIO, place: str) -> bytes:

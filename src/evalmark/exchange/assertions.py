@@ -3,10 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, ClassVar
 
 from evalmark.documents import parse_json
-from evalmark.roles import ChatModel
+from evalmark.roles import ChatModel, NamedInFile
 from evalmark.scoring import meets, resolve
 from evalmark.values import Case, Output, Score, canonical, plain
 
@@ -90,7 +91,7 @@ def _asked(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[C
 @lru_cache(maxsize=1024)
 def _scorer(name: str, settings: str) -> Callable[..., Any]:
     """Rows often ask for the same."""
-    return resolve(name, parse_json(settings, KEY), f"`{KEY}` in the metadata")
+    return resolve(name, parse_json(settings, KEY), f"`{KEY}` in the metadata", NamedInFile((Path.cwd(),)))
 
 
 def _named(score: Score, label: str) -> Score:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import PlacedError, parse_json, read_text, regular_file, what_is, write_whole
+from evalmark.documents import PlacedError, local_file, parse_json, read_text, what_is, write_whole
 from evalmark.exchange.writing import json_text
 from evalmark.specs import lines_of
 from evalmark.specs.lines import is_refusal
@@ -25,7 +25,7 @@ def has_content(path: Path) -> bool:
     """
     if what_is(path) == "nothing":
         return False
-    regular_file(path)
+    local_file(path)
     return read_text(path).strip() not in ("", "[]")
 
 

@@ -12,7 +12,7 @@ from evalmark.errors import ModelError
 from evalmark.roles import EmbeddingMode, in_mode
 from evalmark.values import fingerprint
 
-from .tensors import TensorFile, read_tensor_file
+from .tensors import TensorFile, opened, read_tensor_file
 
 WEIGHTS = "model.safetensors"
 HASHED = (WEIGHTS, "tokenizer.json")
@@ -94,7 +94,7 @@ def sha256(path: Path) -> str:
         ModelError: it cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}.") from error
@@ -136,15 +136,17 @@ def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:
     if optional and not path.exists():
         return {}
     try:
-        if path.stat().st_size > _LARGEST_JSON:
+        with opened(path) as file:
+            text = file.read(_LARGEST_JSON + 1)
+        if len(text) > _LARGEST_JSON:
             raise ModelError(f"{path}: {path.stat().st_size} bytes are too many for a configuration.")
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(text.decode("utf-8"))
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise ModelError(f"{path}: not valid JSON: {error}.") from error
     if not isinstance(content, dict | list):
-        raise ModelError(f"{path}: expected an object, found {content!r:.100}.")
+        raise ModelError(f"{path}: expected an object, found a value of type {type(content).__name__}.")
     return content if isinstance(content, dict) else {"modules": content}
 
 

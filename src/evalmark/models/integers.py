@@ -13,7 +13,7 @@ import numpy as np
 from evalmark.errors import ModelError
 
 from .onnx import FLOAT, INT8, UINT8, GraphWriter
-from .tensors import TensorFile
+from .tensors import TensorFile, opened
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -91,7 +91,7 @@ def read_matrix(weights: TensorFile, name: str, *shape: int) -> "Matrix":
         ModelError: there is no such tensor of this shape, or its numbers are not finite.
     """
     tensor = weights.tensor(name, *shape)
-    with weights.path.open("rb") as file:
+    with opened(weights.path) as file:
         file.seek(tensor.offset)
         data = file.read(tensor.length)
     if tensor.dtype == "BF16":

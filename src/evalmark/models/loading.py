@@ -47,8 +47,10 @@ def load_embedder(
 def _folder(name: str, folders: Sequence[Path]) -> Path | None:
     places = [Path(name).expanduser(), *(folder / name for folder in folders)] if name else []
     found = next((place.resolve() for place in places if place.is_dir()), None)
-    if found is not None and isinstance(folders, NamedInFile) and not folders.holds(found):
-        raise ConfigError(f"embeddings {name!r}: {found} {folders.outside}, or name it with --embeddings.")
+    if found is not None and isinstance(folders, NamedInFile):
+        outside = next((place for place in (found, *found.iterdir()) if not folders.holds(place)), None)
+        if outside is not None:
+            raise ConfigError(f"embeddings {name!r}: {outside} {folders.outside}, or name it with --embeddings.")
     return found
 
 

@@ -3,11 +3,14 @@
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from evalmark.documents import PlacedError, open_file
 from evalmark.errors import ModelError
 
 _WIDTHS = {"BOOL": 1, "U8": 1, "I8": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2, "I32": 4, "U32": 4, "F32": 4}
@@ -54,6 +57,21 @@ class TensorFile:
         return found
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """A file of a model, open to be read.
+
+    Raises:
+        ModelError: it cannot be opened, or is no regular file.
+    """
+    try:
+        file = open_file(path)
+    except PlacedError as fault:
+        raise ModelError(f"{path}: cannot be read: {fault.message}") from fault
+    with file:
+        yield file
+
+
 def read_tensor_file(path: Path) -> TensorFile:
     """Read and check the header of a safetensors file.
 
@@ -61,7 +79,7 @@ def read_tensor_file(path: Path) -> TensorFile:
         ModelError: the file is missing, cut short, or its header does not hold together.
     """
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             start = file.read(8)
             size = path.stat().st_size
             length = struct.unpack("<Q", start)[0] if len(start) == 8 else -1

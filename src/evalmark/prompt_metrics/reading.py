@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import Document, PlacedError, read_text, what_is
+from evalmark.documents import Document, PlacedError, local_file, read_text, what_is
 from evalmark.errors import ConfigError
 from evalmark.judges.reading import metric_in
 from evalmark.prompts import Input, Prompt, prompt_in
@@ -44,7 +44,7 @@ def find_metrics(prompt_path: str | os.PathLike[str]) -> list[Path]:
         said = error.strerror or str(error)
         raise PlacedError(str(prompt.parent), f"cannot be looked into for metrics: {said}.") from None
     named = (path for path in found if path.name.lower().endswith(ENDING) and path.name != prompt.name)
-    return [path for path in named if what_is(path) == "file"]
+    return [local_file(path) for path in named if what_is(path) == "file"]
 
 
 def read_prompt_metric(path: str | os.PathLike[str], *, named: bool = True) -> PromptMetric:

@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from evalmark.documents import regular_file, what_is
 from evalmark.errors import ConfigError
-from evalmark.roles import load_object
+from evalmark.roles import NamedInFile, load_object
 from evalmark.scoring import text_of
 from evalmark.values import Case, Output
 
@@ -33,7 +34,10 @@ class PythonAssertion:
     @cached_property
     def check(self) -> Callable[..., Any]:
         """The function itself."""
-        found = load_object(f"{self.file.stem}:{self.function}", [self.file.parent.absolute()], what="assertion")
+        if what_is(self.file) != "nothing":
+            regular_file(self.file, is_code=True)
+        folders = NamedInFile((self.file.parent.absolute(), Path.cwd()))  # the function has to be one of that project
+        found = load_object(f"{self.file.stem}:{self.function}", folders, what="assertion")
         if not callable(found):
             raise ConfigError(f"{self.file}: {self.function!r} is no function.")
         function: Callable[..., Any] = found

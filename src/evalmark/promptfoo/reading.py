@@ -5,7 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evalmark.documents import Document, PlacedError, allowed_path, load_document, parse_json, read_text, what_is
+from evalmark.documents import (
+    MAX_ROW,
+    Document,
+    PlacedError,
+    allowed_path,
+    load_document,
+    open_file,
+    parse_json,
+    read_text,
+    what_is,
+)
 from evalmark.documents.json_walk import json_path
 from evalmark.errors import DataError
 from evalmark.exchange.assertions import CHECKS, JUDGED, KEY
@@ -248,7 +258,8 @@ def _python(said: Data, file: tuple[str, str], where: str, moving: Moving, folde
     """A function in a file that the user has named: the suite takes the file along."""
     path, function = folder / file[0], file[1]
     try:
-        text = path.read_text(encoding="utf-8")
+        with open_file(path) as opened:
+            text = opened.read(MAX_ROW).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PlacedError(str(path), f"cannot be read: {error}.") from None
     if moving.files.setdefault(path.name, text) != text:

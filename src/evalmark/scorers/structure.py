@@ -14,6 +14,7 @@ from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from evalmark.documents import PlacedError, read_text
 from evalmark.errors import ConfigError
 from evalmark.matching import NotJsonError, json_of, no_constant
 from evalmark.scoring import checked, shown
@@ -93,9 +94,10 @@ def said(error: ValidationError | SchemaError) -> str:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=no_constant)
-    except OSError as error:
-        raise ConfigError(f"json_schema: {path} cannot be read: {error.strerror}.") from error
+        return json.loads(read_text(path), parse_constant=no_constant)
+    except PlacedError as error:
+        said = error.message.replace("there is no such file", "No such file", 1)
+        raise ConfigError(f"json_schema: {path} cannot be read: {said}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"json_schema: {path} is not JSON: {error}.") from error
 

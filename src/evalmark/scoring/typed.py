@@ -8,6 +8,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
+from evalmark.documents import PlacedError, allowed_path
+from evalmark.roles import NamedInFile
+
 
 def read(value: Any, hint: Any, folders: Sequence[Path]) -> tuple[Any, str]:
     """The value in the hinted type, or what is wrong with it."""
@@ -23,9 +26,25 @@ def read(value: Any, hint: Any, folders: Sequence[Path]) -> tuple[Any, str]:
         read = adapter.validate_json(json.dumps(value), strict=True)
     except (ValidationError, TypeError, ValueError):
         return value, problem[:1].lower() + problem[1:]
-    return (_placed(read, folders) if isinstance(read, Path) else read), ""
+    try:
+        return _placed(read, folders), ""
+    except PlacedError as fault:
+        said = fault.message.replace(", or give it on the command line", "").rstrip(".")
+        return value, f"it {said}" if said.startswith(("leads", "is ", "hides")) else said
 
 
-def _placed(path: Path, folders: Sequence[Path]) -> Path:
-    """A path beside the file that names it, if it lies there."""
-    return next((folder / path for folder in folders if (folder / path).exists()), path)
+def _placed(read: Any, folders: Sequence[Path]) -> Any:
+    """Every path in a value beside the file that names it, if it lies there; a file names nothing that lies elsewhere.
+
+    Raises:
+        DataError: a file names a path that it may not.
+    """
+    if isinstance(read, (list, tuple, set, frozenset)):
+        return type(read)(_placed(item, folders) for item in read)
+    if isinstance(read, dict):
+        return {key: _placed(item, folders) for key, item in read.items()}
+    if not isinstance(read, Path):
+        return read
+    if isinstance(folders, NamedInFile):
+        return allowed_path(str(read), *folders, is_code=read.suffix == ".py")
+    return next((folder / read for folder in folders if (folder / read).exists()), read)

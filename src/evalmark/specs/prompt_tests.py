@@ -7,7 +7,7 @@ from typing import Any
 from evalmark.cases import READERS, BadRow, ReadOptions
 from evalmark.cases.read import format_of
 from evalmark.cases.rows import Reading
-from evalmark.documents import PlacedError, read_text, regular_file, what_is
+from evalmark.documents import PlacedError, local_file, read_text, what_is
 from evalmark.errors import DataError
 from evalmark.values import Case
 
@@ -49,7 +49,7 @@ def read_tests(path: Path, spec: PromptSpec, notes: Note = _unheard) -> Iterator
         DataError: nothing of the file can be read.
     """
     path = Path(path)
-    regular_file(path)
+    local_file(path)
     options = ReadOptions()
     reader = READERS[format_of(path, options)]
     reading = Reading(path=path, options=options, notes=notes, any_columns=True)
@@ -75,7 +75,7 @@ def read_baseline(path: Path, spec: PromptSpec, notes: Note = _unheard) -> Itera
         DataError: the file cannot be read.
     """
     path = Path(path)
-    regular_file(path)
+    local_file(path)
     maker = TestMaker(spec=spec, notes=notes)
     held: list[str] = []
     start = 1

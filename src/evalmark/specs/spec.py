@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evalmark.documents import PlacedError, read_text, regular_file, what_is
+from evalmark.documents import PlacedError, local_file, read_text, what_is
 from evalmark.errors import ConfigError
 from evalmark.prompts import Prompt, read_prompt
 from evalmark.values import count, fingerprint
@@ -140,7 +140,7 @@ def read_spec(
 def _statements(file: Path) -> list[Statement]:
     if what_is(file) == "nothing":
         return []
-    regular_file(file)
+    local_file(file)
     found = statements(read_text(file), str(file))
     if is_refusal([one.text for one in found]):
         raise PlacedError(
