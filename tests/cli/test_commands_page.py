@@ -13,6 +13,7 @@ import typer.main
 
 from evalmark.cli.app import program
 from evalmark.settings import Settings
+from evalmark.shell import watching
 from evalmark.shell.words import in_full
 from evalmark.store import open_store
 from evalmark.testing.scripted import Says, ScriptedServer
@@ -100,7 +101,7 @@ def default_of(field) -> str:
 def test_the_variables_on_the_page_are_the_settings():
     named = set(re.findall(r"EVALMARK_[A-Z_]+", PAGE))
     settings = {f"EVALMARK_{field.name.upper()}" for field in fields(Settings) if field.name not in TABLES}
-    assert named == settings | {"EVALMARK_FILTER"}
+    assert named == settings | {"EVALMARK_FILTER", watching.SWITCH}
 
 
 def test_the_settings_on_the_page_have_their_defaults():

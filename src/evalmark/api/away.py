@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from evalmark import cluster
+from evalmark import cluster, isolation
 from evalmark.engine import Engine, Limits, run_trials
+from evalmark.errors import ConfigError
 from evalmark.plans import Bound, Door, Plan
 from evalmark.roles import EmbeddingCache
 from evalmark.settings import Settings
@@ -19,8 +20,16 @@ async def engine_for(plan: Plan, settings: Settings, limits: Limits) -> AsyncIte
 
     Raises:
         MissingExtraError: Ray is wanted and not installed.
-        ConfigError: the place means nothing or cannot be used, or the plan cannot be sent there.
+        ConfigError: the place means nothing or cannot be used, or the plan cannot be sent there or to worker processes.
     """
+    if settings.isolate and settings.on != "local":
+        raise ConfigError(
+            f"--isolate has workers on this machine, and --on {settings.on} elsewhere; leave one of them out."
+        )
+    if settings.isolate and plan.kept is None:
+        async with isolation.opened(plan.targets, settings.replay) as isolated:
+            yield lambda door, bound, cache: isolated
+        return
     if settings.on == "local":
         yield lambda door, bound, cache: run_trials
         return

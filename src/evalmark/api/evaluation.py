@@ -9,6 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from evalmark.cases import BadRow, as_cases, parse_shard
 from evalmark.errors import ConfigError
+from evalmark.isolation import refuse_in_a_starting_worker
 from evalmark.plans import (
     Models,
     Note,
@@ -33,7 +34,18 @@ from .door import now
 from .ledger import Memory, with_results
 from .recorded import recorded_cases
 
-SETTINGS = ("jobs", "timeout", "replay", "max_cost", "max_calls", "max_tokens", "on", "workers", "trust_cluster")
+SETTINGS = (
+    "jobs",
+    "timeout",
+    "replay",
+    "max_cost",
+    "max_calls",
+    "max_tokens",
+    "on",
+    "workers",
+    "trust_cluster",
+    "isolate",
+)
 """Options that are settings too."""
 
 Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
@@ -81,6 +93,8 @@ class Options(TypedDict, total=False):
     """Processes of Ray that answer and judge."""
     trust_cluster: bool
     """Use a Ray cluster also where it takes the work of anybody who knows its address."""
+    isolate: bool
+    """Ask the task in worker processes, where a crash is an error of its case."""
 
 
 def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]) -> Run:
@@ -91,7 +105,7 @@ def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **op
     or any function of `case`, `output`, `expected` and so on. Works in scripts, in notebooks and
     inside a running loop (there, prefer `await evaluate_async(...)`). By name it takes the options
     `name`, `repeat`, `gate`, `embeddings`, `store`, `jobs`, `timeout`, `limit`, `shard`, `until_decided`, `seed`, `judge`,
-    `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`, `workers` and `trust_cluster`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
+    `replay`, `max_cost`, `max_calls`, `max_tokens`, `on`, `workers`, `trust_cluster` and `isolate`; a run is kept in `.evalmark/evalmark.db` unless `store` names another file or is None.
 
     >>> from evalmark import evaluate
     >>> run = evaluate([{"id": "1", "input": "ping", "expected": "pong"}], lambda text: "pong", ["equals"], store=None)
@@ -109,6 +123,7 @@ async def evaluate_async(
     data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]
 ) -> Run:
     """`evaluate` on the caller's own loop."""
+    refuse_in_a_starting_worker()
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         known = ", ".join(Options.__annotations__)

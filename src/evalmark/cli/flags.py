@@ -165,6 +165,14 @@ AllowCode = Annotated[
         help="A package whose code the suite may name beside its own project's. Repeatable.",
     ),
 ]
+Isolate = Annotated[
+    bool | None,
+    typer.Option(
+        "--isolate/--no-isolate",
+        help="Ask Python targets in worker processes: a crash is an error of its case, and the others finish.",
+        show_default=False,
+    ),
+]
 Rpm = Annotated[float | None, typer.Option("--rpm", metavar="N", help="Requests a minute to one endpoint.")]
 Tpm = Annotated[float | None, typer.Option("--tpm", metavar="N", help="Tokens a minute to one endpoint.")]
 CallTimeout = Annotated[

@@ -63,6 +63,7 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     on: flags.On = None,
     workers: flags.Workers = None,
     trust_cluster: flags.TrustCluster = None,
+    isolate: flags.Isolate = None,
     mode: flags.Mode = None,
     offline: flags.Offline = None,
     allow_code: flags.AllowCode = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from evalmark.errors import deferred
 
 if TYPE_CHECKING:
-    from .line import Answered, Conversation, Engine, Item, Limits, Outcome, Said, Work, run_trials
+    from .line import Answered, Conversation, Engine, Item, Limits, Outcome, Said, Work, anew, run_trials
     from .recorder import Recorder, Watch
     from .trial import answer, describe, details_of, judge, with_tools
 
@@ -20,6 +20,7 @@ __all__ = [
     "Said",
     "Watch",
     "Work",
+    "anew",
     "answer",
     "describe",
     "details_of",
@@ -41,6 +42,7 @@ __getattr__ = deferred(
         "Said": "line",
         "Watch": "recorder",
         "Work": "line",
+        "anew": "line",
         "answer": "trial",
         "describe": "trial",
         "details_of": "trial",

@@ -66,6 +66,8 @@ class Settings:
     """Use a cluster also where it takes the work of anybody who knows its address."""
     allow_code: tuple[str, ...] = ()
     """Packages whose code a suite may name beside its own project's; in a variable, separated by commas."""
+    isolate: bool = False
+    """Ask targets that are code of users in worker processes, where a crash is an error of its case."""
     models: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Named endpoints: the table `[tool.evalmark.models]`."""
 
@@ -226,6 +228,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "workers": _jobs,
     "trust_cluster": _truth,
     "allow_code": _names,
+    "isolate": _truth,
     "models": _table,
 }
 _EXPECTED = {
@@ -240,6 +243,7 @@ _EXPECTED = {
     "max_tokens": "a whole number, 0 or more",
     "workers": f"a whole number from 1 to {MOST_JOBS:,}",
     "trust_cluster": "true or false",
+    "isolate": "true or false",
     "connections": f"a whole number from 1 to {MOST_JOBS:,}",
     "rpm": "a number above 0",
     "tpm": "a number above 0",

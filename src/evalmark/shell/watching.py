@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from evalmark.errors import need
+from evalmark.isolation import lifeline
 
 from . import watched
 
@@ -29,8 +30,6 @@ _ENDING = ("SIGHUP", "SIGINT", "SIGTERM")
 _FROM_USERS = (0, -1, -6)
 """What Linux says of signals that a program has sent: SI_USER, SI_QUEUE and SI_TKILL. Those of a terminal reach the
 whole group of processes, the command too, so they are not passed on."""
-_DIE_WITH_PARENT = 1
-"""PR_SET_PDEATHSIG."""
 
 
 def is_wanted(words: Sequence[str]) -> bool:
@@ -72,7 +71,7 @@ def _fork(words: Sequence[str]) -> None:
         os.close(listens)
         os.close(alive)
         watched.begin(tells)
-        end_with_parent(parent, lives)
+        lifeline.end_with_parent(parent, lives)
     signal.signal(signal.SIGCHLD, children)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -129,28 +128,6 @@ def _stop(child: int, *, is_from_terminal: bool) -> None:
     os.kill(os.getpid(), signal.SIGTSTP)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
-
-
-def end_with_parent(parent: int, lives: int) -> None:
-    """Have this process killed with its parent, so that nothing goes on that nobody asked for any more.
-
-    `lives` is the reading end of a pipe whose other end only the parent has.
-    """
-    if sys.platform == "linux":
-        need("ctypes").CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() == parent:
-            return
-    need("threading").Thread(target=end_at_end_of, args=(lives,), name="evalmark parent", daemon=True).start()
-
-
-def end_at_end_of(lives: int) -> None:
-    """End this process when nobody has the other end of a pipe any more."""
-    try:
-        while os.read(lives, 1):
-            pass
-    except OSError:  # a target has closed it
-        return
-    os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def _heard(listens: int) -> list[tuple[str, str]]:
@@ -222,4 +199,4 @@ def _begin_in_a_subprocess(theirs: str) -> None:
     for pipe in (tells, lives):
         os.set_inheritable(pipe, False)
     watched.begin(tells)
-    need("threading").Thread(target=end_at_end_of, args=(lives,), name="evalmark parent", daemon=True).start()
+    lifeline.watch(lives)

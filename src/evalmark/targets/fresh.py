@@ -13,6 +13,8 @@ class FreshTarget:
 
     name: str
     fingerprint: str
+    kind: type
+    """The class."""
     make: Callable[[], Awaitable[Target]]
     """Makes a target around a new object. Foreign code: may raise."""
     is_async: bool = False

@@ -1,0 +1,100 @@
+"""Starting a worker: what it needs to know, and what a process must not do while it becomes one."""
+
+import multiprocessing
+import pickle
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evalmark.errors import ConfigError
+from evalmark.roles import Target, Threads, is_named_object
+from evalmark.targets import FunctionTarget, as_target
+from evalmark.targets.agent import AgentTarget
+from evalmark.targets.fresh import FreshTarget
+from evalmark.targets.program import ProgramTarget
+
+if TYPE_CHECKING:
+    from evalmark.roles.replaying import ToolMode
+
+UsersTarget = FunctionTarget | FreshTarget | ProgramTarget | AgentTarget
+"""Targets that are code of users; models and prompts are asked by the process of the run itself."""
+CLOSED = 113
+"""The exit status of a worker that can no more say what it has found, since a target has closed its files."""
+GUARD = 'in a script, calls of evaluate() have to stand under `if __name__ == "__main__":`'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How a worker gets a target."""
+
+    name: str
+    pickled: bytes | None
+    """None: it is imported by its name."""
+
+    def target(self) -> Target:
+        """The target. Foreign code: may raise anything."""
+        if self.pickled is None:
+            return as_target(self.name)
+        found: Target = as_target(pickle.loads(self.pickled))  # noqa: S301  made by `recipe_for` in the process of the run
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a worker is told once."""
+
+    recipes: tuple[Recipe, ...]
+    tools: "ToolMode"
+    """What is done with recordings of tools."""
+    parent: int
+    """The process of the run."""
+
+
+def recipes_for(targets: Sequence[Target]) -> tuple[Recipe, ...]:
+    """How workers get those targets that are users' code.
+
+    Raises:
+        ConfigError: one of them cannot be sent to another process.
+    """
+    return tuple(_recipe(target) for target in targets if isinstance(target, UsersTarget))
+
+
+def _recipe(target: UsersTarget) -> Recipe:
+    thing = _thing(target)
+    if _is_found_by_name(target.name, thing):
+        return Recipe(name=target.name, pickled=None)
+    try:
+        sent = replace(target, threads=Threads()) if isinstance(target, FunctionTarget | ProgramTarget) else thing
+        return Recipe(name=target.name, pickled=pickle.dumps(sent))
+    except Exception as error:
+        raise ConfigError(
+            f"--isolate: the target {target.name!r} cannot be sent to a worker process ({type(error).__name__}: {error}). "
+            "Define it at the top of a module, or name it as 'module:attribute'."
+        ) from error
+
+
+def _thing(target: UsersTarget) -> Any:
+    """What the user has named or given."""
+    if isinstance(target, FunctionTarget):
+        return target.function
+    if isinstance(target, FreshTarget):
+        return target.kind
+    return target.program if isinstance(target, ProgramTarget) else target.agent
+
+
+def _is_found_by_name(name: str, thing: Any) -> bool:
+    """Whether a name leads to the same thing in any process."""
+    module, _, attribute = name.partition(":")
+    if not is_named_object(name) or module == "__main__" or module not in sys.modules:
+        return False
+    found: Any = sys.modules[module]
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    return found is not None and (found is thing or found is getattr(thing, "__self__", None))
+
+
+def refuse_in_a_starting_worker() -> None:
+    """Raises ConfigError in a worker that still runs the user's script to find the functions that it defines."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise ConfigError(f"A worker process has met a call of evaluate() while it started; {GUARD}.")
