@@ -359,6 +359,32 @@ def test_a_call_of_a_case_that_crashed_is_kept(model, world, monkeypatch):
     assert model.count == 6
 
 
+def test_a_file_beside_the_suite_takes_no_librarys_place_in_a_worker(suite, world):
+    for name in ("jinja2", "numpy", "random", "evalmark_beside"):
+        (world / f"{name}.py").write_text(f'open("loaded-{name}.txt", "w").close()\nvalue = 1\n', encoding="utf-8")
+    (world / "beside.py").write_text(
+        "import evalmark_beside, random\ndef answer(text): return random.choice([text.upper()])\n", encoding="utf-8"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [Path(sys.executable).parent / "evalmark", "run", suite, "--target", "beside:answer", "--isolate"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [path.name for path in world.glob("loaded-*")] == ["loaded-evalmark_beside.txt"]
+
+
+def test_what_a_target_raises_is_shown_with_its_line(suite, world):
+    (world / "raises.py").write_text("def answer(text):\n    return missing\n", encoding="utf-8")
+    one = evalmark("run", suite, "--target", "raises:answer", "-o", "out.json")
+    here = outcome(world)[1]["results"][0]["output"]
+    two = evalmark("run", suite, "--target", "raises:answer", "--isolate", "-o", "out.json")
+    there = outcome(world)[1]["results"][0]["output"]
+    assert (one.returncode, two.returncode) == (3, 3)
+    for output in (here, there):
+        del output["seconds"]
+        output.pop("waited", None)
+    assert here == there
+
+
 def script(world, text):
     (world / "script.py").write_text(text, encoding="utf-8")
     return subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, timeout=120, check=False)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import weakref
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from itertools import count
 
 from evalmark.engine import Limits, Outcome, Watch, Work, run_trials
 from evalmark.roles import Target, TrialTools, Uses, counting, current_uses
+from evalmark.roles.pins import users_places
 from evalmark.roles.replaying import ToolMode
 from evalmark.targets.fresh import FreshTarget
 from evalmark.values import Case, Output
@@ -31,7 +33,7 @@ async def opened(targets: Sequence[Target], tools: ToolMode) -> AsyncIterator["I
         ConfigError: a target cannot be sent to a worker process, or cannot be loaded there.
     """
     recipes = recipes_for(targets)
-    workers = Workers(Order(recipes=recipes, tools=tools, parent=os.getpid()))
+    workers = Workers(Order(recipes=recipes, tools=tools, parent=os.getpid(), path=(*sys.path,), users=users_places()))
     try:
         if recipes:
             workers.give_back(await workers.take())

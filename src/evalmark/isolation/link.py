@@ -5,13 +5,14 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, cast
 
 from evalmark.errors import RunStoppedError
-from evalmark.roles import ChatModel, ToolJournal, ToolReplay, current_tools
+from evalmark.roles import ChatModel, ToolJournal, ToolReplay, TrialTools, Uses, current_tools
 from evalmark.values import Reply, Request, ToolRecording
 
 from .lifeline import end_now
@@ -26,6 +27,8 @@ class Link:
         self._lock = threading.Lock()
         self._tickets = count(1)
         self._waiting: dict[int, Future[Any]] = {}
+        self.waited = 0.0
+        """Seconds that calls of the case have waited for their turn, as far as is known here."""
 
     def send(self, message: Ready | Answered | Wants | Dropped) -> None:
         """Tell the process of the run. Raises what pickling a message raises."""
@@ -48,6 +51,7 @@ class Link:
     def _settle(self, told: Told) -> None:
         with self._lock:
             waiting = self._waiting.pop(told.ticket, None)
+        self.waited = told.waited
         if waiting is None or not waiting.set_running_or_notify_cancel():
             return
         if isinstance(told.found, BaseException):
@@ -102,6 +106,18 @@ class _Lent:
         if tools is not None and reply.key:
             tools.used.append(reply.key)
         return reply
+
+
+class LinkedUses(Uses):
+    """The calls of one case: how long they waited, the process of the run knows."""
+
+    def __init__(self, link: Link, repeat: int, tools: TrialTools) -> None:
+        super().__init__(repeat, tools, partial(lend, link))
+        self._link, link.waited = link, 0.0
+
+    def waited(self) -> float:
+        """Seconds in which at least one call waited for its turn, up to the last reply."""
+        return self._link.waited
 
 
 class LinkedTools(ToolReplay):

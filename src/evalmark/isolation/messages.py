@@ -21,6 +21,8 @@ class Told(NamedTuple):
 
     ticket: int
     found: Any
+    waited: float
+    """Seconds that calls of the case have waited for their turn so far."""
 
 
 class Ready(NamedTuple):

@@ -19,7 +19,7 @@ from evalmark.roles import ChatModel, Uses, counting
 from evalmark.values import Output, Reply, Request
 
 from .messages import Answered, Ask, Dropped, Ready, Told, Wants
-from .starting import CLOSED, GUARD, Order
+from .starting import CLOSED, GUARD, Order, started_without
 from .worker import work
 
 LOOKS = 0.5
@@ -41,6 +41,7 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[Answered] | None = None
         self._uses = Uses()
+        self._waited = 0.0
         self._models: dict[str, ChatModel] = {}
         self._calls: dict[int, asyncio.Task[None]] = {}
         self._end: str | None = None
@@ -53,7 +54,8 @@ class Worker:
         self._pipe, theirs = context.Pipe()
         # Not a daemon: these may have no children of their own. In this thread, since workers end with it.
         self._process: BaseProcess = context.Process(target=work, args=(theirs, order), name="evalmark worker")
-        self._process.start()
+        with started_without(order.users):
+            self._process.start()
         theirs.close()
         self._out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         for task in (self._hear, self._say):
@@ -76,7 +78,7 @@ class Worker:
             WorkerDiedError: the process ended meanwhile.
             RunStoppedError: no further call may be made in this run.
         """
-        self._uses, self._models = uses, {}
+        self._uses, self._models, self._waited = uses, {}, uses.waited()
         self._answer = self._loop.create_future()
         self.asked += 1
         try:
@@ -189,7 +191,7 @@ class Worker:
             found = RuntimeError(describe(error))
         finally:
             self._calls.pop(wanted.ticket, None)
-        self._tell(Told(wanted.ticket, found))
+        self._tell(Told(wanted.ticket, found, uses.waited() - self._waited))
 
     def _work(self, wanted: Wants, uses: Uses) -> Awaitable[Any]:
         if wanted.what == "model":

@@ -3,12 +3,15 @@
 import multiprocessing
 import pickle
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalmark.errors import ConfigError
 from evalmark.roles import Target, Threads, is_named_object
+from evalmark.roles.loading import find_in
 from evalmark.targets import FunctionTarget, as_target
 from evalmark.targets.agent import AgentTarget
 from evalmark.targets.fresh import FreshTarget
@@ -21,6 +24,7 @@ UsersTarget = FunctionTarget | FreshTarget | ProgramTarget | AgentTarget
 """Targets that are code of users; models and prompts are asked by the process of the run itself."""
 CLOSED = 113
 """The exit status of a worker that can no more say what it has found, since a target has closed its files."""
+_COMMAND = "evalmark.cli"
 GUARD = 'in a script, calls of evaluate() have to stand under `if __name__ == "__main__":`'
 
 
@@ -49,6 +53,43 @@ class Order:
     """What is done with recordings of tools."""
     parent: int
     """The process of the run."""
+    path: tuple[str, ...]
+    """Where the process of the run looks for modules."""
+    users: tuple[str, ...]
+    """Those of these places in which users' modules lie."""
+
+
+class _Path(list[str]):
+    """An import path that a new process gets a part of, while this one keeps all of it."""
+
+    def __init__(self, places: Iterable[str], kept: Collection[str]) -> None:
+        super().__init__(places)
+        self._kept = kept
+
+    def copy(self) -> list[str]:
+        """What a new process is started with."""
+        return [place for place in self if place in self._kept]
+
+
+@contextmanager
+def started_without(users: Collection[str]) -> Iterator[None]:
+    """Have workers load what evalmark is built on before they look into users' places, as this process did.
+
+    A script of the user's that runs again in a worker is loaded first, and finds its neighbours.
+    """
+    before = sys.path
+    if getattr(getattr(sys.modules["__main__"], "main", None), "__module__", "") == _COMMAND:
+        sys.path = _Path(before, [place for place in before if place not in users])
+    try:
+        yield
+    finally:
+        sys.path = before
+
+
+def look_in(order: Order) -> None:
+    """In a worker: look for modules where the process of the run does."""
+    find_in([Path(place) for place in order.users])
+    sys.path[:] = order.path
 
 
 def recipes_for(targets: Sequence[Target]) -> tuple[Recipe, ...]:

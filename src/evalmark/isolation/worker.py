@@ -8,19 +8,18 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 
 from evalmark.engine import anew, answer, describe
 from evalmark.errors import EvalmarkError, RunStoppedError
-from evalmark.roles import Target, TrialTools, Uses, counting
+from evalmark.roles import Target, TrialTools, counting
 from evalmark.values import Output
 
 from .lifeline import end_with_parent
-from .link import Link, LinkedTools, lend
+from .link import Link, LinkedTools, LinkedUses
 from .messages import Answered, Ask, Ready
-from .starting import CLOSED, Order
+from .starting import CLOSED, Order, look_in
 
 _LEFT_TO_THE_RUN = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that reach a whole group of processes: what they mean for the workers, the process of the run decides."""
@@ -39,6 +38,7 @@ def work(pipe: "Connection[Any, Any]", order: Order) -> None:
             )  # not ignored: programs that a target starts would inherit that
     link = Link(pipe)
     try:
+        look_in(order)
         targets = {recipe.name: recipe.target() for recipe in order.recipes}
     except BaseException as error:  # noqa: BLE001  foreign code: modules of users
         link.send(Ready(str(error) if isinstance(error, EvalmarkError) else describe(error)))
@@ -108,7 +108,7 @@ class _Worker:
 
     async def _answer(self, asked: Ask) -> Answered:
         tools = TrialTools(self._tools, asked.case.input)
-        with counting(Uses(asked.repeat, tools, partial(lend, self._link))):
+        with counting(LinkedUses(self._link, asked.repeat, tools)):
             try:
                 output = await answer(self._target(asked), asked.case)
             except RunStoppedError as fault:

@@ -36,6 +36,11 @@ def pin(folders: Iterable[Path] = ()) -> None:
         sys.meta_path.insert(0, _PINS)
 
 
+def users_places() -> tuple[str, ...]:
+    """The places of the import path in which users' modules may lie, and evalmark's own libraries do not."""
+    return tuple(place for place in sys.path if _PINS.is_users(place))
+
+
 def displaced(name: str, folders: Iterable[Path]) -> str:
     """What to say of a module in these folders that is not used, since evalmark needs another of its name; else nothing."""
     offered = PathFinder.find_spec(name, [*map(os.fspath, folders)])

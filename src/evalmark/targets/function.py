@@ -111,9 +111,7 @@ def _fresh(thing: type, method: str, name: str) -> FreshTarget:
         made = thing() if is_async else await threads.run(lambda _: thing())
         return replace(cast(FunctionTarget, as_target(made)), threads=threads)
 
-    return FreshTarget(
-        name=name, fingerprint=identity(thing, name), kind=thing, make=make, is_async=is_async
-    )
+    return FreshTarget(name=name, fingerprint=identity(thing, name), kind=thing, make=make, is_async=is_async)
 
 
 def _function(thing: Any, name: str) -> Callable[..., Any]:
