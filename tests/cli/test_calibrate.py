@@ -293,6 +293,7 @@ def test_a_budget_ends_the_canaries_and_says_so(evalmark, judged):
         pytest.param(["--judge", "a/b"], "not by a/b", id="a judge of nobody"),
         pytest.param(["--against", "equls"], "has no such metric", id="held against nothing"),
         pytest.param(["--against", "rules"], "name the prompt with --prompt", id="rules of no prompt"),
+        pytest.param(["--prompt", "x.prompty"], "add --against rules, or leave --prompt out", id="a prompt unread"),
     ],
 )
 def test_what_cannot_be_audited_is_said_in_a_sentence(evalmark, judged, words, said):

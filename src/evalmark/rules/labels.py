@@ -49,6 +49,10 @@ _QUOTED_LIST = re.compile(
     rf"{_QUOTED_ITEM}(?:\s*(?:,\s*(?:or|and)|[,;|/]|or|and)\s*(?:the\s+(?:word|label)\s+)?{_QUOTED_ITEM})+"
 )
 _BARE_ITEM = re.compile(r"[\w$+#][\w$+#.&'/-]*(?:\s+(?:&\s+)?[\w$+#][\w$+#.&'/-]*){0,2}")
+_REMARKS = re.compile(
+    r"please|lower-?case|upper-?case|verbatim|respectively|capitali[sz]ed|optional|default|\w+[- ]separated",
+    re.IGNORECASE,
+)
 _PAIR = re.compile(r"(?:yes\s+or\s+no|no\s+or\s+yes|true\s+or\s+false|false\s+or\s+true)", re.IGNORECASE)
 _NO_LABEL = re.compile(
     r"(?:[Aa]n?|[Tt]he)\s|(?:any|some|such|others?|none|another|similar|etc|or|and|not|no|your|its|in|with|of|for|to|as|followed|plus)\b"
@@ -169,7 +173,10 @@ def _bare(text: str) -> list[str]:
     parts = re.split(r"\s*;\s*" if ";" in text else r"\s*,\s*", text)
     last = re.split(r"^or\s+|^and\s+(?=\S+$)|\s+or\s+", parts[-1]) if len(parts) > 1 else re.split(r"\s+or\s+", text)
     found = [*parts[:-1], *(part for part in last if part)]
-    return found if all(map(_is_label, found)) else []
+    sizes = [len(item.split()) for item in found]
+    # A longer item at the end may be a remark on the list: `spam, ham, whichever fits`.
+    fit = len(found) > 1 and sizes[-1] <= max(sizes[:-1]) and _REMARKS.fullmatch(found[-1]) is None
+    return found if fit and all(map(_is_label, found)) else []
 
 
 def _is_label(item: str) -> bool:
@@ -178,7 +185,10 @@ def _is_label(item: str) -> bool:
         len(plain) <= 40
         and _BARE_ITEM.fullmatch(plain) is not None
         and _NO_LABEL.match(plain) is None
-        and re.search(r"\b(?:and|or|for|with|if|of|is|to|the|an?|in|default|etc)\b(?<!^.)|\d\s*-\s*\d|\.\.", plain)
+        and re.search(
+            r"\b(?:and|or|for|with|if|of|is|to|the|an?|in|default|etc)\b(?<!^.)|\d\s*-\s*\d|\.\.|^\d+[.)]\s|\s[+*=]",
+            plain,
+        )
         is None
         and plain.lower() not in _KINDS
     )

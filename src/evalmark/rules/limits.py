@@ -31,7 +31,7 @@ _LOW, _HIGH = rf"(?P<low>{NUMBER})", rf"(?P<high>{NUMBER})"
 _ONE = r"(?:(?:a|one)\s+)?sing(?:le|ular)"
 _ADJECTIVE = r"(?:short|brief|concise|clear|simple|succinct|coherent|cohesive|complete|polite|friendly|plain|continuous|direct|informative|precise|formal)"
 _ONE_KIND = re.compile(
-    rf"(?:exactly\s+)?(?:(?:an?|one)\s+(?:{_ADJECTIVE},?\s+)*sing(?:le|ular),?\s+(?:{_ADJECTIVE},?\s+(?:and\s+)?)*|one\s+(?:{_ADJECTIVE},?\s+(?:and\s+)?)+|(?:an?|one)\s+single\s+(?!or\b)[a-z]+\s+)"
+    rf"(?:exactly\s+)?(?:(?:an?|one)\s+(?:{_ADJECTIVE},?\s+)*sing(?:le|ular),?\s+(?:{_ADJECTIVE},?\s+(?:and\s+)?)*|one\s+(?:{_ADJECTIVE},?\s+(?:and\s+)?)+|(?:an?|one)\s+single\s+(?!or\b)[a-z]+\s+(?=sentence|paragraph))"
     r"(?=(?:sentence|paragraph|line|word)\b)",
     re.IGNORECASE,
 )
@@ -56,7 +56,9 @@ _OF_NOUN = re.compile(
 )
 _OF_LIST = re.compile(r"an?\s+(?:bulleted\s+)?list\s+(?:of|with)\s+(?=.*\bbullet)", re.IGNORECASE)
 _COMPOUND = re.compile(
-    rf"(?:an?\s+)?(?:single|(?P<low>{NUMBER}))[- ](?P<unit>sentence|paragraph|word|line)\s+[a-z]+(?:\s+that\s+(?:[a-z]+ly\s+)?[a-z]+s\b(?:(?!\bor\b)[^,;])*)?",
+    rf"(?:an?\s+)?(?:single|(?P<low>{NUMBER}))-(?P<unit>sentence|paragraph|word|line)\s+"
+    r"(?:summary|answer|response|reply|title|headline|description|explanation|definition|sentence|paragraph|message|output|text|statement|caption|label|greeting|phrase)"
+    r"(?:\s+that\s+(?:[a-z]+ly\s+)?[a-z]+s\b(?:(?!\bor\b)[^,;])*)?",
     re.IGNORECASE,
 )
 _RELATIVE = re.compile(

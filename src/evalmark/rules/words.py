@@ -68,7 +68,7 @@ class Forbidden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Required:
-    """These texts stand in the output; where one stands there in other letters, nothing can be told."""
+    """These texts stand in the output; where one stands there in other letters or within a word, nothing can be told."""
 
     texts: tuple[str, ...]
     is_whole: bool = True
@@ -80,11 +80,11 @@ class Required:
 
     def __call__(self, text: str) -> Finding:
         """Look for each."""
-        missing = [wanted for wanted in self.texts if wanted not in text]
+        missing = [wanted for wanted in self.texts if not _alone(wanted, text)]
         gone = [wanted for wanted in missing if wanted.rstrip(".,;!?").casefold() not in text.casefold()]
         if gone or not missing:
             return Finding(not gone, f"{shown(gone[0])} is missing" if gone else f"{self.says} there")
-        return Finding(None, f"{shown(missing[0])} stands there in other letters")
+        return Finding(None, f"{shown(missing[0])} stands there in other letters, or within a word")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,9 @@ class Ends:
         at_start = self.where == "start"
         holds: bool | None = said.startswith(self.text) if at_start else said.endswith(self.text)
         plain, wanted = (words.strip(" \t\r\n\"'`*_.\u201c\u201d").casefold() for words in (said, self.text))
-        if not holds and wanted and (plain.startswith(wanted) if at_start else plain.endswith(wanted)):
+        if holds and not _alone(self.text, said[: len(self.text) + 1] if at_start else said[-len(self.text) - 1 :]):
+            holds = None  # a part of a longer word
+        elif not holds and wanted and (plain.startswith(wanted) if at_start else plain.endswith(wanted)):
             holds = None  # but for case, quotes or a full stop
         return Finding(holds, f"it {self.where}s with {shown(said[:40] if at_start else said[-40:])}")
 
@@ -202,6 +204,13 @@ def _places(wanted: str, text: str) -> list[int]:
 
 def _texts(said: str, rule: Rule) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(rule.unmasked, re.findall(_Q, said))))
+
+
+def _alone(wanted: str, text: str) -> bool:
+    """Whether a text stands somewhere in another, and not with letters right before or after its own."""
+    before = r"(?<![^\W\d_])" if wanted[:1].isalpha() else ""
+    after = r"(?![^\W\d_])" if wanted[-1:].isalpha() else ""
+    return re.search(before + re.escape(wanted) + after, text) is not None
 
 
 def _stands(word: str, text: str) -> bool:
