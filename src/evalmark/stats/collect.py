@@ -151,6 +151,8 @@ class _Trials:
                 column = self.scores[score.name] = Scores(score.direction)
             column.add(score, trial)
             column.on_failed_outputs += output.error is not None
+            if score.status == "skipped" and output.error is None:
+                column.skip(score.reason)
 
 
 def _tally(parts: Sequence[_Trials], level: float) -> Tally:

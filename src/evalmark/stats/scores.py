@@ -57,8 +57,6 @@ class Scores:
         if score.passed is not None:
             self.passes.append(score.passed)
             self.passing_cases.append(case)
-        if score.status == "skipped" and (score.reason in self.skips or len(self.skips) < SKIP_REASONS):
-            self.skips[score.reason] += 1
         if score.status != "scored":
             return
         # Errors, and what was not asked for want of an answer, know nothing of it.
@@ -74,6 +72,11 @@ class Scores:
         self.truths = self.truths and isinstance(score.raw, bool)
         self._choose(score.raw)
         self.worst.add(score, trial, raw if math.isnan(value) else value)
+
+    def skip(self, reason: str) -> None:
+        """Count a score of a good output that was skipped."""
+        if reason in self.skips or len(self.skips) < SKIP_REASONS:
+            self.skips[reason] += 1
 
     def _choose(self, said: object) -> None:
         if self.choices is None or not isinstance(said, str):

@@ -200,6 +200,8 @@ class _Tests:
                 column = self.scores[score.name] = Scores(score.direction)
             column.add(score, trial)
             column.on_failed_outputs += result.output.error is not None
+            if score.status == "skipped" and result.output.error is None:
+                column.skip(score.reason)
 
     def _others(self, scores: Sequence[Score]) -> Iterable[Score]:
         return (score for score in scores if score.name not in self.names)

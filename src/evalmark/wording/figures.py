@@ -12,6 +12,8 @@ DASH = "\u2013"
 GAP = DASH
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.:-=+*#"
+LONG_WAIT = 0.1
+"""Seconds in a queue that are worth a word; every call waits for a few milliseconds."""
 
 
 def figure(number: float | None, unit: str = "") -> str:
@@ -113,10 +115,10 @@ def spread(metric: MetricSummary) -> str:
 def time_taken(seconds: float | None, waited: float | None) -> str:
     """How long an answer took, and how long it waited in queues besides, where that is a part that counts.
 
-    >>> time_taken(1.2, 0.5), time_taken(1.2, 0.01), time_taken(0.0003, None)
+    >>> time_taken(1.2, 0.5), time_taken(1.2, 0.05), time_taken(0.0003, None)
     ('1.2 s + 500 ms waiting', '1.2 s', '0.3 ms')
     """
-    if seconds is None or waited is None or waited < max(0.001, 0.05 * seconds):
+    if seconds is None or waited is None or waited < max(LONG_WAIT, 0.05 * seconds):
         return duration(seconds)
     return f"{duration(seconds)} + {duration(waited)} waiting"
 

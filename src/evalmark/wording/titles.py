@@ -6,7 +6,7 @@ from evalmark.stats import REASONS, Group, MetricSummary, Summary, told
 from evalmark.values import Result, Run, count
 
 from .cleaning import bare, clean, one_line
-from .figures import duration, time_taken
+from .figures import LONG_WAIT, duration
 
 _COMMIT = 10
 """Characters that tell a commit from all others."""
@@ -35,8 +35,9 @@ def facts(run: Run, summary: Summary) -> list[str]:
     if judges:
         found.append(f"{'judge' if len(judges) == 1 else 'judges'} {one_line(', '.join(judges))}")
     if total.seconds_median is not None:
-        median = time_taken(total.seconds_median, total.waited_median)
-        found.append(f"{median} median, {duration(total.seconds_p95)} p95")
+        found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
+        if total.waited_median is not None and total.waited_median >= LONG_WAIT:
+            found.append(f"waited {duration(total.waited_median)} in queues, median")
     return [fact for fact in found if fact]
 
 
