@@ -9,7 +9,7 @@ import pytest
 
 from evalmark.comparison import compare
 from evalmark.store import open_store
-from evalmark.values import Case, Output, Result, Score, Trial
+from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Score, Trial
 from evalmark.wording import compared
 
 pytest.importorskip("starlette")
@@ -402,3 +402,43 @@ def test_both_sides_stand_under_the_newer_threshold(tmp_path):
     assert "fails now" not in text
     assert "passes now" not in text
     assert "same" in re.search(r'<td class="trend">(.*?)</td>', listed, re.S)[1]
+
+
+def test_the_cases_of_the_page_are_those_of_the_chart(tmp_path):
+    """A metric without a threshold fell in 19 cases of 20, and every case still passes."""
+
+    def of(name, values, **fields):
+        metrics = (Metric(name="passes"), Metric(name="close"))
+        results = [
+            replace(
+                result(2),
+                trial=Trial(case=Case(id=f"c{n:02}", input=f"question {n}"), dataset="d", target="app", position=n),
+                scores=(
+                    Score(name="passes", raw=True, value=1.0, passed=True),
+                    Score(name="close", raw=value, value=value, reason="so near"),
+                ),
+            )
+            for n, value in enumerate(values)
+        ]
+        return a_run(name, metrics=metrics, datasets=(DatasetInfo(name="d"),), **fields), results
+
+    with open_store(tmp_path / "evalmark.db") as store:
+        keep(store, *of(OLD, [0.9] * 20))
+        keep(store, *of(NEW, [0.9] + [0.9 - n / 25 for n in range(1, 20)], created="2026-11-22T10:15:00+00:00"))
+        app = shown(store)
+        text = found(app, f"?run={NEW}&baseline={OLD}")
+        by_pass_rate = found(app, f"?run={NEW}&baseline={OLD}&metric=pass+rate")
+        fewer = found(app, f"?run={NEW}&baseline={OLD}&went=worse")
+        run = from_browser(app, f"/runs/{NEW}").text
+
+    def counts(page):
+        every = re.search(r'by what became of them">(.*?)</nav>', page, re.S)[1]
+        return [int(n) for n in re.findall(r"<b>(\d+)</b>", every)]
+
+    assert counts(text) == [20, 19, 0, 1]
+    assert cases_of(text)[:3] == ["c19", "c18", "c17"]
+    assert "close fell from 0.900 to 0.140" in text
+    assert '<option value="close" selected>' in text
+    assert counts(by_pass_rate) == [20, 0, 0, 20]
+    assert len(cases_of(fewer)) == 19
+    assert "19 cases worse" in re.sub(r"<[^>]+>", "", run)

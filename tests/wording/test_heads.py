@@ -76,7 +76,7 @@ def test_two_runs_are_before_and_now():
 def test_a_case_that_came_out_otherwise_is_told_of_both_targets(repeats, title, said):
     (change,) = (found := two("m/a", "m/b", repeats=repeats)).targets
     heads = heads_of(found, change)
-    assert compared.flips_title(change, heads) == title
+    assert compared.moved_title(compared.moved_cases(change)[0], heads) == title
     assert compared.flip_line(change.flips[0], heads) == ("q0", said)
 
 

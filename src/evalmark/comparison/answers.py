@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from evalmark.values import Mode, Result, Run, Trial, Verdict
+from evalmark.values import Mode, Result, Run, Score, Trial, Verdict
 
-from .change import Comparison
+from .change import Comparison, is_as_before
 from .columns import content
 from .rules import SAME, Rules
 
@@ -21,9 +21,16 @@ class Earlier(NamedTuple):
     verdict: Verdict
     """As the newer run judges."""
     rules: Rules = SAME
+    metric: str = ""
+    """By which cases are ranked; empty: by whether they pass."""
+    score: Score | None = None
+    """What it said."""
 
     def went(self, now: Result) -> str:
-        """What became of it: `worse` and `better` where it passed or failed and does the contrary now, else `other` or `same`."""
+        """What became of it: `worse` or `better` by what decided, else by whether it passes; else `other` or `same`."""
+        score = next((score for score in now.scores if score.name == self.metric), None)
+        if self.score is not None and score is not None and (found := _moved(self.score, score)):
+            return found
         verdict = self.rules.run(now).verdict
         if {self.verdict, verdict} == {"pass", "fail"}:
             return "worse" if verdict == "fail" else "better"
@@ -37,6 +44,7 @@ def earlier_answers(found: Comparison, results: Iterable[Result], baseline: Run)
     A case is known again by its content, and by its id where several have the same; a trial of which there is no such answer
     is left out. Of each result of the baseline only its answer is held.
     """
+    deciding = {change.against: change.deciding.name for change in found.targets}
     against = {change.target: change.against for change in found.targets}
     wanted = {
         result.trial.id: (_place(result.trial, against[result.trial.target]), result.trial.case.id)
@@ -48,14 +56,27 @@ def earlier_answers(found: Comparison, results: Iterable[Result], baseline: Run)
     for result in baseline.results if places else ():
         place = _place(result.trial, result.trial.target)
         if place in places:
-            verdict = found.rules.baseline(result).verdict
-            answer = Earlier(result.output.value, result.output.error, verdict, found.rules)
+            judged, metric = found.rules.baseline(result), deciding.get(result.trial.target, "")
+            score = next((score for score in judged.scores if score.name == metric), None)
+            answer = Earlier(result.output.value, result.output.error, judged.verdict, found.rules, metric, score)
             met.setdefault(place, {})[result.trial.case.id] = answer
     return {
         trial: answers.get(case) or next(iter(answers.values()))
         for trial, (place, case) in wanted.items()
         if (answers := met.get(place)) and (case in answers or len(answers) == 1)
     }
+
+
+def _moved(before: Score, now: Score) -> str:
+    """What became of an output by one metric; empty where it is as before within rounding, or where that is not known."""
+    if before.status != "scored" or now.status != "scored":
+        return ""
+    in_units = before.value is None or now.value is None
+    numbers = [one.raw if in_units else one.value for one in (before, now)]
+    old, new = (float(number) if isinstance(number, (int, float)) else None for number in numbers)
+    if old is None or new is None or is_as_before(old, new, in_units=in_units):
+        return ""
+    return "better" if (new > old) is (now.direction == "higher") else "worse"
 
 
 def _place(trial: Trial, target: str) -> _Place:

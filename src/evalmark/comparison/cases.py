@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from evalmark.values import Mode
 
-from .change import Flip, Key, MetricChange, TargetChange
+from .change import Flip, Key, MetricChange, TargetChange, is_as_before
 
 Went = Literal["worse", "better", "same"]
 WENT: tuple[Went, ...] = get_args(Went)
@@ -35,24 +35,38 @@ class Cases:
         return now - before if self.change.changes[metric].direction == "higher" else before - now
 
     def went(self, metric: int, case: int) -> Went | None:
-        """What became of a case by a metric; None where that is not known."""
-        gain = self.gain(metric, case)
-        return gain if gain is None else "worse" if gain < 0 else "better" if gain > 0 else "same"
+        """What became of a case by a metric, where differences within rounding are none; None where that is not known."""
+        found, gain = self.values[metric][case], self.gain(metric, case)
+        if found is None or gain is None:
+            return None
+        if is_as_before(*found, in_units=bool(self.change.changes[metric].unit)):
+            return "same"
+        return "worse" if gain < 0 else "better"
 
     @cached_property
     def flips(self) -> Mapping[Key, Flip]:
-        """The cases of which another share passes, by their keys in the run."""
-        return {(flip.dataset, flip.case): flip for flip in self.change.flips}
+        """The cases that came out otherwise by what decided, or else by whether they pass, by their keys in the run."""
+        return {(flip.dataset, flip.case): flip for flip in (*self.change.flips, *self.change.moved)}
+
+    @cached_property
+    def deciding(self) -> int:
+        """The number of the change by which cases are ranked where no metric is named."""
+        return self.change.changes.index(self.change.deciding)
 
     @cached_property
     def _reach(self) -> tuple[float, ...]:
         """The largest difference of each metric: units of their own are not comparable otherwise."""
         return tuple(_reach(change) for change in self.change.changes)
 
+    def share(self, metric: int, case: int) -> float | None:
+        """The gain of a case as a share of 1, or of the largest difference for units of their own."""
+        gain = self.gain(metric, case)
+        return None if gain is None else gain / self._reach[metric]
+
     def largest(self, case: int) -> float:
         """The largest difference of a case by any metric, as a share of 1, or of the largest one for units of their own."""
-        gains = (self.gain(metric, case) for metric in range(len(self.values)))
-        return max((abs(g) / reach for g, reach in zip(gains, self._reach, strict=True) if g is not None), default=0.0)
+        shares = (self.share(metric, case) for metric in range(len(self.values)))
+        return max((abs(share) for share in shares if share is not None), default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,31 +83,31 @@ class Place:
         return self.cases.went(self.metric, self.case)
 
 
-def telling_cases(every: Sequence[Cases], metric: str = "") -> list[Place]:
+def telling_cases(every: Sequence[Cases], metric: str | None = None) -> list[Place]:
     """The cases of all targets: what became worse by a metric, then what became better, the largest difference first.
 
     Behind them stand those of which the metric says the same, by the largest difference of any other metric, and those it
-    could not judge. Without a name it is whether cases pass, or the first metric where none can; targets without the metric
-    have no case here.
+    could not judge. Without a name it is what decided about each target; an empty one is whether cases pass. Targets without
+    the metric have no case here.
     """
     found = [place for cases in every for place in _places(cases, metric)]
     return sorted(found, key=_telling)
 
 
-def _places(cases: Cases, metric: str) -> Iterator[Place]:
+def _places(cases: Cases, metric: str | None) -> Iterator[Place]:
     names = [change.name for change in cases.change.changes]
-    if metric and metric not in names:
+    if metric is not None and metric not in names:
         return
-    number = names.index(metric) if metric in names else 0
+    number = cases.deciding if metric is None else names.index(metric)
     for case in range(len(cases.pairs)):
         yield Place(cases=cases, metric=number, case=case)
 
 
 def _telling(place: Place) -> tuple[int, float]:
-    gain = place.cases.gain(place.metric, place.case)
-    if gain:
-        return (0, gain) if gain < 0 else (1, -gain)
-    return 2 if gain is not None else 3, -place.cases.largest(place.case)
+    share = place.cases.share(place.metric, place.case)
+    if share is not None and place.went != "same":
+        return (0, share) if share < 0 else (1, -share)
+    return 2 if share is not None else 3, -place.cases.largest(place.case)
 
 
 def _reach(change: MetricChange) -> float:

@@ -11,24 +11,50 @@ from .rules import SAME, Rules
 Outcome = Literal["better", "worse", "same", "cannot tell"]
 Key = tuple[str, str]
 """Dataset and case."""
+_TRUTHS = "paired score"
+"""How intervals of values that are all 0 or 1 are found."""
+ROUNDING = 0.0005
+"""Differences below this, as a share of 1, are none in any report."""
 DRAWN = 240
 """Differences of single cases that a change keeps to be drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A case of which another share of the repeats passes than before."""
+    """A case that came out otherwise: of which another share of the repeats passes, or of which a metric gives another value."""
 
     dataset: str
     case: str
     target: str
     before: float
-    """The share of its judged repeats that passed in the baseline, 0 to 1."""
+    """The share of its judged repeats that passed in the baseline, 0 to 1; with a `metric`, the mean of what it said."""
     now: float
     was: Key = ("", "")
     """Dataset and id of the same case in the baseline."""
     asked: object = None
     """The input, where the id was made of it and tells a reader nothing."""
+    metric: str = ""
+    """Of which these are the numbers; empty: of whether the case passes."""
+    direction: Direction = "higher"
+    unit: str = ""
+    """As that of a `MetricChange`."""
+    is_share: bool = True
+    """Whether both are shares, to be said in percent."""
+
+    @property
+    def gain(self) -> float:
+        """By how much the case did better, below 0 where it did worse."""
+        return self.now - self.before if self.direction == "higher" else self.before - self.now
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the case did worse."""
+        return self.gain < 0
+
+
+def is_as_before(before: float, now: float, *, in_units: bool) -> bool:
+    """Whether two values of a case are the same within rounding: to three decimals, or three digits of a unit of its own."""
+    return abs(now - before) < ROUNDING * (max(abs(before), abs(now)) if in_units else 1.0) or now == before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +80,8 @@ class MetricChange:
     ordered: tuple[float, ...] = ()
     """The differences of single cases from the worst to the best, to be drawn: of many cases `DRAWN`, evenly chosen, the ends
     among them."""
+    moved: tuple[int, int] = (0, 0)
+    """How many cases did worse, and how many better; what is the same within rounding did neither."""
 
     @property
     def is_in_doubt(self) -> bool:
@@ -65,6 +93,21 @@ class MetricChange:
         """What is said of it: nothing good where that is in doubt."""
         found = self.difference.outcome
         return "cannot tell" if found in ("better", "same") and self.is_in_doubt else found
+
+    @property
+    def is_share(self) -> bool:
+        """Whether means are shares of cases, to be said in percent."""
+        return not self.name or self.difference.interval.method == _TRUTHS
+
+    @property
+    def stayed(self) -> int:
+        """How many cases are as before, within rounding."""
+        return self.difference.n - sum(self.moved)
+
+    @property
+    def size(self) -> float:
+        """The mean difference in margins, so that metrics in different units can be ordered."""
+        return (self.difference.value or 0.0) / (self.difference.margin or 1.0)
 
     @property
     def is_lost(self) -> bool:
@@ -114,6 +157,8 @@ class TargetChange:
     """In the order of the run; without the one that says the same as `overall`."""
     flips: tuple[Flip, ...]
     """Those that became worse first, the largest change first."""
+    moved: tuple[Flip, ...] = ()
+    """The cases that came out otherwise by what decided, see `deciding`: the largest drop first, the largest gain last."""
     slices: tuple[Slice, ...] = ()
     is_identical: bool = False
     """Whether every output of the common cases, and every score, is word for word what it was: then nothing has changed, however
@@ -127,14 +172,26 @@ class TargetChange:
         return "same" if self.is_identical and is_all else change.outcome
 
     @property
+    def deciding(self) -> MetricChange:
+        """By which single cases are ranked: what made the target worse, else what made it better, else what moved most.
+
+        That is whether cases pass where that is among it and any case flipped, else the metric with the largest difference.
+        """
+        told = {word: [c for c in self.changes if self.outcome_of(c) == word] for word in ("worse", "better")}
+        found = told["worse"] or told["better"] or self.changes
+        if not found[0].name and any(found[0].moved):
+            return found[0]
+        return max(found, key=lambda change: abs(change.size))
+
+    @property
     def worse(self) -> tuple[Flip, ...]:
-        """The flips that became worse."""
-        return tuple(flip for flip in self.flips if flip.now < flip.before)
+        """The cases that did worse by what decided."""
+        return tuple(flip for flip in self.moved if flip.is_worse)
 
     @property
     def better(self) -> tuple[Flip, ...]:
-        """The flips that became better."""
-        return tuple(flip for flip in self.flips if flip.now > flip.before)
+        """The cases that did better by what decided."""
+        return tuple(flip for flip in self.moved if not flip.is_worse)
 
     @property
     def changes(self) -> tuple[MetricChange, ...]:

@@ -11,7 +11,7 @@ from evalmark.values import Direction, Run
 
 from .cases import Cases
 from .caveats import warnings
-from .change import DRAWN, Comparison, Flip, Key, MetricChange, Slice, TargetChange
+from .change import DRAWN, Comparison, Flip, Key, MetricChange, Slice, TargetChange, is_as_before
 from .columns import VERDICT, Column, Columns, columns_of
 from .matching import match
 from .rule_caveats import rescore_command
@@ -89,7 +89,7 @@ class _Both:
             baseline=baseline.id,
             names=(run.name, baseline.name),
             created=(run.created, baseline.created),
-            targets=tuple(map(self._known, _adjusted(changes))),
+            targets=tuple(self._known(*one) for one in zip(self.sides, _adjusted(changes), strict=True)),
             warnings=warnings(run, baseline, changes, self.targets, self.rules),
             rules=self.rules,
             rescore=rescore_command(run, baseline, self.rules),
@@ -97,10 +97,11 @@ class _Both:
             margin=self.asked[1],
         )
 
-    def _known(self, change: TargetChange) -> TargetChange:
-        """The change; without a metric that is compared, outputs that are the same say nothing of scores that are not."""
+    def _known(self, side: "_Sides", change: TargetChange) -> TargetChange:
+        """The change with its cases; without a metric that is compared, outputs that are the same say nothing of scores."""
         is_judged = change.metrics or change.overall.difference.n or not self.rules.left_out
-        return change if is_judged else replace(change, is_identical=False)
+        change = change if is_judged else replace(change, is_identical=False)
+        return replace(change, moved=tuple(side.moved(change.deciding)))
 
 
 def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:
@@ -125,13 +126,14 @@ class _Sides:
         now, before = self.now, self.before
         shared = [name for name in now.metrics if name != VERDICT and name in before.metrics]
         found = [self.change(name, units.get(name, "")) for name in shared]
+        overall = self.change(VERDICT, "")
         return TargetChange(
             target=self.names[0],
             against=self.names[1],
             matching=self.matching,
-            overall=self.change(VERDICT, ""),
+            overall=overall,
             metrics=tuple(c for c in found if (c.difference.n or c.is_lost) and not self.tells_the_same(c)),
-            flips=tuple(self.flips()),
+            flips=tuple(self.moved(overall)),
             slices=tuple(self.slices()),
             is_identical=bool(self.pairs)
             and all(now.has_answered(key, before, was) for key, was in self.pairs.items()),
@@ -173,6 +175,7 @@ class _Sides:
             ordered=_ordered(
                 now[key] - before[key] if mine.direction == "higher" else before[key] - now[key] for key in both
             ),
+            moved=_moved([(before[key], now[key]) for key in both], mine.direction, in_units=in_units),
         )
 
     def _columns(self, name: str) -> tuple[Column, Column, bool]:
@@ -221,9 +224,10 @@ class _Sides:
             for side in (self.now, self.before)
         )
 
-    def flips(self) -> list[Flip]:
-        """The cases of which another share passes, what became worse first."""
-        now, before = self._both(self.now.metrics[VERDICT], self.before.metrics[VERDICT], in_units=False)
+    def moved(self, change: MetricChange) -> list[Flip]:
+        """The cases that came out otherwise by a change, the largest drop first; what is the same within rounding did not."""
+        mine, theirs, in_units = self._columns(change.name)
+        now, before = self._both(mine, theirs, in_units)
         found = [
             Flip(
                 dataset=key[0],
@@ -233,11 +237,15 @@ class _Sides:
                 now=now[key],
                 was=self.pairs[key],
                 asked=self.now.asked.get(key),
+                metric=change.name,
+                direction=change.direction,
+                unit=change.unit,
+                is_share=change.is_share,
             )
             for key in now
-            if key in before and before[key] != now[key]
+            if key in before and not is_as_before(before[key], now[key], in_units=in_units)
         ]
-        return sorted(found, key=lambda flip: (flip.now - flip.before, flip.dataset, flip.case))
+        return sorted(found, key=lambda flip: (flip.gain, flip.dataset, flip.case))
 
     def slices(self) -> list[Slice]:
         """The cases of each tag by themselves, the most common tags first; none where every case has the same tags."""
@@ -266,6 +274,13 @@ def _at_worst(found: Difference, lost: Sequence[float], direction: Direction) ->
         return None
     fall = math.fsum(value if direction == "higher" else 1 - value for value in lost)
     return (found.value * found.n - fall) / (found.n + len(lost))
+
+
+def _moved(values: Sequence[tuple[float, float]], direction: Direction, *, in_units: bool) -> tuple[int, int]:
+    """How many cases did worse, and how many better, of what was said before and now."""
+    moved = [now > before for before, now in values if not is_as_before(before, now, in_units=in_units)]
+    rose = sum(moved)
+    return (len(moved) - rose, rose) if direction == "higher" else (rose, len(moved) - rose)
 
 
 def _ordered(differences: Iterable[float]) -> tuple[float, ...]:

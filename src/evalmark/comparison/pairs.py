@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 
 from evalmark.values import Result, Run
 
@@ -12,7 +13,7 @@ from .columns import key_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A flip, with one result of either run that shows it."""
+    """A case that came out otherwise, with one result of either run that shows it."""
 
     flip: Flip
     before: Result
@@ -20,19 +21,20 @@ class Pair:
 
 
 def pairs_of(found: Comparison, run: Run, baseline: Run, limit: int) -> list[Pair]:
-    """The results behind the first flips of every target, `limit` of each, those that became worse first.
+    """The results behind the first cases of every target that came out otherwise by what decided, the largest drop first.
 
-    Of a case with repeats the first one is taken that passes where more pass, and the first that fails where fewer do.
+    Of each target there are `limit`. Of a case with repeats the first one is taken that passes where more pass, and the first
+    that fails where fewer do; where a metric decided, the one that it finds best, or worst.
     """
-    wanted = [(change, list(islice(change.flips, limit))) for change in found.targets]
+    wanted = [(change, list(islice(change.moved, limit))) for change in found.targets]
     run, baseline = found.rules.runs(run, baseline)
     now = _results(run, {(change.target, (flip.dataset, flip.case)) for change, flips in wanted for flip in flips})
     before = _results(baseline, {(change.against, flip.was) for change, flips in wanted for flip in flips})
     return [
         Pair(
             flip=flip,
-            before=_showing(before[change.against, flip.was], passes=flip.now < flip.before),
-            now=_showing(now[change.target, (flip.dataset, flip.case)], passes=flip.now > flip.before),
+            before=_showing(before[change.against, flip.was], flip.metric, passes=flip.is_worse),
+            now=_showing(now[change.target, (flip.dataset, flip.case)], flip.metric, passes=not flip.is_worse),
         )
         for change, flips in wanted
         for flip in flips
@@ -52,8 +54,20 @@ def _results(run: Run, wanted: Collection[tuple[str, Key]]) -> dict[tuple[str, K
     return found
 
 
-def _showing(results: Iterable[Result], *, passes: bool) -> Result:
-    """The first that passes, or the first that fails; the first of all where none does."""
+def _showing(results: Iterable[Result], metric: str, *, passes: bool) -> Result:
+    """The first that passes, or the first that fails; by a metric the best, or the worst; the first of all where none does."""
     several = list(results)
+    if metric:
+        known = [(worth, result) for result in several if (worth := _worth(result, metric)) is not None]
+        return (max if passes else min)(known, key=itemgetter(0), default=(0.0, several[0]))[1]
     word = "pass" if passes else "fail"
     return next((result for result in several if result.verdict == word), several[0])
+
+
+def _worth(result: Result, metric: str) -> float | None:
+    """What a metric says of a result, higher where it is better."""
+    for score in result.scores:
+        said = score.raw if score.value is None else score.value
+        if score.name == metric and score.status == "scored" and isinstance(said, (int, float)):
+            return said if score.direction == "higher" else -said
+    return None

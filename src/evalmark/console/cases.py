@@ -47,7 +47,7 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
 def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
     """The trials to look at first, each in a few lines."""
     is_judged = any(metric.judge for metric in run.metrics)  # then the worst verdicts name those that cannot fail
-    worst = [result for result in summary.worst if not (is_judged and result.verdict == "ungated")]
+    worst = [r for r in summary.worst if summary.missed or not (is_judged and r.verdict == "ungated")]
     shown_results = worst[: look.worst]
     if not shown_results:
         return []
@@ -62,7 +62,7 @@ def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
             said = Text(one_line(result.output.error, 2 * room), style=COLORS["error"])
             table.add_row("error", said.append(wording.raised_at(result.output), style="not bold dim"))
         metrics = metrics_for(run.metrics, result.trial.dataset)
-        for score in wording.telling(result):
+        for score in wording.telling(result, summary.missed):
             _add_score(table, score, metrics, room)
         parts += [_named(result, run), Padding(table, (0, 0, 0, 2))]
     return parts

@@ -147,35 +147,32 @@ def _listed(lines: Iterable[tuple[str, str]]) -> Table:
 
 def _flips(found: Comparison, target: TargetChange, limit: int, *, named: bool) -> Iterable[RenderableType]:
     """How many cases came out otherwise, and the first of them, unless their texts follow."""
-    if not target.flips:
-        return
     heads = heads_of(found, target)
-    yield Text("")
-    yield Text.assemble((_flips_heading(found, target), "bold"), f"   {compared.flips_title(target, heads)}")
-    shown = min(limit, len(target.flips))
-    if named:
-        yield Padding(_names(target, heads, limit), (0, 0, 0, 2))
-    if more := compared.more_flips(target, shown):
-        yield Text(f"  {more}" if named else f"  {shown:,} with their texts below, {more}", style="dim")
+    for number, moved in enumerate(compared.moved_cases(target)):
+        named_here = named or number > 0  # only what decided has its texts below
+        yield Text("")
+        of = f" of {one_line(target.target, 60)}" if len(found.targets) > 1 and target.target else ""
+        yield Text.assemble((f"{moved.heading}{of}", "bold"), f"   {compared.moved_title(moved, heads)}")
+        shown = min(limit, len(moved.flips))
+        if named_here:
+            yield Padding(_names(moved.flips, heads, limit), (0, 0, 0, 2))
+        if more := compared.more_flips(moved, shown):
+            yield Text(f"  {more}" if named_here else f"  {shown:,} with their texts below, {more}", style="dim")
 
 
-def _names(target: TargetChange, heads: Heads, limit: int) -> Table:
+def _names(flips: Sequence[Flip], heads: Heads, limit: int) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     table.add_column(overflow="fold")
-    several = len({flip.dataset for flip in target.flips}) > 1
-    for flip in islice(target.flips, limit):
+    several = len({flip.dataset for flip in flips}) > 1
+    for flip in islice(flips, limit):
         table.add_row(_mark(flip), *map(Text, compared.flip_line(flip, heads, several=several)))
     return table
 
 
-def _flips_heading(found: Comparison, target: TargetChange) -> str:
-    return f"flips of {one_line(target.target, 60)}" if len(found.targets) > 1 and target.target else "flips"
-
-
 def _mark(flip: Flip) -> Text:
-    word = "fail" if flip.now < flip.before else "pass"
+    word = "fail" if flip.is_worse else "pass"
     return Text(MARKS[word], style=COLORS[word])
 
 

@@ -108,7 +108,11 @@ def _compared(found: Comparison, told: set[str]) -> Iterable[RenderableType]:
         said, outcome = compared.in_short(target)
         color = {"worse": "red", "better": "green"}.get(outcome, "default")
         yield Padding(Text(f"{against}: {said}", style=color), (0, 0, 0, 2))
-        for word, flips in (("worse", target.worse), ("better", target.better)):
+        moved = compared.short_cases(target).flips
+        for word, flips in (
+            ("worse", [f for f in moved if f.is_worse]),
+            ("better", [f for f in moved if not f.is_worse]),
+        ):
             if flips:
                 more = f" and {len(flips) - _SHOWN:,} more" if len(flips) > _SHOWN else ""
                 listed = ", ".join(map(compared.flip_name, flips[:_SHOWN]))

@@ -65,14 +65,15 @@ def _table(found: Comparison, target: TargetChange, heads: Heads) -> str:
 
 
 def _flips(target: TargetChange, heads: Heads, limit: int) -> Iterator[str]:
-    if not target.flips:
-        return
-    several = len({flip.dataset for flip in target.flips}) > 1
-    yield f"<details><summary>Flips: {in_html(compared.flips_title(target, heads))}</summary>\n\n"
-    yield from listed("", [compared.flip_line(flip, heads, several=several) for flip in islice(target.flips, limit)])
-    left = len(target.flips) - limit
-    yield f"and {left:,} more\n\n" if left > 0 else ""
-    yield "</details>\n\n"
+    for moved in compared.moved_cases(target):
+        several = len({flip.dataset for flip in moved.flips}) > 1
+        heading = moved.heading[0].upper() + moved.heading[1:]
+        yield f"<details><summary>{in_html(f'{heading}: {compared.moved_title(moved, heads)}')}</summary>\n\n"
+        lines = [compared.flip_line(flip, heads, several=several) for flip in islice(moved.flips, limit)]
+        yield from listed("", lines)
+        left = len(moved.flips) - limit
+        yield f"and {left:,} more\n\n" if left > 0 else ""
+        yield "</details>\n\n"
 
 
 def _slices(target: TargetChange) -> Iterator[str]:

@@ -22,7 +22,7 @@ def comparison_annotations(found: Comparison, pairs: Sequence[Pair] = (), *, mos
         level = "error" if found.outcome == "worse" else "warning"
         title = f"{compared.compared_title(found)}: {compared.compared_outcome(found)}"
         said.append(command(level, {"title": title}, [compared.verdict_sentence(found), *found.warnings]))
-    worse = (pair for pair in pairs if pair.flip.now < pair.flip.before)
+    worse = (pair for pair in pairs if pair.flip.is_worse)
     level = "error" if found.outcome == "worse" else "warning"
     said += [_annotation(pair, heads_of(found, found.targets[0]), level) for pair in worse]
     return said[:most]

@@ -54,6 +54,8 @@ def _target(target: TargetChange) -> dict[str, Any]:
         "against": target.against,
         "matching": plain(target.matching),
         "changes": [_change(change) for change in target.changes],
+        "decided_by": target.deciding.name or None,
+        "cases": [_flip(flip) for flip in target.moved],
         "flips": [_flip(flip) for flip in target.flips],
         "slices": [_slice(one) for one in target.slices],
         "identical": target.is_identical,
@@ -69,6 +71,7 @@ def _change(change: MetricChange) -> dict[str, Any]:
         "before": finite(change.before),
         "now": finite(change.now),
         "unjudged": {"baseline": before, "run": now},
+        "cases": {"worse": change.moved[0], "same": change.stayed, "better": change.moved[1]},
         "difference": {**_difference(change.difference), "outcome": change.outcome},
     }
 
@@ -99,6 +102,7 @@ def _flip(flip: Flip) -> dict[str, Any]:
         "was": {"dataset": dataset, "case": case},
         "before": flip.before,
         "now": flip.now,
+        "gain": flip.gain,
     }
 
 

@@ -31,7 +31,7 @@ def as_markdown(run: Run, summary: Summary | None = None, options: Options = PLA
     yield from listed("### Judges compared", lines)
     if summary.worst:
         yield "### Worst cases\n\n"
-    yield from (case_part(result, run, wording.telling(result)) for result in summary.worst)
+    yield from (case_part(result, run, wording.telling(result, summary.missed)) for result in summary.worst)
     yield from closing(run, summary, options)
 
 

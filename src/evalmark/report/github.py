@@ -66,6 +66,10 @@ def _parts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
         telling = wording.telling(result)
         others = [score for score in result.scores if not any(score is told for told in telling)]
         yield case_part(result, run, [*telling, *others])
+    below = [result for result in summary.worst if summary.missed and result.verdict not in _NOT_PASSED]
+    if below:
+        yield f"### Lowest by {safe(', '.join(summary.missed))}\n\n"
+    yield from (case_part(result, run, wording.telling(result, summary.missed)) for result in below)
 
 
 def _facts(run: Run, summary: Summary, options: Options) -> list[str]:

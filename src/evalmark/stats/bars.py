@@ -7,7 +7,7 @@ from typing import Protocol
 from evalmark.inference import BettingSequence
 from evalmark.values import Direction, Metric, Result, Score
 
-from .gate import SLACK
+from .missed import SLACK
 from .scores import scale_ends
 
 

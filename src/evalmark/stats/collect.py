@@ -13,6 +13,7 @@ from evalmark.inference import LEVEL, mean_pass_at_k, mean_pass_hat_k, share
 from evalmark.values import Metric, Mode, Result, Run, metrics_for
 
 from .headline import LeftOut, left_out
+from .missed import below_means, looked_at_first, missed_means, trials_fail
 from .panel import panels
 from .scores import Scores, figures
 from .summary import Group, MetricSummary, Repeats, Summary, Tally
@@ -29,6 +30,7 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
     groups: dict[Key, _Trials] = {}
     datasets: dict[str, int] = {}
     last, judged = WorstTrials(worst), panels(run.metrics)
+    below = below_means(run.gate, run.metrics, worst)
     for result in run.results:
         trial, why = result.trial, left_out(result.trial.case)
         key = (trial.dataset, trial.target, trial.mode, why)
@@ -37,15 +39,22 @@ def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
         group.add(result)
         if why is None:
             last.add(result)
+            below.add(result)
         for panel in judged:
             panel.add(result.scores, _case(group.dataset, trial.position))
     beside = [trials for (*_, why), trials in groups.items() if why]
+    total = _tally([trials for (*_, why), trials in groups.items() if not why], level)
+    parts = tuple(_group(key, groups[key], run, level) for key in _in_order(groups, run, datasets))
+    missed = missed_means(parts, run.gate) if run.gate is not None else ()
+    decide = run.gate is None or trials_fail(total, run.gate)
+    first = looked_at_first(last.in_order(), below.furthest(missed), trials_decide=decide)
     return Summary(
         status=run.status,
         missing=_not_run(run, groups),
-        total=_tally([trials for (*_, why), trials in groups.items() if not why], level),
-        groups=tuple(_group(key, groups[key], run, level) for key in _in_order(groups, run, datasets)),
-        worst=last.in_order(),
+        total=total,
+        groups=parts,
+        worst=tuple(first[:worst]),
+        missed=missed,
         agreements=tuple(panel.agreement(level) for panel in judged),
         until_decided=run.until_decided,
         shard=run.shard,

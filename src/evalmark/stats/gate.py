@@ -11,6 +11,7 @@ from evalmark.values.words import percent, percent_beside
 
 from .collect import summarise
 from .headline import told
+from .missed import reaches
 from .scores import scale_ends
 from .summary import Group, MetricSummary, Summary, Tally
 
@@ -18,8 +19,6 @@ Outcome = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
 NOTHING_GATED = "No score can pass or fail, so nothing was gated."
 GATED_LATER = "The gate judges all shards together, once they are merged."
-SLACK = 1e-9
-"""A mean that misses its threshold by rounding alone reaches it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,17 +203,13 @@ def _mean(name: str, needed: float, parts: Sequence[MetricSummary], not_run: int
     lower = scored[0][0].direction == "lower"
     limit, said = ("at most", "more than") if lower else ("at least", "less than")
     text = f"The mean of {name} is {total / n:z.4g} over {count(n, 'score')}"
-    if _reaches(total / n, needed, lower=lower):
+    if reaches(total / n, needed, lower=lower):
         return _Finding("pass", f"{text}, {limit} {needed:g}.")
     missing = None if not_run is None else not_run + sum(m.missing for m in parts)
     if missing == 0:
         return _Finding("fail", f"{text}, {said} {needed:g}.")
     best = None if missing is None or scored[0][0].scale == "raw" else total + (0 if lower else missing)
-    if best is not None and missing is not None and not _reaches(best / (n + missing), needed, lower=lower):
+    if best is not None and missing is not None and not reaches(best / (n + missing), needed, lower=lower):
         return _Finding("fail", f"{text}, {said} {needed:g}.")
     rest = "those missing" if missing is None else f"the {missing} missing"
     return _Finding("cannot tell", f"{text}, {said} {needed:g}; {rest} could still change that.")
-
-
-def _reaches(value: float, needed: float, *, lower: bool) -> bool:
-    return value <= needed + SLACK if lower else value >= needed - SLACK

@@ -194,7 +194,8 @@ class Summary:
     groups: tuple[Group, ...]
     """Those that count, then those that are left out."""
     worst: tuple[Result, ...]
-    """The trials to look at first; none that passed, and no perfect one that cannot pass."""
+    """The trials to look at first: where the gate misses a mean those furthest below it, else none that passed, and no perfect
+    one that cannot pass."""
     agreements: tuple[Agreement, ...]
     """One for each metric that several judges share, over all trials."""
     until_decided: UntilDecided | None = None
@@ -203,6 +204,8 @@ class Summary:
     """Which share of an evaluation the run is; None: all of it."""
     left_out: Tally | None = None
     """Of the trials that stand beside the headline: not valid, of an ungrounded rule, baseline; None where all count."""
+    missed: tuple[str, ...] = ()
+    """The metrics whose mean is not what the gate asks for."""
     by_target: Mapping[str, Tally] = field(default_factory=dict)
     """Of the trials that count, those of each target; empty where there is one."""
 

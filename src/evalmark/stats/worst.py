@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
@@ -40,8 +40,9 @@ class WorstTrials:
         else:
             heapq.heappushpop(self.heap, entry)
 
-    def in_order(self) -> tuple[Result, ...]:
-        return tuple(entry[-1] for entry in sorted(self.heap, key=itemgetter(0, 1, 2), reverse=True))
+    def in_order(self) -> Sequence[tuple[int, Result]]:
+        """Each with its number, counted from 1 in the order of the run."""
+        return [(-seen, result) for *_, seen, result in sorted(self.heap, key=itemgetter(0, 1, 2), reverse=True)]
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from evalmark.comparison import WENT, Flip, Place, Rules, comparable_with, earli
 from evalmark.errors import EvalmarkError
 from evalmark.markup import text_of, visible
 from evalmark.values import Result, Run
-from evalmark.wording.compared import CaseScore, case_scores, told
+from evalmark.wording.compared import OVERALL, CaseScore, case_scores, told
 from evalmark.wording.word_changes import Sides, word_changes
 
 from .compared import Compared, baseline_of, case_of, compared
@@ -84,7 +84,8 @@ _NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "held": None, "tro
 
 def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: ComparedAsked) -> Mapping[str, Any]:
     """What the template needs of the cases."""
-    every = [place for place in held.telling(asked.metric) if asked.of in ("", place.cases.change.target)]
+    metric = _metric(asked.metric)
+    every = [place for place in held.telling(metric) if asked.of in ("", place.cases.change.target)]
     wanted = [place for place in every if asked.went in ("", place.went)]
     paging = Paging(total=len(wanted), size=SIZE, asked=asked.page)
     known = [place.went for place in every]
@@ -97,9 +98,15 @@ def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: Compare
         "pages": paging.pages,
         "first": paging.start + 1,
         "metrics": list(dict.fromkeys(change.name for cases in held.cases for change in cases.change.changes)),
+        "sorted_by": metric if metric is not None else held.cases[0].change.deciding.name if held.cases else "",
         "compared_targets": [cases.change.target for cases in held.cases],
         "several_datasets": len({name for cases in held.cases for name in cases.sources[0]}) > 1,
     }
+
+
+def _metric(asked: str) -> str | None:
+    """The metric by which cases are sorted, empty for whether they pass; None: what decided."""
+    return "" if asked == OVERALL else asked or None
 
 
 def _rows(shelf: Shelf, runs: tuple[Run, Run], rules: Rules, places: Sequence[Place]) -> list[Row]:
@@ -124,7 +131,7 @@ def _under(judge: Callable[[Result], Result], kept: Kept) -> Kept:
 def _row(place: Place, before: Sequence[Kept], now: Sequence[Kept]) -> Row:
     cases, case = place.cases, place.case
     flip = cases.flips.get(cases.pairs[case][0])
-    fell = None if flip is None else flip.now < flip.before
+    fell = None if flip is None or flip.metric else flip.is_worse
     old, new = _showing(before, fell), _showing(now, None if fell is None else not fell)
     is_whole = old is not None and new is not None and not (old.is_cut or new.is_cut)
     return Row(
@@ -134,7 +141,9 @@ def _row(place: Place, before: Sequence[Kept], now: Sequence[Kept]) -> Row:
         now=new,
         words=word_changes(*map(_answer_of, (old, new))) if is_whole else None,
         scores=case_scores(cases, case),
-        reasons=told(old.result, new.result) if old is not None and new is not None else (),
+        reasons=told(old.result, new.result, flip.metric if flip else "")
+        if old is not None and new is not None
+        else (),
     )
 
 

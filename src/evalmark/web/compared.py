@@ -40,9 +40,9 @@ class Compared:
     cases: tuple[Cases, ...]
     flipped: Mapping[Went, frozenset[int]]
     """The results of the run whose cases became worse or better, by number."""
-    _sorted: dict[str, Sequence[Place]] = field(default_factory=dict)
+    _sorted: dict[str | None, Sequence[Place]] = field(default_factory=dict)
 
-    def telling(self, metric: str) -> Sequence[Place]:
+    def telling(self, metric: str | None) -> Sequence[Place]:
         """The cases in the order in which they are shown, sorted once for each metric."""
         if metric not in self._sorted:
             self._sorted[metric] = telling_cases(self.cases, metric)

@@ -15,8 +15,6 @@ from .verdicts import standing, telling
 
 OVERALL = "pass rate"
 """What is said where a change is that of whole cases."""
-_TRUTHS = "paired score"
-"""How intervals of values that are all 0 or 1 were found."""
 _NAMED = 3
 """Metrics that the verdict names."""
 _NAME = 60
@@ -36,6 +34,18 @@ class ChangeRow(NamedTuple):
     p: str
     verdict: str
     outcome: Outcome
+
+
+class Moved(NamedTuple):
+    """Cases that came out otherwise, and by what."""
+
+    change: MetricChange
+    flips: Sequence[Flip]
+
+    @property
+    def heading(self) -> str:
+        """What stands above them."""
+        return f"cases by {_name(self.change)}" if self.change.name else "flips"
 
 
 def compared_title(found: Comparison) -> str:
@@ -173,7 +183,7 @@ def change_verdict(found: Difference, change: MetricChange | None = None) -> str
     outcome = found.outcome if change is None else change.outcome
     if outcome != "same":
         return outcome
-    within = f"{_points(found.margin)} points" if change is None or _is_share(change) else _plain(change, found.margin)
+    within = f"{_points(found.margin)} points" if change is None or change.is_share else _plain(change, found.margin)
     return f"the same ±{within}"
 
 
@@ -181,18 +191,13 @@ def _name(change: MetricChange) -> str:
     return one_line(change.name, _NAME) or OVERALL
 
 
-def _is_share(change: MetricChange) -> bool:
-    """Whether a mean is a share of cases, to be said in percent."""
-    return not change.name or change.difference.interval.method == _TRUTHS
-
-
 def _value(change: MetricChange, number: float | None) -> str:
-    return percent(number) if _is_share(change) else figure(number, change.unit)
+    return percent(number) if change.is_share else figure(number, change.unit)
 
 
 def _plain(change: MetricChange, number: float) -> str:
     """A difference without its sign."""
-    return f"{_points(number)} points" if _is_share(change) else figure(number, change.unit)
+    return f"{_points(number)} points" if change.is_share else figure(number, change.unit)
 
 
 def _points(share: float) -> str:
@@ -208,7 +213,7 @@ def _signed(change: MetricChange, number: float | None) -> str:
     if number is None:
         return GAP
     number = _turned(change, number)
-    if _is_share(change):
+    if change.is_share:
         return f"{100 * number:+z.1f}"
     if not change.unit:
         return f"{number:+z.3f}"
@@ -237,7 +242,7 @@ def table_remarks(found: Comparison) -> list[str]:
     changes = [change for target in found.targets for change in target.changes]
     tests = sum(change.difference.p is not None for change in changes)
     said = []
-    if any(_is_share(change) for change in changes):
+    if any(change.is_share for change in changes):
         said.append("Differences of shares are in points.")
     said.append(
         f"{100 * found.level:g} % intervals, paired by case"
@@ -271,16 +276,26 @@ def _what_would_decide(change: MetricChange, found: Difference) -> str:
     return can + (f"; about {found.needed:,} more like these would decide." if found.needed is not None else ".")
 
 
+def short_cases(target: TargetChange) -> Moved:
+    """The cases of which a line tells: by what decided; where nothing did, by whether they pass where any can."""
+    is_decided = target.outcome_of(target.deciding) in ("better", "worse")
+    if is_decided or not target.overall.difference.n:
+        return Moved(target.deciding, target.moved)
+    return Moved(target.overall, target.flips)
+
+
 def in_short(target: TargetChange) -> tuple[str, str]:
-    """What became of the cases of one target, in a line, and the verdict on whether they pass."""
-    found, matching = target.overall.difference, target.matching
+    """What became of the cases of one target, in a line, and the verdict on that."""
+    change, matching = short_cases(target).change, target.matching
+    found, (worse, better) = change.difference, change.moved
     left = matching.common - found.n + len(matching.new) + len(matching.gone) + len(matching.edited)
-    parts = [f"{found.down:,} worse", f"{found.up:,} better", f"{found.n - found.up - found.down:,} the same"]
+    parts = [f"{worse:,} worse", f"{better:,} better", f"{change.stayed:,} the same"]
     parts += [f"{left:,} not comparable"] if left else []
-    if found.n and not found.up + found.down and found.outcome == "cannot tell":
-        return f"{', '.join(parts)}: nothing changed", "same"
+    counts = ", ".join(parts) + (f" by {_name(change)}" if change.name else "")
+    if found.n and not worse + better and found.outcome == "cannot tell":
+        return f"{counts}: nothing changed", "same"
     luck = "" if found.p is None else f" ({found.test}: p = {found.p:z.2g})"
-    return f"{', '.join(parts)}: {change_verdict(found, target.overall)}{luck}", target.overall.outcome
+    return f"{counts}: {change_verdict(found, change)}{luck}", change.outcome
 
 
 def flip_name(flip: Flip) -> str:
@@ -294,11 +309,14 @@ def single_cases(target: TargetChange) -> list[tuple[str, list[tuple[str, str, s
 
 
 def _single(change: MetricChange) -> list[tuple[str, str, str]]:
-    found = change.difference
     ends = (-change.ordered[0], change.ordered[-1]) if change.ordered else (0.0, 0.0)
     worst, best = (_plain(change, end) if end > 0 else "" for end in ends)
-    stayed = found.n - found.up - found.down
-    return [("worse", f"{found.down:,}", worst), ("as before", f"{stayed:,}", ""), ("better", f"{found.up:,}", best)]
+    worse, better = change.moved
+    return [
+        ("worse", f"{worse:,}", worst if worse else ""),
+        ("as before", f"{change.stayed:,}", ""),
+        ("better", f"{better:,}", best if better else ""),
+    ]
 
 
 def decided_metrics(target: TargetChange) -> list[str]:
@@ -308,11 +326,17 @@ def decided_metrics(target: TargetChange) -> list[str]:
     ]
 
 
-def flips_title(target: TargetChange, heads: Heads = TWO_RUNS) -> str:
+def moved_cases(target: TargetChange) -> list[Moved]:
+    """The cases that came out otherwise by what decided, then by whether they pass where that is something else."""
+    found = [Moved(target.deciding, target.moved)]
+    if target.deciding.name:
+        found.append(Moved(target.overall, target.flips))
+    return [one for one in found if one.flips]
+
+
+def moved_title(moved: Moved, heads: Heads = TWO_RUNS) -> str:
     """How many cases came out otherwise."""
-    worse = sum(flip.now < flip.before for flip in target.flips)
-    better = len(target.flips) - worse
-    same = target.overall.difference.n - len(target.flips)
+    (worse, better), same = moved.change.moved, moved.change.stayed
     if heads.of_one_run:
         return f"{worse:,} came out worse with {heads.now}, {better:,} better, {same:,} alike"
     return f"{worse:,} came out worse, {better:,} better, {same:,} as before"
@@ -327,6 +351,8 @@ def flip_line(flip: Flip, heads: Heads = TWO_RUNS, *, several: bool = False) -> 
 
 def flip_said(flip: Flip, heads: Heads = TWO_RUNS) -> str:
     """What became of a case, in words."""
+    if flip.metric:
+        return _moved_said(flip, heads)
     is_whole = {flip.before, flip.now} == {0.0, 1.0}
     if heads.of_one_run and is_whole:
         return f"passes with {heads.before if flip.before else heads.now} alone"
@@ -337,20 +363,30 @@ def flip_said(flip: Flip, heads: Heads = TWO_RUNS) -> str:
     return f"passed {percent(flip.before)} of its repeats, now {percent(flip.now)}"
 
 
-def more_flips(target: TargetChange, shown: int) -> str:
+def _moved_said(flip: Flip, heads: Heads) -> str:
+    """What a metric said of a case before, and what it says now."""
+    before, now = (percent(n) if flip.is_share else figure(n, flip.unit) for n in (flip.before, flip.now))
+    name = one_line(flip.metric, _NAME)
+    if heads.of_one_run:
+        return f"{name} is {now} with {heads.now}, {before} with {heads.before}"
+    return f"{name} {'rose' if flip.now > flip.before else 'fell'} from {before} to {now}"
+
+
+def more_flips(moved: Moved, shown: int) -> str:
     """That there are more than are shown; nothing where there are not."""
-    left = len(target.flips) - shown
-    return f"and {left:,} more; all of them with -n {len(target.flips)}" if shown and left > 0 else ""
+    left = len(moved.flips) - shown
+    return f"and {left:,} more; all of them with -n {len(moved.flips)}" if shown and left > 0 else ""
 
 
 def deciding(pair: Pair) -> list[tuple[str, str]]:
     """The scores that decided either result, what they said before and what they say now."""
-    return told(pair.before, pair.now)
+    return told(pair.before, pair.now, pair.flip.metric)
 
 
-def told(before: Result, now: Result) -> list[tuple[str, str]]:
-    """The same of any two results."""
-    names = dict.fromkeys(score.name for result in (before, now) for score in telling(result))
+def told(before: Result, now: Result, metric: str = "") -> list[tuple[str, str]]:
+    """The same of any two results, of which a metric may have decided."""
+    decided = [score for result in (before, now) for score in telling(result)]
+    names = dict.fromkeys(([metric] if metric else []) + [score.name for score in decided])
     return [(_said(before, name), _said(now, name)) for name in names]
 
 

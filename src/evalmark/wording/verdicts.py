@@ -1,6 +1,6 @@
 """Verdicts as a person reads them: of a run, of its parts, of one score."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from evalmark.stats import GateVerdict, Tally, scale_ends
@@ -34,8 +34,14 @@ def endings(tally: Tally) -> str:
     return " · ".join(found)
 
 
-def telling(result: Result) -> list[Score]:
-    """The scores that decided a trial's verdict; where none could, two: with unsupported sentences, else the lowest."""
+def telling(result: Result, missed: Collection[str] = ()) -> list[Score]:
+    """The scores that decided a trial's verdict; those of `missed` means come first."""
+    decided = [] if missed and result.verdict == "ungated" else _telling(result)
+    return [*(s for s in result.scores if s.name in missed and s not in decided), *decided]
+
+
+def _telling(result: Result) -> list[Score]:
+    """Those that decided; where none could, two: with unsupported sentences, else the lowest."""
     verdict = result.verdict
     if verdict in ("error", "fail"):
         return [s for s in result.scores if s.status == "error" or s.passed is False]
