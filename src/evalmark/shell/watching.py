@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SWITCH = "EVALMARK_SUPERVISE"
 """The variable that does without a parent where it is 0: for debuggers that cannot follow a fork."""
-VERBS = ("run", "plan", "rescore", "rag", "merge", "validate", "generate", "calibrate", "audit")
+VERBS = ("run", "plan", "rescore", "rag", "merge", "validate", "generate", "calibrate", "audit", "doctor", "models")
 """Those that import or call users' code."""
 SUITES = (".json", ".yaml", ".yml", ".prompty")
 """A file that stands where a verb would: its verb is `run`."""
