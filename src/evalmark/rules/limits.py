@@ -36,7 +36,7 @@ _ONE_KIND = re.compile(
     re.IGNORECASE,
 )
 _QUALITIES = re.compile(
-    rf"(?:{_ADJECTIVE}(?:,\s+|\s+and\s+|,\s+and\s+))+(?=not\s+exceeding|at\s+most|no\s+more|under|below|with\s)(?:with\s+)?",
+    rf"(?:{_ADJECTIVE}(?:,\s+|\s+and\s+|,\s+and\s+))+(?=not\s+exceeding|at\s+most|no\s+more|no\s+longer|fewer|less|limited|between|under|below|with\s)(?:with\s+)?",
     re.I,
 )
 _BE = re.compile(

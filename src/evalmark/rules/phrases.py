@@ -53,6 +53,10 @@ _NEXT = re.compile(
     rf"\s+(?:that|which)\s+(?=(?:{_NO}|{_YES}|{_STATES})\s)",
     re.IGNORECASE,
 )
+_SHARED = re.compile(
+    r",?\s+and\s+(?=(?:end|begin|start|include|contain|mention|follow|describe|explain|summarize|avoid|address|provide|focus)\s)",
+    re.I,
+)
 _IMPERATIVES = (
     (rf"(?:keep|limit|restrict)\s+{OUTPUT}\s+(?:to\s+)?", "be kept "),
     (r"(?:always\s+)?(?:answer|respond|reply|write)\s+(?:only\s+)?in\s+(?=(?:an?\s+)?(?:\w+\s+)?[\w-]+\s*(?:only\s*)?[.!]?$|(?:at|no|not|a|under|exactly|fewer|less)\s)", "be in "),
@@ -79,9 +83,10 @@ _ONLY_FIRST = re.compile(
     r"only\s+(?P<verb>be|contain|have|include|use|(?:consist|comprise)(?P<of>\s+of)?)\s+", re.IGNORECASE
 )
 _POLITE = re.compile(
-    r"^(?:please\s+|(?:make\s+sure|ensure|be\s+sure)\s+(?:that\s+)?|only\s+(?=(?:answer|respond|reply|return|output)\s)|you\s+(?:must|should)\s+(?=(?:answer|respond|reply|return|output)\b))+",
+    r"^(?:please\s+|(?:make\s+sure|ensure|be\s+sure)\s+(?:that\s+)?|only\s+(?=(?:answer|respond|reply|return|output)\s)|you\s+(?:must|should)\s+(?:always\s+)?(?=(?:answer|respond|reply|return|output|use|keep|limit|write)\b))+",
     re.I,
 )
+_YOU_NOT = re.compile(r"^you\s+(?:must|should|may)\s+(?:not|never)\b", re.IGNORECASE)
 _LOOSE = re.compile(
     r"\b(?:if|when|whenever|unless|otherwise|in\s+case|depending|preferably|ideally|generally|usually|typically|normally|"
     r"optionally|possible|applicable|appropriate|necessary|about|around|approximately|approx|roughly|nearly|almost|circa|try|"
@@ -146,7 +151,8 @@ def masked(rule: str) -> Rule:
         mark = inside[0] if inside else "." if is_last and said.endswith((".", "!")) else ""
         return f"\u27e6{len(found) - 1}\u27e7{mark}"
 
-    return Rule(_POLITE.sub("", _QUOTED.sub(mask, text)), tuple(found))
+    plain = _YOU_NOT.sub("do not", _QUOTED.sub(mask, text))
+    return Rule(_POLITE.sub("", plain), tuple(found))
 
 
 def is_loose(text: str) -> bool:
@@ -200,6 +206,9 @@ def _split(first: Clause, sentence: str) -> Iterator[Clause]:
         yield Clause(text[: match.start()].strip(), negated, of_one)
         of_one = match[0].strip().lower() in ("that", "which")
         text, negated = _base(text[verb.end() :]), bool(verb["no"])
+    while not negated and (match := _SHARED.search(text)) is not None:  # `must be short and include a link`
+        yield Clause(text[: match.start()].strip(), negated, of_one)
+        text, of_one = text[match.end() :], False
     yield Clause(text.strip(" ."), negated, of_one)
 
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .finding import AllOf, Check, Demand
-from .labels import labels_of
+from .labels import OneOf, labels_of
 from .language import language_in
-from .limits import is_single, limits_in
+from .limits import Limit, is_single, limits_in
 from .markup import markup_in
 from .phrases import OUTPUT, Clause, Rule, clauses, has_placeholder, is_extra, is_loose, masked, quoted_in
-from .plain import plain_in
-from .structure import items_in, structure_in
+from .plain import NumberText, plain_in
+from .structure import JsonText, SchemaText, items_in, structure_in
 from .words import label_in, words_in
 
 LONGEST_RULE = 2_000
@@ -27,6 +27,11 @@ _ARTICLE = re.compile(r"\b(?:an?|the|of|in|to|one|that|or|not)\b", re.IGNORECASE
 _UNCLEAR = re.compile(
     r"\b(?:or|nor|neither|either|but|each|every|count\w*|limit\w*|length|longer|shorter|words?|sentences?|characters?|lines?|"
     r"paragraphs?|extend\w*|exceed\w*|includ\w+\s+in)\b",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(
+    r"\b(?:follow\w*|accompan\w+|preced\w+|wrapp\w+|enclos\w+|repeat\w*|prefix\w*|suffix\w*|surround\w*|embed\w*|part|inside|within|"
+    r"translat\w+|given|split|divid\w+|doubl\w+|extend\w*|with|by|plus)\b",
     re.IGNORECASE,
 )
 _HOLDS = re.compile(r"(?:contain|have|include|use)\b", re.IGNORECASE)
@@ -177,7 +182,21 @@ def _fit(said: tuple[Clause, ...], found: list[Demand | None]) -> bool:
             return False
         if demand is None and place < first and not _is_quality(clause):
             return False
-    return True
+    exact = any(_is_exact(check) for demand in found if demand for check in demand.checks)
+    unread = [clause for clause, demand in zip(said, found, strict=True) if demand is None]
+    return not exact or all(clause.negated or _says_how(clause) for clause in unread)
+
+
+def _is_exact(check: Check) -> bool:
+    """Whether a check leaves no room for anything beside what it names, which another demand may ask for."""
+    return isinstance(check, OneOf | JsonText | SchemaText | NumberText) or (
+        isinstance(check, Limit) and check.low == check.high
+    )
+
+
+def _says_how(clause: Clause) -> bool:
+    """Whether a clause says how the output is to be, and not what else is to stand in it."""
+    return clause.text.lower().startswith("be ") and _BESIDE.search(clause.text) is None
 
 
 def _says_what_it_is(demand: Demand | None) -> bool:

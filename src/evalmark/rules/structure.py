@@ -30,6 +30,9 @@ _MORE = re.compile(
     r",?\s+(?:with|containing|having|of|whose|that|which|matching|conforming\s+to|in\s+the\s+following\s+(?:format|structure))\s.+",
     re.I,
 )
+_WITH = re.compile(r",?\s+(?:with|containing|having)\s", re.IGNORECASE)
+_FIELDS = re.compile(r"\b(?:keys?|fields?|propert(?:y|ies)|attributes?|structure|schema|format)\b", re.IGNORECASE)
+"""What a JSON object is made of; anything else that it comes with may stand beside it."""
 _OTHERWISE = re.compile(
     r"\b(?:or|follow\w*\s+by|followed|wrapped|enclosed|inside|within|embedded|fence\w*|block|lines?|before|after|string|comments?|plus|markdown|"
     r"and\s+(?:a|an|the|then)|explanation)\b",
@@ -135,7 +138,12 @@ def structure_in(clause: Clause, rule: Rule, schema: Mapping[str, Any] | None = 
         return Demand((JsonText(shape=shape),))
     if (texts := _STRINGS.fullmatch(tail)) is not None and shape == "array":
         return Demand((JsonText(shape=shape, of_texts=True, unique=texts["unique"] is not None),))
-    if _OTHERWISE.search(tail) or is_loose(tail) or not _MORE.fullmatch(tail):
+    if (
+        (_WITH.match(tail) and not _FIELDS.search(tail))
+        or _OTHERWISE.search(tail)
+        or is_loose(tail)
+        or not _MORE.fullmatch(tail)
+    ):
         return None
     if schema is not None and _SCHEMA.search(tail):
         return _schema(schema)
