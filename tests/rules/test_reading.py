@@ -40,6 +40,8 @@ PLAIN = [
     ('The output must be one sentence and contain the word "x".', "exactly 1 sentence, 'x'"),
     ("The output must be one sentence and must be polite.", "exactly 1 sentence …"),
     ("You must not exceed 80 words.", "at most 80 words"),
+    ("Your answer should be a single word: yes or no.", "exactly one of yes, no"),
+    ("The output format must be valid JSON.", "JSON"),
     ("The output must be one of the following labels only: spam, ham.", "exactly one of spam, ham"),
     ("The output must be one of these labels (case-sensitive): spam, ham.", "exactly one of spam, ham"),
     ("The output must be one of these labels, without quotes: spam, ham.", "exactly one of spam, ham"),

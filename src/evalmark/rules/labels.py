@@ -36,7 +36,7 @@ _ONE_FROM = re.compile(
     re.IGNORECASE,
 )
 _ONE_WORD = re.compile(
-    r"be\s+only\s+(?:exactly\s+)?(?:one|a\s+single)\s+(?P<noun>word|label|category)(?P<colon>:)\s+(?P<list>.+)",
+    r"be\s+(?:only\s+)?(?:exactly\s+)?(?:one|a\s+single)\s+(?P<noun>word|label|category)(?P<colon>:)\s+(?P<list>.+)",
     re.IGNORECASE,
 )
 _DIRECT = re.compile(

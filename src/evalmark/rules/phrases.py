@@ -33,7 +33,11 @@ _NO = (
 _STATES = r"(?:is|are|has|contains?|consists?\s+of|comprises?)"
 _BASE = {"is": "be", "are": "be", "has": "have", "contains": "contain", "consists": "consist", "comprises": "comprise"}
 _CLAUSE = re.compile(rf"(?:(?P<no>{_NO})|(?P<yes>{_YES})|(?P<states>(?={_STATES}\b)))\s*", re.IGNORECASE)
-_SUBJECT = re.compile(rf"(?:{OUTPUT}|(?:all\s+)?(?:output|response|reply))\s+", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"(?:(?:the\s+)?(?:output|response)\s+format(?=\s+(?:must|should|shall)\s+be\s+(?:valid\s+)?JSON\b)|"
+    rf"{OUTPUT}|(?:all\s+)?(?:output|response|reply))\s+",
+    re.IGNORECASE,
+)
 _LENGTH = re.compile(
     rf"(?:the\s+)?(?:total\s+|overall\s+)?(?:length\s+of\s+(?:{OUTPUT})|(?:{OUTPUT})(?:['\u2019]s?)?\s+(?:total\s+)?length)\s+",
     re.IGNORECASE,
@@ -59,7 +63,7 @@ _SHARED = re.compile(
 )
 _IMPERATIVES = (
     (rf"(?:keep|limit|restrict)\s+{OUTPUT}\s+(?:to\s+)?", "be kept "),
-    (r"(?:always\s+)?(?:answer|respond|reply|write)\s+(?:only\s+)?in\s+(?=(?:an?\s+)?(?:\w+\s+)?[\w-]+\s*(?:only\s*)?[.!]?$|(?:at|no|not|a|under|exactly|fewer|less)\s)", "be in "),
+    (r"(?:always\s+)?(?:answer|respond|reply|write)\s+(?:only\s+|always\s+)?in\s+(?=(?:an?\s+)?(?:\w+\s+)?[\w-]+\s*(?:only\s*)?[.!]?$|(?:at|no|not|a|under|exactly|fewer|less)\s)", "be in "),
     (rf"(?:write|give|provide)\s+{OUTPUT}\s+in\s+", "be in "),
     (r"(?:always\s+)?generate\s+(?:all\s+)?(?:texts?|outputs?|responses?|replies)\s+in\s+(?=\w+[.!]?$)", "be in "),
     (r"(?:always\s+)?(?:answer|respond|reply)\s+(?:only\s+with|with(?:\s+only)?(?=\s+[^.]*))\s+", "be only "),
