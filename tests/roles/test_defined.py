@@ -1,5 +1,6 @@
 """Which code a file may name: tried with modules on disk and with what a hostile file would write."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -300,11 +301,57 @@ def test_a_suite_of_somebody_else_calls_nothing(tmp_path, verb, lines):
     (tmp_path / "suite.yaml").write_text(f"datasets: [rows.jsonl]\n{lines}")
     command = [sys.executable, "-m", "evalmark", verb, "suite.yaml"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    if verb == "plan" and "embeddings" in lines:
-        assert done.returncode == 0  # a plan loads no embedding model
-    else:
-        assert (done.returncode, SAID in done.stdout + done.stderr) == (2, True)
+    assert (done.returncode, SAID in done.stdout + done.stderr) == (2, True)
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_test_file_of_tiamat_is_a_suite_of_somebody_too(tmp_path):
+    (tmp_path / "rows.json").write_text('{"name": "rows", "data": [{"input": "touch ran", "output": "0"}]}')
+    (tmp_path / "test.json").write_text(
+        '{"name": "t", "datasets": "rows.json", "metrics": ["equals"], "target": "os:system"}'
+    )
+    command = [sys.executable, "-m", "evalmark", "run", "test.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, SAID in done.stderr) == (2, True)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_the_project_that_the_command_is_run_in_allows_packages_and_that_of_the_suite_does_not(world):
+    evals, here = world / "project" / "evals", world / "here"
+    here.mkdir()
+    (evals / "rows.jsonl").write_text('{"input": "a", "expected": "a"}\n')
+    (evals / "suite.yaml").write_text("datasets: [rows.jsonl]\ntarget: foreign_19k:run\nmetrics: [equals]\n")
+    allowing = '[tool.evalmark]\nallow_code = ["foreign_19k"]\n'
+    environment = {**os.environ, "PYTHONPATH": str(world / "outside")}
+
+    def run(*words: str) -> int:
+        command = [sys.executable, "-m", "evalmark", "run", str(evals / "suite.yaml"), *words]
+        return subprocess.run(command, cwd=here, capture_output=True, env=environment, check=False).returncode
+
+    (world / "project" / "pyproject.toml").write_text(allowing)
+    assert run() == 2
+    assert run("--allow-code", "foreign_19k") == 0
+    assert run("--target", "foreign_19k:run") == 0
+    (here / "pyproject.toml").write_text(allowing)
+    assert run() == 0
+
+
+def test_a_chain_or_an_agent_belongs_to_the_module_that_makes_it(world):
+    (world / "outside" / "langchain_core").mkdir()
+    (world / "outside" / "langchain_core" / "__init__.py").write_text(
+        "class Runnable:\n    def invoke(self, text):\n        return text\n"
+    )
+    (world / "outside" / "partner_19k.py").write_text(
+        "import langchain_core\n\n\nclass Model(langchain_core.Runnable):\n    pass\n"
+    )
+    (world / "project" / "evals" / "chains_19k.py").write_text(
+        "import langchain_core\nimport partner_19k\nfrom langchain_core import Runnable\n\nchain = Runnable()\nmodel = partner_19k.Model()\n"
+    )
+    for name in ("chain", "chain.invoke", "model", "model.invoke"):
+        assert named(world, f"chains_19k:{name}") is not None
+    for name in ("Runnable", "partner_19k.Model", "Runnable.invoke"):
+        with pytest.raises(ConfigError, match="and a file may name only code"):
+            named(world, f"chains_19k:{name}")
 
 
 def test_files_that_look_like_an_installed_package_hand_nothing_to_evalmark(tmp_path):

@@ -204,13 +204,10 @@ def settings(**flags: Any) -> Settings:
 def given(context: typer.Context) -> dict[str, Any]:
     """What the command line says of settings, by their names; who judges is said to the suite instead."""
     named = {"embedding_mode": context.params.get("mode"), **context.params}
-    return {
-        f.name: None
-        if (value := named[f.name]) == []
-        else value  # a flag that may stand several times, and stands nowhere
-        for f in fields(Settings)
-        if f.name in named and f.name not in ("judge", "embeddings")
+    said = {
+        f.name: named[f.name] for f in fields(Settings) if f.name in named and f.name not in ("judge", "embeddings")
     }
+    return {name: None if value in ([], ()) else value for name, value in said.items()}  # repeatable, and not there
 
 
 def conditions(given: list[str] | None) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from evalmark import scorers, specs
 from evalmark.cases import ReadOptions, read_header
 from evalmark.errors import ConfigError
-from evalmark.roles import Embedder, NamedInFile, Target, is_named_object, told
+from evalmark.roles import Embedder, NamedInFile, Target, check_place, is_named_object, told
 from evalmark.settings import Settings
 from evalmark.suites import DatasetSpec, MetricSpec, Suite, TargetSpec, read_suite
 from evalmark.targets import Given, as_target
@@ -47,12 +47,14 @@ def plan_suite(
     tested = making.targets()
     sources = making.sources(recorded)
     refuse(making.faults)
+    embedder = making.embedder(asked, load)
+    imported = making.imported(embedder)
     plan = Plan(
         name=suite.name,
         sources=sources,
         targets=tested,
         asked=asked,
-        embedder=making.embedder(asked, load),
+        embedder=embedder,
         repeat=overrides.repeat or suite.repeat,
         timeout=overrides.timeout or suite.timeout,
         until_decided=overrides.until_decided or suite.until_decided,
@@ -60,9 +62,9 @@ def plan_suite(
         gate=_gate(suite, asked),
         baseline=suite.baseline,
         suite=str(path),
-        notes=(*suite.notes, *making.notes, *_of_prompt(making.spec), *making.displaced()),
+        notes=(*suite.notes, *making.notes, *_of_prompt(making.spec), *(told(making.folders) if imported else ())),
         models=making.models,
-        imported=making.imported,
+        imported=imported,
     )
     return with_lock(with_references(plan), overrides.lock or suite.lock or settings.lock)
 
@@ -170,24 +172,17 @@ class _Making:
         """The embedding model, where a metric asks for one."""
         said, own = self.overrides.embeddings, self.suite.embeddings
         folders = self.named if own and not said else self.folders
+        if own and not said and is_named_object(own):
+            check_place(own, self.named, what="embedder")  # also where nothing is loaded, as in a plan
         return embedder_for(asked, said or own or self.models.settings.embeddings, self.models, folders, load)
 
-    @property
-    def imported(self) -> tuple[str, ...]:
-        """The modules of the code that is named."""
+    def imported(self, embedder: Embedder | None) -> tuple[str, ...]:
+        """The modules of the code that is named, as far as it was imported."""
         target = self.overrides.target or self.suite.target
-        metrics = [metric.name for metric in self.suite.metrics if metric.kind == "object"]
-        embeddings = self.overrides.embeddings or self.suite.embeddings or ""
-        named = [
-            *([target] if isinstance(target, str) else ()),
-            *metrics,
-            *([embeddings] if is_named_object(embeddings) else ()),
-        ]
-        return tuple(dict.fromkeys(name.removeprefix("not-").partition(":")[0] for name in named))
-
-    def displaced(self) -> tuple[str, ...]:
-        """What to say of modules beside the suite that are not used; nothing where it names no code."""
-        return told(self.folders) if self.imported else ()
+        embeddings = None if embedder is None else self.overrides.embeddings or self.suite.embeddings
+        metrics = (metric.name.removeprefix("not-") for metric in self.suite.metrics)
+        names = [name for name in (target, *metrics, embeddings) if isinstance(name, str) and is_named_object(name)]
+        return tuple(dict.fromkeys(name.partition(":")[0] for name in names))
 
 
 def _sources(datasets: Sequence[DatasetSpec], prompt: "specs.PromptSpec | None") -> tuple[Source, ...]:

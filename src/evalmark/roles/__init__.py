@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from .copies import own
     from .defined import object_of
     from .identity import described
-    from .loading import find_in, is_named_object, load_object
+    from .loading import check_place, find_in, is_named_object, load_object
     from .modes import EMBEDDING_MODES, EmbeddingMode, in_mode, model_and_mode
     from .origin import NamedInFile, real_path, roots_of
     from .pins import is_installed, pin, told
@@ -41,6 +41,7 @@ __all__ = [
     "TrialTools",
     "Uses",
     "bind",
+    "check_place",
     "counting",
     "current_tools",
     "current_uses",
@@ -65,6 +66,7 @@ __getattr__ = deferred(
         "bind": "binding",
         "Binding": "binding",
         "ChatModel": "protocols",
+        "check_place": "loading",
         "Clock": "clock",
         "counting": "uses",
         "current_tools": "uses",

@@ -36,11 +36,9 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
     if not is_named_object(name):
         raise ConfigError(f"{what} {name!r} is not of the form 'package.module:attribute'.")
     module, _, attribute = name.partition(":")
-    find_in(folders)
     limited = folders if isinstance(folders, NamedInFile) and not is_installed_scorer(name) else None
     try:
-        if limited is not None:
-            check_module(f"{what} {name!r}", module, limited)
+        check_place(name, folders, what=what)
         steps = _steps(name, module, attribute, what, folders)
         if limited is not None:
             check_defined(f"{what} {name!r}", steps, limited)
@@ -49,6 +47,17 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
             raise ConfigError(f"{fault} {hint}") from fault
         raise
     return steps[-1]
+
+
+def check_place(name: str, folders: Sequence[Path], *, what: str = "object") -> None:
+    """Refuse an object whose module a file may not name; nothing is imported, and `folders` are on the import path then.
+
+    Raises:
+        ConfigError: a file names it, and it lies elsewhere.
+    """
+    find_in(folders)
+    if isinstance(folders, NamedInFile) and not is_installed_scorer(name):
+        check_module(f"{what} {name!r}", name.partition(":")[0], folders)
 
 
 def find_in(folders: Sequence[Path]) -> None:
