@@ -175,7 +175,7 @@ def test_a_rule_may_say_how_it_is_checked(prompt):
         ("Be kind.\n\ncheck: {wrods: 3}", 3, "the check of rule 1: there is no check 'wrods'; did you mean words?"),
         ("Be kind.\ncheck: words 3", 2, "the check of rule 1: a check is none, or names"),
         ("Be kind.\ncheck:", 2, "the check of rule 1: a check is none, or names"),
-        ("Be kind.\ncheck: {words: [}", 2, "YAML"),
+        ("Be kind.\ncheck: {words: [}", 2, ": the check is not valid YAML"),
         ("Be kind.\ncheck: {words: 3}\ncheck: {lines: 1}", 3, "the rule above has a check already"),
         ("Be kind.\ncheck: {json: schema}", 2, "needs a prompt file that has a schema"),
         ('A\n{"rule": "B", "check": {"words": "x"}}', 2, "the check of rule 2: words: is 'x'"),

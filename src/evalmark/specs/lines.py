@@ -85,7 +85,11 @@ def _with_check(held: list[Statement], found: tuple[int, str], place: str) -> li
         raise PlacedError(
             here, "the rule above has a check already; put both into one: {words: {max: 80}, sentences: 1}."
         )
-    return [*held[:-1], held[-1]._replace(check=(line, parse_yaml(source, here)))]
+    try:
+        data = parse_yaml(source, here)
+    except PlacedError as fault:
+        raise PlacedError(here, f"the check is {fault.message}") from None
+    return [*held[:-1], held[-1]._replace(check=(line, data))]
 
 
 def _object(line: str) -> Mapping[str, Any] | None:
