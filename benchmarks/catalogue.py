@@ -67,6 +67,7 @@ KNOWN = (
     Script("tools.py", "recording", ()),
     Script("wrappers.py", "calls"),
     Script("comparing.py", "compare", _short("--cases 200")),
+    Script("comparison_errors.py", "statistics", _short("--rounds 2")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),
     Script("pytest_plugin.py", "pytest", _short("--cases 50 --runs 1")),
     Script("peer_runs.py", "peers", _short("--cases 100 --runs 1")),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalmark.comparison import compare, pairs_of
+from evalmark.comparison import Unjudged, compare, pairs_of
 from evalmark.errors import ConfigError
 from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial
 
@@ -87,7 +87,9 @@ def test_a_part_of_the_baseline_that_is_word_for_word_what_it_was_says_nothing_o
         pytest.param([None] * 80 + [UP] * 50, [UP] * 80 + [DOWN] * 50, "cannot tell", id="the good ones are gone"),
         pytest.param([None] * 60 + [UP] * 70, [DOWN] * 130, "better", id="only bad ones are gone"),
         pytest.param([None] * 30 + [UP] * 100, [UP] * 130, "cannot tell", id="the others are as before"),
-        pytest.param([None] * 2 + [UP] * 128, [UP] * 130, "same", id="so few that it does not matter"),
+        pytest.param([None] * 2 + [UP] * 198, [UP] * 200, "same", id="so few that it does not matter"),
+        pytest.param([UP] * 200, [None] * 2 + [UP] * 198, "same", id="so few in the baseline"),
+        pytest.param([UP] * 130, [None] * 30 + [UP] * 100, "cannot tell", id="what they were is not known"),
         pytest.param([None] * 30 + [DOWN] * 100, [UP] * 130, "worse", id="the others are worse"),
         pytest.param([UP] * 130, [None] * 30 + [DOWN] * 100, "better", id="they can be judged now"),
     ],
@@ -95,6 +97,8 @@ def test_a_part_of_the_baseline_that_is_word_for_word_what_it_was_says_nothing_o
 @pytest.mark.parametrize("gated", [True, False], ids=["with a threshold", "without"])
 @pytest.mark.parametrize("broken", [True, False], ids=["no answer", "no score"])
 def test_cases_that_can_no_longer_be_judged_hide_nothing(now, before, said, gated, broken):
+    kind = "errors" if broken else "unscored"
+
     def results(values):
         for n, value in enumerate(values):
             if value is None:
@@ -107,8 +111,8 @@ def test_cases_that_can_no_longer_be_judged_hide_nothing(now, before, said, gate
 
     found = compare(run("now", list(results(now))), run("then", list(results(before))))
     assert found.outcome == said
-    lost = now.count(None), before.count(None)
-    assert all(change.unjudged == lost[::-1] for change in found.targets[0].changes if change.name == "sim" or gated)
+    lost = [Unjudged(of=len(side), **{kind: side.count(None)}) for side in (before, now)]
+    assert all(list(change.unjudged) == lost for change in found.targets[0].changes if change.name == "sim" or gated)
 
 
 @pytest.mark.parametrize("status", ["error", "skipped", "unscored"])
@@ -172,7 +176,7 @@ def test_cannot_tell_says_how_many_more_cases_would():
 def test_repeats_of_one_case_count_once():
     once = compare(of([DOWN] * 4 + [UP] * 4), of([UP] * 8, "then"))
     often = compare(of([[DOWN] * 50] * 4 + [[UP] * 50] * 4), of([[UP] * 50] * 8, "then"))
-    assert often.targets[0].overall == once.targets[0].overall
+    assert often.targets[0].overall.difference == once.targets[0].overall.difference
 
 
 def test_flips_are_listed_with_the_worst_first():
@@ -186,7 +190,8 @@ def test_flips_are_listed_with_the_worst_first():
 
 def test_unscored_and_missing_cases_are_counted():
     found = compare(of([UP, None, UP, UP]), of([UP, UP, None], "then")).targets[0]
-    assert (found.matching.common, found.matching.new, found.overall.unjudged) == (3, ("c3",), (1, 1))
+    assert (found.matching.common, found.matching.new) == (3, ("c3",))
+    assert found.overall.unjudged == (Unjudged(unscored=1, of=3), Unjudged(unscored=1, of=3))
     assert found.overall.difference.n == 1
 
 

@@ -7,7 +7,7 @@ from evalmark.errors import deferred
 if TYPE_CHECKING:
     from .answers import Earlier, earlier_answers
     from .cases import WENT, Cases, Place, Went, telling_cases
-    from .change import Comparison, Flip, Matching, MetricChange, Outcome, Slice, TargetChange
+    from .change import Comparison, Flip, Matching, MetricChange, Outcome, Slice, TargetChange, Unjudged
     from .comparing import compare, compare_by_case
     from .earlier import comparable_with, earlier_of, is_same_suite, is_whole
     from .pairs import Pair, pairs_of
@@ -31,6 +31,7 @@ __all__ = [
     "Rules",
     "Slice",
     "TargetChange",
+    "Unjudged",
     "Went",
     "comparable_with",
     "compare",
@@ -64,6 +65,7 @@ __getattr__ = deferred(
         "Rules": "rules",
         "Slice": "change",
         "TargetChange": "change",
+        "Unjudged": "change",
         "WENT": "cases",
         "Went": "cases",
         "comparable_with": "earlier",

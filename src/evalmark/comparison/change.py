@@ -58,6 +58,21 @@ def is_as_before(before: float, now: float, *, in_units: bool) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """The trials of one run that a metric could not judge, each repeat counted."""
+
+    errors: int = 0
+    """The scorer failed, or there was no output."""
+    unscored: int = 0
+    of: int = 0
+    """All trials that it should have judged."""
+
+    @property
+    def total(self) -> int:
+        return self.errors + self.unscored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricChange:
     """How one metric changed on the cases that it could judge in both runs."""
 
@@ -72,11 +87,8 @@ class MetricChange:
     """Which way of the metric is better."""
     unit: str = ""
     """Of the numbers, where they are not from 0 to 1; then lower may be better, and `difference` has been turned round."""
-    unjudged: tuple[int, int] = (0, 0)
-    """Common cases that it could not judge in the baseline and in the run: unscored, errors, no output."""
-    at_worst: float | None = None
-    """The mean difference, were every case that could be judged in the baseline alone now as bad as can be; None where there
-    is no such case, and for numbers in a unit of their own."""
+    unjudged: tuple[Unjudged, Unjudged] = (Unjudged(), Unjudged())
+    """What is missing of the common cases in the baseline and in the run."""
     ordered: tuple[float, ...] = ()
     """The differences of single cases from the worst to the best, to be drawn: of many cases `DRAWN`, evenly chosen, the ends
     among them."""
@@ -85,14 +97,18 @@ class MetricChange:
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether what can no longer be judged may hide that it became worse."""
-        return self.at_worst is not None and self.at_worst < -self.difference.margin
+        """Whether what is missing could turn the verdict on what was judged."""
+        return self.difference.outcome != self.difference.judged_outcome
+
+    @property
+    def may_be_worse(self) -> bool:
+        """Whether it is worse with everything that is missing at its worst."""
+        return self.difference.worst is not None and self.difference.worst.judged_outcome == "worse"
 
     @property
     def outcome(self) -> Outcome:
-        """What is said of it: nothing good where that is in doubt."""
-        found = self.difference.outcome
-        return "cannot tell" if found in ("better", "same") and self.is_in_doubt else found
+        """The verdict on it, which holds whatever the missing values are."""
+        return self.difference.outcome
 
     @property
     def is_share(self) -> bool:
@@ -112,7 +128,7 @@ class MetricChange:
     @property
     def is_lost(self) -> bool:
         """Whether cases should have been judged, and not one of them was in both runs."""
-        return not self.difference.n and any(self.unjudged)
+        return not self.difference.n and any(side.total for side in self.unjudged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,10 +243,11 @@ class Comparison:
         """`worse` where any metric is worse; else `better` where any is, `cannot tell` where any cannot be told, or `same`.
 
         One metric that gets worse is not made good by another that gets better. Where nothing got worse and something is
-        proven better, metrics that cannot be told are no reason to doubt it; one that no longer judges any case is.
+        proven better, metrics that cannot be told are no reason to doubt it; one that no longer judges any case is, and one
+        that is worse with all that is missing at its worst.
         """
         found = {target.outcome_of(change) for target in self.targets for change in target.changes}
-        if any(change.is_lost for target in self.targets for change in target.changes):
+        if any(change.is_lost or change.may_be_worse for target in self.targets for change in target.changes):
             found.discard("better")
         order: tuple[Outcome, ...] = ("worse", "better", "cannot tell", "same")
         return next((word for word in order if word in found), "cannot tell")

@@ -24,8 +24,14 @@ class Column:
     """In the scorer's own unit."""
     words: dict[Key, list[str]] = field(default_factory=dict)
     """Choices, where a score says a name."""
-    not_asked: set[Key] = field(default_factory=set)
-    """Cases that it was not asked about, or cannot pass or fail; where it says nothing, nothing is missing."""
+    told: dict[Key, int] = field(default_factory=dict)
+    """Trials of a case with a score of any status."""
+    failed: dict[Key, int] = field(default_factory=dict)
+    """Of these, errors and scores of trials without an output."""
+    failed_outputs: dict[Key, int] = field(default_factory=dict)
+    """Trials of a case with a score and without an output."""
+    not_asked: dict[Key, int] = field(default_factory=dict)
+    """Trials that it was not asked about, or cannot pass or fail; where it says nothing, nothing is missing."""
     valueless: bool = False
     """Whether there is a raw number without a value from 0 to 1; then raw numbers are compared."""
 
@@ -44,6 +50,16 @@ class Column:
             for mine, theirs in ((self.values, other.values), (self.raws, other.raws), (self.words, other.words))
         )
 
+    def count(self, key: Key, *, answered: bool, failed: bool) -> None:
+        """Count a trial: whether it has an output, and whether its score is an error."""
+        for counts, is_one in (
+            (self.told, True),
+            (self.failed_outputs, not answered),
+            (self.failed, failed or not answered),
+        ):
+            if is_one:
+                counts[key] = counts.get(key, 0) + 1
+
     def add(self, key: Key, score: Score, *, answered: bool = True) -> None:
         """Take in a score; a label that stands for no number is nothing to compare, and nothing that is missing.
 
@@ -53,7 +69,8 @@ class Column:
         if (score.status == "skipped" and answered) or (
             score.status == "scored" and score.value is None and raw is None
         ):
-            self.not_asked.add(key)
+            _count(self.not_asked, key)
+        self.count(key, answered=answered, failed=score.status == "error")
         if score.status != "scored":
             return
         # Errors, and what was not asked for want of an answer, know nothing of it.
@@ -67,6 +84,14 @@ class Column:
         elif isinstance(score.raw, str):
             self.words.setdefault(key, []).append(score.raw)
 
+    def add_verdict(self, key: Key, result: Result) -> None:
+        """Take in whether a trial passes as a whole."""
+        self.count(key, answered=result.output.error is None, failed=result.verdict == "error")
+        if result.verdict in ("pass", "fail"):
+            self.values.setdefault(key, []).append(float(result.verdict == "pass"))
+        elif result.verdict == "ungated":
+            _count(self.not_asked, key)
+
 
 @dataclass(slots=True)
 class Columns:
@@ -74,6 +99,10 @@ class Columns:
 
     cases: dict[Key, str] = field(default_factory=dict)
     """The content of each case, as a fingerprint of everything but its id."""
+    trials: dict[Key, int] = field(default_factory=dict)
+    """How often each case was asked."""
+    failed: dict[Key, int] = field(default_factory=dict)
+    """Trials of a case without an output."""
     tags: dict[Key, tuple[str, ...]] = field(default_factory=dict)
     asked: dict[Key, object] = field(default_factory=dict)
     """The inputs of cases whose id was made of it, and so tells a reader nothing."""
@@ -86,7 +115,10 @@ class Columns:
     def add(self, result: Result) -> None:
         """Take in a result."""
         trial, key = result.trial, key_of(result.trial)
-        if result.output.error is None:
+        _count(self.trials, key)
+        if result.output.error is not None:
+            _count(self.failed, key)
+        else:
             value = result.output.value
             self.outputs.setdefault(key, []).append(hash(value if isinstance(value, str) else canonical(value)))
         if key not in self.cases:
@@ -96,11 +128,7 @@ class Columns:
                 self.tags[key] = trial.case.tags
             if trial.case.has_made_id:
                 self.asked[key] = trial.case.input
-        overall = self.metrics.setdefault(VERDICT, Column())
-        if result.verdict in ("pass", "fail"):
-            overall.values.setdefault(key, []).append(float(result.verdict == "pass"))
-        elif result.verdict == "ungated":
-            overall.not_asked.add(key)
+        self.metrics.setdefault(VERDICT, Column()).add_verdict(key, result)
         for score in result.scores:
             self.metrics.setdefault(score.name, Column()).add(key, score, answered=result.output.error is None)
 
@@ -110,6 +138,7 @@ class Columns:
         if (
             mine is None
             or theirs is None
+            or (len(mine), len(theirs)) != (self.trials[key], other.trials[was])
             or sorted(mine) != sorted(theirs)
             or self.metrics.keys() != other.metrics.keys()
         ):
@@ -142,6 +171,10 @@ def content(trial: Trial) -> str:
     case = trial.case
     given = None if case.given is None or trial.target else case.given.value
     return fingerprint(case.input, case.expected, case.examples, case.contexts, case.history, given is None)
+
+
+def _count(counts: dict[Key, int], key: Key) -> None:
+    counts[key] = counts.get(key, 0) + 1
 
 
 def _means(found: Mapping[Key, list[float]]) -> Mapping[Key, float]:

@@ -1,18 +1,29 @@
 """Compare a run with an earlier one: every target, every metric, and a verdict."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from evalmark.errors import ConfigError
-from evalmark.inference import LEVEL, MARGIN, Difference, benjamini_hochberg, difference, holm, mean
+from evalmark.inference import (
+    LEVEL,
+    MARGIN,
+    Difference,
+    Judged,
+    adjusted,
+    benjamini_hochberg,
+    difference,
+    holm,
+    mean,
+    with_missing,
+)
 from evalmark.values import Direction, Run
 
 from .cases import Cases
 from .caveats import warnings
 from .change import DRAWN, Comparison, Flip, Key, MetricChange, Slice, TargetChange, is_as_before
 from .columns import VERDICT, Column, Columns, columns_of
+from .lost import Lost, lost_values
 from .matching import match
 from .rule_caveats import rescore_command
 from .rules import one_rule
@@ -160,18 +171,16 @@ class _Sides:
         mine, theirs, in_units = self._columns(name)
         now, before = self._both(mine, theirs, in_units)
         both = [key for key in now if key in before]
-        found = self._difference(name, now, before, mine.direction, in_units)
-        lost = [before[key] for key in before if key not in now and key not in mine.not_asked]
+        lost = self._lost(mine, theirs, in_units)
         old, new = mean([before[key] for key in both]), mean([now[key] for key in both])
         return MetricChange(
             name=name,
-            difference=found,
+            difference=replace(self._difference((now, before), lost, mine.direction, in_units), metric=name),
             before=old,
             now=new,
             direction=mine.direction,
             unit=(unit or "in its own unit") if in_units else "",
-            unjudged=self._unjudged(now, before, mine, theirs),
-            at_worst=None if in_units else _at_worst(found, lost, mine.direction),
+            unjudged=(lost.before.unjudged, lost.now.unjudged),
             ordered=_ordered(
                 now[key] - before[key] if mine.direction == "higher" else before[key] - now[key] for key in both
             ),
@@ -183,22 +192,8 @@ class _Sides:
         mine, theirs = (side.metrics.get(name) or Column() for side in (self.now, self.before))
         return mine, theirs, mine.valueless or theirs.valueless
 
-    def _unjudged(
-        self, now: Mapping[Key, float], before: Mapping[Key, float], mine: Column, theirs: Column
-    ) -> tuple[int, int]:
-        """Common cases that a column could not judge in the baseline and in the run; none where it never judges any."""
-        if (
-            not mine.values
-            and not theirs.values
-            and not mine.raws
-            and not theirs.raws
-            and (mine.not_asked or theirs.not_asked)
-        ):
-            return 0, 0
-        return (
-            sum(key not in before and old not in theirs.not_asked for key, old in self.pairs.items()),
-            sum(key not in now and key not in mine.not_asked for key in self.pairs),
-        )
+    def _lost(self, mine: Column, theirs: Column, in_units: bool) -> Lost:
+        return lost_values(self.pairs, (self.now, mine), (self.before, theirs), in_units=in_units)
 
     def _both(self, mine: Column, theirs: Column, in_units: bool) -> tuple[dict[Key, float], dict[Key, float]]:
         now = mine.raw_means() if in_units else mine.means()
@@ -209,13 +204,17 @@ class _Sides:
         )
 
     def _difference(
-        self, name: str, now: Mapping[Key, float], before: Mapping[Key, float], direction: Direction, in_units: bool
+        self, values: tuple[Mapping[Key, float], Mapping[Key, float]], lost: Lost, direction: Direction, in_units: bool
     ) -> Difference:
         """Above 0 the run does better, whichever way is better for the metric."""
-        mine, theirs = (now, before) if direction == "higher" else (before, now)
-        margin = self.margin * _range([*now.values(), *before.values()]) if in_units else self.margin
-        found = difference(self.names, mine, theirs, self.level, margin, bounded=not in_units)
-        return replace(found, metric=name)
+        now, before = (
+            Judged(values=known, ranges=side.ranges, missing=side.unjudged.total)
+            for known, side in zip(values, (lost.now, lost.before), strict=True)
+        )
+        first, second = (now, before) if direction == "higher" else (before, now)
+        margin = self.margin * _range([*now.values.values(), *before.values.values()]) if in_units else self.margin
+        found = difference(self.names, first.values, second.values, self.level, margin, bounded=not in_units)
+        return with_missing(found, first, second)
 
     def tells_the_same(self, change: MetricChange) -> bool:
         """Whether a metric passes and fails on the very cases that the verdict does, so that it would be told twice."""
@@ -253,27 +252,18 @@ class _Sides:
         for key in self.pairs:
             for tag in dict.fromkeys(self.now.tags.get(key, ())):
                 tagged[tag].append(key)
-        now, before = self._both(self.now.metrics[VERDICT], self.before.metrics[VERDICT], in_units=False)
+        mine, theirs, _ = self._columns(VERDICT)
+        values, lost = self._both(mine, theirs, in_units=False), self._lost(mine, theirs, in_units=False)
         common = sorted(tagged, key=lambda tag: (-len(tagged[tag]), tag))[:MOST_SLICES]
         found = []
         for tag in common:
-            mine = {key: now[key] for key in tagged[tag] if key in now}
-            theirs = {key: before[key] for key in tagged[tag] if key in before}
-            one = difference(self.names, mine, theirs, self.level, self.margin)
-            if one.n > 0 and len(tagged[tag]) < len(self.pairs):
+            keys = tagged[tag]
+            now, before = ({key: side[key] for key in keys if key in side} for side in values)
+            one = self._difference((now, before), lost.of(keys), "higher", in_units=False)
+            if one.n > 0 and len(keys) < len(self.pairs):
                 found.append(Slice(tag=tag, difference=one))
-        adjusted = benjamini_hochberg([one.difference.p for one in found])
-        return [
-            replace(one, difference=replace(one.difference, adjusted=p)) for one, p in zip(found, adjusted, strict=True)
-        ]
-
-
-def _at_worst(found: Difference, lost: Sequence[float], direction: Direction) -> float | None:
-    """The mean difference, were all cases that were `lost` now as bad as can be; they had these values before."""
-    if not lost or found.value is None:
-        return None
-    fall = math.fsum(value if direction == "higher" else 1 - value for value in lost)
-    return (found.value * found.n - fall) / (found.n + len(lost))
+        differences = adjusted([one.difference for one in found], benjamini_hochberg)
+        return [replace(one, difference=new) for one, new in zip(found, differences, strict=True)]
 
 
 def _moved(values: Sequence[tuple[float, float]], direction: Direction, *, in_units: bool) -> tuple[int, int]:
@@ -296,11 +286,9 @@ def _range(numbers: Sequence[float]) -> float:
 
 def _adjusted(changes: Sequence[TargetChange]) -> Iterable[TargetChange]:
     """With every p adjusted over all that the verdict rests on."""
-    adjusted = iter(holm([change.difference.p for target in changes for change in (target.overall, *target.metrics)]))
-
-    def with_p(change: MetricChange) -> MetricChange:
-        return replace(change, difference=replace(change.difference, adjusted=next(adjusted)))
-
+    every = [change.difference for target in changes for change in (target.overall, *target.metrics)]
+    found = iter(adjusted(every, holm))
     for target in changes:
-        overall = with_p(target.overall)
-        yield replace(target, overall=overall, metrics=tuple(with_p(change) for change in target.metrics))
+        overall = replace(target.overall, difference=next(found))
+        metrics = tuple(replace(change, difference=next(found)) for change in target.metrics)
+        yield replace(target, overall=overall, metrics=metrics)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .flips import SignFlips, sign_flips
     from .intervals import LEVEL, Interval, Share, clopper_pearson, no_interval, wilson
     from .means import DIFFERENT, FEW, clustered_error, mean, mean_interval, share, share_interval
+    from .missing import Judged, adjusted, with_missing
     from .paired import McNemar, mcnemar, sign_test
     from .power import POWER, cases_needed, paired_variance, quantiles, smallest_effect
     from .repeats import OfTries, mean_pass_at_k, mean_pass_hat_k, pass_at_k, pass_hat_k
@@ -25,11 +26,13 @@ __all__ = [
     "BettingSequence",
     "Difference",
     "Interval",
+    "Judged",
     "McNemar",
     "OfTries",
     "Share",
     "SignFlips",
     "Wealth",
+    "adjusted",
     "asymptotic_half_width",
     "benjamini_hochberg",
     "cases_needed",
@@ -56,6 +59,7 @@ __all__ = [
     "sign_test",
     "smallest_effect",
     "wilson",
+    "with_missing",
 ]
 
 __getattr__ = deferred(
@@ -66,6 +70,7 @@ __getattr__ = deferred(
         "Difference": "differences",
         "FEW": "means",
         "Interval": "intervals",
+        "Judged": "missing",
         "LEVEL": "intervals",
         "MARGIN": "differences",
         "McNemar": "paired",
@@ -74,6 +79,7 @@ __getattr__ = deferred(
         "Share": "intervals",
         "SignFlips": "flips",
         "Wealth": "sequential",
+        "adjusted": "missing",
         "asymptotic_half_width": "sequential",
         "benjamini_hochberg": "several",
         "cases_needed": "power",
@@ -100,5 +106,6 @@ __getattr__ = deferred(
         "sign_test": "paired",
         "smallest_effect": "power",
         "wilson": "intervals",
+        "with_missing": "missing",
     },
 )

@@ -70,9 +70,9 @@ def _change(change: MetricChange) -> dict[str, Any]:
         "unit": change.unit,
         "before": finite(change.before),
         "now": finite(change.now),
-        "unjudged": {"baseline": before, "run": now},
+        "unjudged": {"baseline": plain(before), "run": plain(now)},
         "cases": {"worse": change.moved[0], "same": change.stayed, "better": change.moved[1]},
-        "difference": {**_difference(change.difference), "outcome": change.outcome},
+        "difference": _difference(change.difference),
     }
 
 
@@ -89,8 +89,25 @@ def _difference(found: Difference) -> dict[str, Any]:
         "adjusted": found.adjusted,
         "test": found.test,
         "margin": found.margin,
+        "within": finite(found.within),
         "smallest": finite(found.smallest),
         "needed": found.needed,
+        "missing": found.missing,
+        "at_worst": _end(found.worst),
+        "at_best": _end(found.best),
+    }
+
+
+def _end(found: Difference | None) -> dict[str, Any] | None:
+    """The difference with every missing value at one end."""
+    if found is None:
+        return None
+    return {
+        "outcome": found.judged_outcome,
+        "value": finite(found.value),
+        "interval": interval_of(found.interval),
+        "p": found.p,
+        "adjusted": found.adjusted,
     }
 
 

@@ -2,13 +2,13 @@
 
 import math
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal
 
-from evalmark.inference import LEVEL, MARGIN, Difference, Share, difference, share
+from evalmark.inference import LEVEL, MARGIN, Difference, Judged, Share, difference, share, with_missing
 from evalmark.values import Case, Metric, Result, Run, Score
 
 from .headline import left_out
@@ -120,10 +120,10 @@ def _differences(held: Mapping[str, "_Tests"], level: float, margin: float) -> I
         if metric and all(tests.means(metric) == tests.means("") for tests in held.values()):
             continue  # the one metric that decides would be told twice
         for first, second in pairs:
-            one, other = held[first].means(metric), held[second].means(metric)
-            found = difference((first, second), one, other, sure, margin)
+            one, other = held[first].judged(metric), held[second].judged(metric)
+            found = difference((first, second), one.values, other.values, sure, margin)
             if found.n:
-                yield replace(found, metric=metric)
+                yield with_missing(replace(found, metric=metric), one, other)
 
 
 def kinds_of(case: Case) -> tuple[Kind, ...]:
@@ -160,7 +160,11 @@ class _Tests:
     cases: "defaultdict[Kind, array[int]]" = field(default_factory=lambda: defaultdict(lambda: array("Q")))
     counted: dict[str, dict[tuple[str, str], list[float]]] = field(default_factory=dict)
     """How well each counted case did, a value a repeat from 0 to 1: by metric, and under no name whether it holds."""
+    lost: "defaultdict[str, Counter[tuple[str, str]]]" = field(default_factory=lambda: defaultdict(Counter))
+    """How often each counted case could not be judged, by metric."""
     scores: dict[str, Scores] = field(default_factory=dict)
+    failed: list[tuple[tuple[str, str], set[str]]] = field(default_factory=list)
+    """The counted case of each trial without an output, and the metrics that have a score of it nevertheless."""
     datasets: dict[str, int] = field(default_factory=dict)
     errors: int = 0
     unscored: int = 0
@@ -185,10 +189,17 @@ class _Tests:
 
     def _count(self, result: Result, kept: bool | None) -> None:
         case = (result.trial.dataset, result.trial.case.id)
+        has_output = result.output.error is None
         values = {"": None if kept is None else float(kept)}
+        if kept is None and (self.names or result.verdict != "ungated"):
+            self.lost[""][case] += 1
         for score in self._others(result.scores):
             if score.value is not None and 0 <= score.value <= 1:
                 values[score.name] = score.value if score.direction == "higher" else 1 - score.value
+            elif score.status in ("error", "unscored") or not has_output:
+                self.lost[score.name][case] += 1
+        if not has_output:
+            self.failed.append((case, {score.name for score in result.scores}))
         for name, value in values.items():
             if value is not None:
                 self.counted.setdefault(name, {}).setdefault(case, []).append(value)
@@ -209,6 +220,18 @@ class _Tests:
     def means(self, metric: str) -> Mapping[tuple[str, str], float]:
         """The mean over the repeats of each counted case that was judged."""
         return {case: math.fsum(values) / len(values) for case, values in self.counted.get(metric, {}).items()}
+
+    def judged(self, metric: str) -> Judged:
+        """The same, with the lowest and highest mean that cases with missing values may have."""
+        known, lost = self.counted.get(metric, {}), Counter(self.lost[metric])
+        if metric:
+            lost.update(case for case, names in self.failed if metric not in names)
+        totals = {case: (math.fsum(known.get(case, ())), len(known.get(case, ())) + n) for case, n in lost.items()}
+        return Judged(
+            values=self.means(metric),
+            ranges={case: (total / n, min(1.0, (total + lost[case]) / n)) for case, (total, n) in totals.items()},
+            missing=lost.total(),
+        )
 
     def standing(self, target: str, metrics: Sequence[Metric], level: float) -> Standing:
         known = {metric.name: metric for metric in metrics}

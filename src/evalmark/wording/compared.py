@@ -3,7 +3,18 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from evalmark.comparison import Cases, Comparison, Flip, MetricChange, Outcome, Pair, Slice, TargetChange, Went
+from evalmark.comparison import (
+    Cases,
+    Comparison,
+    Flip,
+    MetricChange,
+    Outcome,
+    Pair,
+    Slice,
+    TargetChange,
+    Unjudged,
+    Went,
+)
 from evalmark.inference import Difference
 from evalmark.values import Result, count
 
@@ -123,11 +134,12 @@ def _undecided(changes: Sequence[MetricChange], *, of_one_run: bool) -> str:
     lost = [_name(change) for change in changes if change.is_lost]
     if lost:
         return f"{_listed(lost)} judged no case {'of both targets' if of_one_run else 'in both runs'}."
-    doubted = [_name(change) for change in changes if change.outcome != change.difference.outcome]
-    if doubted and of_one_run:
-        return f"Cases that could not be judged may hide that {_listed(doubted)} is worse."
+    is_better = any(change.outcome == "better" for change in changes)
+    doubted = [_name(change) for change in changes if change.is_in_doubt or (is_better and change.may_be_worse)]
     if doubted:
-        return f"Cases that can no longer be judged may hide that {_listed(doubted)} fell."
+        return (
+            f"Missing results could turn the verdict on {_listed(doubted)}: counted at their worst, it does not hold."
+        )
     what, nothing = ("What differs", "nothing does") if of_one_run else ("What changed", "nothing changed")
     if not any(change.difference.up or change.difference.down for change in changes):
         return f"No case came out otherwise, but so few cases do not show that {nothing}."
@@ -259,13 +271,28 @@ def change_remarks(target: TargetChange, sides: tuple[str, str] = TWO_RUNS.where
 
 
 def _remarks(change: MetricChange, target: TargetChange, sides: tuple[str, str]) -> Iterable[str]:
-    before, now = change.unjudged
-    where = [f"{before:,} {sides[0]}" if before else "", f"{now:,} {sides[1]}" if now else ""]
-    if any(where):
-        yield f"cases that could not be judged: {', '.join(filter(None, where))}."
     found = change.difference
-    if target.outcome_of(change) == found.outcome == "cannot tell" and found.n:
+    where = [_unjudged(one, side) for one, side in zip(change.unjudged, sides, strict=True) if one.total]
+    if where:
+        yield f"could not be judged: {', '.join(where)}."
+    if change.is_in_doubt or change.may_be_worse:
+        yield _whatever_is_missing(change)
+    if target.outcome_of(change) == found.judged_outcome == "cannot tell" and found.n:
         yield _what_would_decide(change, found)
+
+
+def _unjudged(one: Unjudged, side: str) -> str:
+    kinds = ((one.errors, "errors" if one.errors > 1 else "error"), (one.unscored, "unscored"))
+    return f"{one.total:,} of {count(one.of, 'trial')} {side} ({', '.join(f'{n:,} {kind}' for n, kind in kinds if n)})"
+
+
+def _whatever_is_missing(change: MetricChange) -> str:
+    worst, best = change.difference.worst, change.difference.best
+    if worst is None or best is None:
+        return "its values have no known ends, so no verdict holds whatever the missing ones are."
+    ends = sorted((_turned(change, worst.value or 0.0), _turned(change, best.value or 0.0)))
+    low, high = (_signed_as_it_is(change, end) for end in ends)
+    return f"with what is missing, the difference is anything from {low} to {high}."
 
 
 def _what_would_decide(change: MetricChange, found: Difference) -> str:
@@ -273,7 +300,9 @@ def _what_would_decide(change: MetricChange, found: Difference) -> str:
     can = (
         f"{cases} can show {'no difference' if found.smallest is None else _plain(change, found.smallest) + ' or more'}"
     )
-    return can + (f"; about {found.needed:,} more like these would decide." if found.needed is not None else ".")
+    same = "" if found.within is None else f", and the same within {_plain(change, found.within)}"
+    more = "" if found.needed is None else f"; about {found.needed:,} more like these would decide"
+    return f"{can}{same}{more}."
 
 
 def short_cases(target: TargetChange) -> Moved:
@@ -292,7 +321,7 @@ def in_short(target: TargetChange) -> tuple[str, str]:
     parts = [f"{worse:,} worse", f"{better:,} better", f"{change.stayed:,} the same"]
     parts += [f"{left:,} not comparable"] if left else []
     counts = ", ".join(parts) + (f" by {_name(change)}" if change.name else "")
-    if found.n and not worse + better and found.outcome == "cannot tell":
+    if found.n and not worse + better and not found.missing and found.outcome == "cannot tell":
         return f"{counts}: nothing changed", "same"
     luck = "" if found.p is None else f" ({found.test}: p = {found.p:z.2g})"
     return f"{counts}: {change_verdict(found, change)}{luck}", change.outcome

@@ -1,0 +1,112 @@
+"""Values that are missing on either side of a comparison, repeat by repeat."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from .change import Key, Unjudged
+from .columns import Column, Columns
+
+Counts = Mapping[Key, tuple[int, int, int]]
+"""For each case the errors, the unscored trials, and all that should have been judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostSide:
+    """What is missing in one of the runs; cases go by their keys in the newer one."""
+
+    counts: Counts
+    ranges: Mapping[Key, tuple[float, float]] = field(default_factory=dict)
+    """The lowest and the highest mean that a case with missing values may have, from 0 to 1."""
+
+    @property
+    def unjudged(self) -> Unjudged:
+        errors, unscored, of = (sum(counts[place] for counts in self.counts.values()) for place in range(3))
+        return Unjudged(errors=errors, unscored=unscored, of=of)
+
+    def of(self, keys: Collection[Key]) -> "LostSide":
+        """The same of some of the cases."""
+        return LostSide(
+            counts={key: self.counts[key] for key in keys if key in self.counts},
+            ranges={key: self.ranges[key] for key in keys if key in self.ranges},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """What a metric lost in the run and in the baseline."""
+
+    now: LostSide
+    before: LostSide
+
+    def of(self, keys: Collection[Key]) -> "Lost":
+        """The same of some of the cases."""
+        return Lost(now=self.now.of(keys), before=self.before.of(keys))
+
+
+def lost_values(
+    pairs: Mapping[Key, Key], now: tuple[Columns, Column], before: tuple[Columns, Column], *, in_units: bool
+) -> Lost:
+    """What the column of a metric lost in each run: `pairs` has the common cases, by their keys in the run and the baseline.
+
+    A metric should have judged every trial of a case but those that it was not asked about. Where it says nothing at all of
+    a case, it was not asked in either run, unless it judges the case in the other run or there was no output.
+    """
+    datasets = {key[0] for key in now[1].told} | {key[0] for key, was in pairs.items() if was in before[1].told}
+    mine: dict[Key, tuple[int, int, int]] = {}
+    theirs: dict[Key, tuple[int, int, int]] = {}
+    for key, was in pairs.items():
+        one, other = _Case(*now, key), _Case(*before, was)
+        for found, side, beside in ((mine, one, other), (theirs, other, one)):
+            if (counts := side.counts(beside, in_dataset=key[0] in datasets, in_units=in_units)) is not None:
+                found[key] = counts
+    return Lost(
+        now=LostSide(counts=mine, ranges={} if in_units else _ranges(mine, now[1], {key: key for key in mine})),
+        before=LostSide(counts=theirs, ranges={} if in_units else _ranges(theirs, before[1], pairs)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One case in the column of a metric."""
+
+    columns: Columns
+    column: Column
+    key: Key
+
+    @property
+    def is_not_asked(self) -> bool:
+        """Whether the metric was not asked about any trial."""
+        return self.column.not_asked.get(self.key, 0) == self.columns.trials[self.key]
+
+    @property
+    def is_told(self) -> bool:
+        return self.key in self.column.told
+
+    @property
+    def has_no_output(self) -> bool:
+        return self.columns.failed.get(self.key, 0) == self.columns.trials[self.key]
+
+    def counts(self, other: "_Case", *, in_dataset: bool, in_units: bool) -> tuple[int, int, int] | None:
+        """Errors, unscored trials, and all that should have been judged; None where none should."""
+        values = self.column.raws if in_units else self.column.values
+        judged, column, key = len(values.get(self.key, ())), self.column, self.key
+        if not judged and not self._should_judge(other, in_dataset=in_dataset):
+            return None
+        of = max(judged, self.columns.trials[key] - column.not_asked.get(key, 0))
+        silent = self.columns.failed.get(key, 0) - column.failed_outputs.get(key, 0)
+        errors = min(of - judged, column.failed.get(key, 0) + silent)
+        return errors, of - judged - errors, of
+
+    def _should_judge(self, other: "_Case", *, in_dataset: bool) -> bool:
+        if self.is_not_asked or other.is_not_asked:
+            return False
+        return self.is_told or other.is_told or (in_dataset and self.has_no_output and other.has_no_output)
+
+
+def _ranges(counts: Counts, column: Column, keys: Mapping[Key, Key]) -> dict[Key, tuple[float, float]]:
+    found = {}
+    for key, (errors, unscored, of) in counts.items():
+        if missing := errors + unscored:
+            total = sum(column.values.get(keys[key], ()))
+            found[key] = total / of, min(1.0, (total + missing) / of)
+    return found
