@@ -51,6 +51,7 @@ KNOWN = (
     Script("large.py", "large", _short("--megabytes 5")),
     Script("reading.py", "large", _short("--size 5")),
     Script("journal.py", "store", _short("--calls 1280")),
+    Script("masking.py", "store", _short("--calls 100")),
     Script("server_store.py", "store", _short("--calls 100")),
     Script("cluster.py", "cluster", _short("--cases 40")),
     Script("scale_sim.py", "cluster", _short("--short")),

@@ -327,3 +327,42 @@ def test_ten_thousand_sessions_are_listed_a_line_each(evalmark, world):
             )
     found = evalmark("list", "sessions", "-n", "10000")
     assert sum("demo" in line for line in found.out.splitlines()) == 10_000
+
+
+def test_a_file_of_labels_that_is_read_again_adds_what_is_new_in_it(evalmark, said, world):
+    file = world / "labels.csv"
+    head = "id,label,comment,by\n"
+    rows = [f"{FIRST},up,short,ann\n", f"{FIRST},down,,ann\n", f"{FIRST},up,short,ann\n", f"{SECOND},up,,bob\n"]
+    file.write_text(head + "".join(rows[:3]), encoding="utf-8")
+    assert evalmark("note", "--file", file).out.endswith("3 labels kept, by ann.\n")
+    again = evalmark("note", "--file", file)
+    assert again.out.endswith("0 labels kept, by ann; 3 were there already.\n")
+    file.write_text(head + "".join(rows), encoding="utf-8")
+    assert evalmark("note", "--file", file).out.endswith("1 label kept, by ann, bob; 3 were there already.\n")
+    assert [(one.liked, one.by) for one in said()] == [(True, "ann"), (False, "ann"), (True, "ann"), (True, "bob")]
+
+
+def test_a_file_of_labels_does_not_say_again_what_was_taken_back_since(evalmark, said, world):
+    file = world / "labels.csv"
+    file.write_text(f"id,label,by\n{FIRST},up,ann\n", encoding="utf-8")
+    assert evalmark("note", "--file", file).code == 0
+    assert evalmark("note", FIRST, "--withdraw", "--by", "ann").code == 0
+    assert "0 labels kept" in evalmark("note", "--file", file).out
+    assert [one.withdrawn for one in said()] == [False, True]
+
+
+def test_a_row_with_an_id_of_its_own_is_a_new_word_where_it_says_something_else(evalmark, said, world):
+    file = world / "labels.jsonl"
+    for label, kept in (("up", 1), ("up", 0), ("down", 1), ("down", 0), ("up", 1)):
+        file.write_text(json.dumps({"id": FIRST, "label": label, "by": "ann", "label_id": 7}), encoding="utf-8")
+        assert f": {kept} label" in evalmark("note", "--file", file).out
+    assert [one.liked for one in said()] == [True, False, True]
+
+
+def test_two_rows_with_one_id_are_named(evalmark, said, world):
+    file = world / "labels.csv"
+    file.write_text(f"id,label,label_id\n{FIRST},up,a\n{SECOND},up,a\n", encoding="utf-8")
+    found = evalmark("note", "--file", file, "--by", "ann")
+    assert found.code == 2
+    assert f"{file}:3: the label_id 'a' stands in {file}:2 already; give each row one of its own." in found.err
+    assert said() == []

@@ -7,8 +7,8 @@ import pytest
 from evalmark.database import stored as specs
 from evalmark.values import Attempt, Call, Case, Output, Reply, Request, Run, Score, Usage
 
-LEFT_OUT = {Case: {"place"}, Run: {"results"}, Call: {"error"}}
-"""A column of its own; rows of their own; a file of recordings holds no call that failed."""
+LEFT_OUT = {Case: {"place"}, Run: {"results"}, Call: {"error", "masked"}}
+"""A column of its own; rows of their own; a file of recordings holds no call that failed or is masked."""
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ def test_an_answer_that_never_comes_is_given_up(server):
 def test_keys_of_the_environment_are_in_no_error(server):
     server.answer = [Status(401, body={"error": {"message": f"Incorrect API key provided: {KEY}", "code": KEY}})]
     error = failure(environ={"OPENAI_API_KEY": KEY, "HOME": "/"})
-    assert "Incorrect API key provided: [key]" in str(error)
+    assert "Incorrect API key provided: (not kept)" in str(error)
     assert KEY not in repr(error.attempts) + repr(error)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate, evaluate_async
     from .files import save, save_comparison
     from .generation import GenerateJob, broken_rules, foresee_tests, generate_tests
-    from .keeping import keep
+    from .keeping import keep, keep_all
     from .ledger import Ledger, Memory
     from .merging import Merged, merge_shards
     from .promises import evidence_now, labels_on
@@ -56,6 +56,7 @@ __all__ = [
     "generate_tests",
     "grown_by",
     "keep",
+    "keep_all",
     "labels_on",
     "merge_shards",
     "now",
@@ -104,6 +105,7 @@ __getattr__ = deferred(
         "foresee_tests": "generation",
         "generate_tests": "generation",
         "keep": "keeping",
+        "keep_all": "keeping",
         "now": "door",
         "own_version": "doctor",
         "plan_rag": "rag",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import product
 
-from evalmark.results import new_run_id
+from evalmark.results import masked_result, new_run_id, note_on
 from evalmark.roles import Sink
 from evalmark.values import DatasetInfo, Gate, Metric, Result, Run, RunStatus, by_model, metrics_for
 
@@ -26,6 +26,7 @@ class Book:
         self._sink: Sink = ledger.sink(run.id)
         self._rows: defaultdict[str, set[int]] = defaultdict(set)
         self._held: set[Held] = set()
+        self._masked = 0
 
     def meet(self, part: Run) -> None:
         """Take in what a report has to know of a part: its datasets and metrics; what it says of spending is added."""
@@ -41,7 +42,9 @@ class Book:
         Raises:
             StoreError: the store cannot be written.
         """
-        await self._sink.write(results)
+        kept = [*map(masked_result, results)]
+        await self._sink.write(kept)
+        self._masked += sum(result.output.masked for result in kept)
         for result in results:
             self._rows[result.trial.dataset].add(result.trial.position)
 
@@ -53,7 +56,7 @@ class Book:
         """
         whole = status == "complete"
         datasets = tuple(replace(i, rows=len(self._rows[i.name]) if whole else None) for i in self.run.datasets)
-        told = tuple(dict.fromkeys((*self.run.notes, *notes)))
+        told = tuple(dict.fromkeys((*self.run.notes, *notes, *note_on(self._masked))))
         commit = self.run.revision if self._revision is None else self._revision()
         ended = replace(self.run, status=status, finished=timestamp(), datasets=datasets, notes=told, revision=commit)
         self.ledger.finish(ended)

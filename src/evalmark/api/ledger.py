@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from evalmark.errors import StoreError
+from evalmark.results import masked_result
 from evalmark.roles import EmbeddingCache, Journal, Recorded, Sink, ToolJournal, own
 from evalmark.values import Call, Output, Reply, Result, Run, Spending, ToolRecording, Trial
 
@@ -16,6 +17,8 @@ class Ledger(EmbeddingCache, Protocol):
     """What a run asks of the place where it is kept."""
 
     def start(self, run: Run) -> None: ...
+
+    def add(self, runs: Sequence[Run]) -> None: ...
 
     def resume(self, run_id: str, *, retry_errors: bool = False) -> Run: ...
 
@@ -63,6 +66,11 @@ class Memory:
     def start(self, run: Run) -> None:
         """Take the header of the run."""
         self._run = run
+
+    def add(self, runs: Sequence[Run]) -> None:
+        """Take a whole run; of several, the last one."""
+        for run in runs:
+            self._run, self._results = run, [*map(masked_result, run.results)]
 
     def resume(self, run_id: str, *, retry_errors: bool = False) -> Run:
         """Raises StoreError: nothing outlives memory."""

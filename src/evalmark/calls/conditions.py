@@ -44,5 +44,5 @@ def through(model: ChatModel, conditions: Conditions) -> ChatModel:
     sent = Limited(model, conditions.throttle, None if journal is None else announcing(journal))
     retried = Retrying(sent, conditions.patience, conditions.chance)
     paid = Metered(Priced(retried, conditions.prices), conditions.meter)
-    kept = paid if journal is None else Journaled(paid, journal)
+    kept = paid if journal is None else Journaled(paid, journal, conditions.meter)
     return Replayed(kept, journal, conditions.replay, conditions.meter)

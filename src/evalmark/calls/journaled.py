@@ -9,6 +9,7 @@ from evalmark.roles import ChatModel, Journal
 from evalmark.values import Attempt, Call, Reply, Request
 
 from .keyed import Keyed, keyed
+from .meter import Meter
 
 _BODIES = 6
 """Responses that are kept with an error; a call may have failed two hundred times."""
@@ -17,9 +18,9 @@ _BODIES = 6
 class Journaled:
     """A model that keeps every call, good or bad, before it hands the reply on."""
 
-    def __init__(self, model: ChatModel, journal: Journal) -> None:
+    def __init__(self, model: ChatModel, journal: Journal, meter: Meter | None = None) -> None:
         self.name, self.identity = model.name, model.identity
-        self._model, self._journal = model, journal
+        self._model, self._journal, self._meter = model, journal, meter
 
     async def __call__(self, request: Request) -> Reply:
         """The model's reply, durable. Raises what the model raises.
@@ -58,9 +59,11 @@ class Journaled:
     async def _keep(self, call: Call) -> None:
         """Make the call durable; a journal does so also when its caller is cancelled meanwhile."""
         try:
-            await self._journal.keep(call)
+            kept = await self._journal.keep(call)
         except StoreError as error:
             raise stopped_by(error) from error
+        if kept is not None and kept.masked and self._meter is not None:
+            self._meter.masked += 1
 
 
 def announcing(journal: Journal) -> Callable[[Request], Awaitable[None]]:

@@ -73,6 +73,8 @@ class Meter:
     ) -> None:
         """`lost` is how many requests of earlier passes went out of which nobody knows what became."""
         self.budget = budget
+        self.masked = 0
+        """Replies that hold a secret, and so are not kept as they came."""
         self._prices = prices or Prices()
         # What earlier passes replayed is not counted again.
         self._tallies = {spent.model: Tally(spent=replace(spent, replayed=0)) for spent in earlier}
@@ -182,8 +184,8 @@ class Meter:
         return tuple(replace(tally.spent, replayed=tally.replayed) for tally in self._tallies.values())
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know: models that changed while the run went on."""
-        return tuple(_notes(self._tallies))
+        """What a reader of the results should know: models that changed while the run went on, and replies not kept."""
+        return (*_notes(self._tallies), *_masked(self.masked))
 
     def _of(self, model: str) -> Tally:
         if (tally := self._tallies.get(model)) is None:
@@ -289,6 +291,14 @@ def _notes(tallies: dict[str, Tally]) -> Iterable[str]:
                 f"{model}: the provider changed the system behind it while results were gathered "
                 f"({len(tally.fingerprints)} fingerprints: {_listed(tally.fingerprints)})."
             )
+
+
+def _masked(replies: int) -> Iterable[str]:
+    if replies:
+        yield (
+            f"The {'reply' if replies == 1 else 'replies'} of {count(replies, 'model call')} {'holds' if replies == 1 else 'hold'} a "
+            "secret: it is masked in the call log, not cached, and asked again by the next run."
+        )
 
 
 def _listed(names: Iterable[str], most: int = 4) -> str:

@@ -55,7 +55,8 @@ def import_files(
 ) -> None:
     """Read what another tool has written, keep its results as runs, and say what became of each part.
 
-    With -o the tests become a suite with its files. All paths are read before anything is kept or written.
+    With -o the tests become a suite with its files. All paths are read before anything is kept or written, and the runs are
+    kept together: all of them, or none.
     """
     read = _importer(format, code or [])
     if output is not None and len(paths) > 1:
@@ -68,10 +69,11 @@ def import_files(
             _tell(path, imported)
         return
     with kept.open_store(flags.settings(store=store).store) as ledger:
+        runs = iter(api.keep_all([imported.run for _, imported in found if imported.run is not None], ledger))
         for path, imported in found:
             _tell(path, imported)
             if imported.run is not None:
-                run = api.keep(imported.run, ledger)
+                run = next(runs)
                 say_line(f"  Kept as {run.id}; look at it with: evalmark show {run.id} --overview")
 
 

@@ -64,7 +64,8 @@ def note(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Label a recorded answer or an output of a run, or many at once with --file.
 
-    What was said before stays in the history; what holds is the last word of each person.
+    What was said before stays in the history; what holds is the last word of each person. A file may be read again: rows that
+    were kept before, by their label_id or by what they say, are not kept twice.
     """
     which = labelling.Which(case=case, target=target, repeat=repeat, dataset=dataset, metric=metric)
     name = by or labelling.own_name(os.environ)
@@ -75,8 +76,13 @@ def note(  # noqa: PLR0913  each is a flag of the command line
             said = labelling.read_words(file, ledger, name)
             kept_labels = labelling.note(ledger, said)
             people = sorted({one.by for _, one in said})
-            say_line(f"{file}: {values.count(len(said), 'label')} kept, by {', '.join(people) or 'nobody'}.")
-            _say_masked(said, kept_labels)
+            known = len(said) - len(kept_labels)
+            there = f"; {known:,} {'was' if known == 1 else 'were'} there already" if known else ""
+            say_line(
+                f"{file}: {values.count(len(kept_labels), 'label')} kept, by {', '.join(people) or 'nobody'}{there}."
+            )
+            new = {one.id for one in kept_labels}
+            _say_masked([one for one in said if one[1].id in new], kept_labels)
             return
         subject = labelling.subject(ledger, id or "", which)
         (written,) = labelling.note(ledger, [(subject, word)])

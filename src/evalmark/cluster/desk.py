@@ -93,7 +93,7 @@ class Desk:
             stopped=self._left_out or not self.board.is_done,
             reason=self._reason,
             longest_block=self._longest_block,
-            notes=self._notes(),
+            notes=(*self._notes(), *self._recorder.notes),
         )
 
     def _notes(self) -> tuple[str, ...]:

@@ -118,6 +118,7 @@ OUTPUT: Spec = {
         lambda events: [*map(_kept_event, events)], lambda data: tuple(map(_an_event, a_list(data))), ()
     ),
     "usage": _USED,
+    "masked": Field(kept, checked(bool, "true or false"), False),
 }
 
 
@@ -139,6 +140,7 @@ CASE: Spec = {
     "given": Field(output_fields, lambda data: read(Output, OUTPUT, data)),
     "tags": Field(kept_texts, some_texts, ()),
     "metadata": _MAPPING,
+    "original": _TEXT,
 }
 SCORE: Spec = {
     "name": _NAME,
@@ -265,6 +267,7 @@ TOOL_RECORDING: Spec = {
 }
 CALL: Spec = {
     "key": _NAME,
+    "altered": _TRUTH._replace(skip=False),
     "model": _NAME,
     "identity": _NAME,
     "repeat": _SUM,
@@ -307,4 +310,5 @@ LABEL: Spec = {
     "by": _NAME,
     "created": _NAME,
     "content": _NAME,
+    "id": _TEXT,
 }

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from .faults import PlacedError
     from .files import allowed_path, dataset_name, local_file, open_file, regular_file, what_is
     from .json_stream import Item, JsonStream
-    from .masking import MASK, in_every_text, masked
+    from .known import MASK, forget, remember, secrets_of, without_key, without_known
+    from .masking import in_every_text, masked, masked_data
     from .secrets import secrets_in, without_secrets
     from .strict_json import parse_json
     from .strict_yaml import YamlItem, parse_yaml, yaml_items
@@ -30,21 +31,27 @@ __all__ = [
     "dataset_name",
     "document_of",
     "first_letter",
+    "forget",
     "in_every_text",
     "known_encoding",
     "load_document",
     "local_file",
     "masked",
+    "masked_data",
     "numbered_lines",
     "open_file",
     "parse_json",
     "parse_yaml",
     "read_text",
     "regular_file",
+    "remember",
     "secrets_in",
+    "secrets_of",
     "text_chunks",
     "top_keys",
     "what_is",
+    "without_key",
+    "without_known",
     "without_secrets",
     "write_whole",
     "yaml_items",
@@ -53,9 +60,15 @@ __all__ = [
 __getattr__ = deferred(
     __name__,
     {
-        "MASK": "masking",
+        "MASK": "known",
+        "forget": "known",
+        "remember": "known",
+        "secrets_of": "known",
+        "without_key": "known",
+        "without_known": "known",
         "in_every_text": "masking",
         "masked": "masking",
+        "masked_data": "masking",
         "DataPath": "document",
         "Document": "document",
         "Item": "json_stream",

@@ -149,7 +149,13 @@ class _Line:
                 task.cancel()
             await asyncio.gather(*answering, *self.judging, recording, lagging, return_exceptions=True)
         stopped = self.left_out or not self.dry
-        return Outcome(recorded=self.recorder.recorded, stopped=stopped, longest_block=lag.longest, reason=self.reason)
+        return Outcome(
+            recorded=self.recorder.recorded,
+            stopped=stopped,
+            longest_block=lag.longest,
+            reason=self.reason,
+            notes=self.recorder.notes,
+        )
 
     async def _until_done(self, answering: list[asyncio.Task[None]], recording: asyncio.Task[None]) -> None:
         """Wait for the line to run dry, for a stop and its grace, or for the recorder to break."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+from evalmark.results import masked_result, note_on
 from evalmark.roles import Sink
 from evalmark.values import Result
 
@@ -16,6 +17,7 @@ class Recorder:
     def __init__(self, sink: Sink, watch: Watch | None = None, window: int = 2_048, batch: int = 2_000) -> None:
         self.recorded = 0
         """Results that are durable."""
+        self._masked = 0
         self._sink, self._watch, self._batch = sink, watch, batch
         self._done: asyncio.Queue[Result | None] = asyncio.Queue(window)
         self._is_over = False
@@ -30,6 +32,11 @@ class Recorder:
         if self._done.empty():
             self._done.put_nowait(None)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the run should know of what was recorded."""
+        return note_on(self._masked)
+
     async def run(self) -> None:
         """Write until the end, each time what has gathered while the last batch was being written.
 
@@ -41,7 +48,9 @@ class Recorder:
             while len(batch) < self._batch and not self._done.empty():
                 if (result := self._done.get_nowait()) is not None:
                     batch.append(result)
+            batch = [*map(masked_result, batch)]  # from here on, it leaves the process
             await self._sink.write(batch)
+            self._masked += sum(result.output.masked for result in batch)
             self.recorded += len(batch)
             if self._watch is not None:
                 self._watch(batch)

@@ -17,6 +17,10 @@ T = TypeVar("T")
 
 GRACE = 0.5
 """Seconds that cancelled work gets to tidy up."""
+MASKED = (
+    "a secret was taken out of what is kept of this answer or its case, so it is not what the target gave; run it anew"
+)
+"""Why an output that was kept is not judged."""
 LONGEST_REASON = 2_000
 """Characters kept of what an exception says."""
 
@@ -88,13 +92,15 @@ async def judge(
 ) -> tuple[Score, ...]:
     """What every scorer says of an output, in the order of the scorers.
 
-    An output with an error is not judged: its scores are `skipped`.
+    An output with an error is not judged: its scores are `skipped`. One that was kept without a secret is `unscored`.
 
     Raises:
         RunStoppedError: a scorer could make no further call in this run.
     """
     if output.error is not None:
         return tuple(Score(name=s.name, status="skipped", reason="the target gave no answer") for s in scorers)
+    if output.masked:
+        return tuple(Score(name=s.name, status="unscored", reason=MASKED) for s in scorers)
     if len(scorers) == 1 or not any(map(waits, scorers)):  # a task each would cost more than they do
         return tuple([score for scorer in scorers for score in await _ask(scorer, case, output, within)])
     asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)

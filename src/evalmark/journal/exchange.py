@@ -13,7 +13,7 @@ from evalmark.database.fields import filled, read, to_json
 from evalmark.database.schema import transaction
 from evalmark.database.stored import CALL, TOOL_RECORDING
 from evalmark.database.ways import Connection
-from evalmark.documents import MAX_ROW, PlacedError, numbered_lines, parse_json, text_chunks
+from evalmark.documents import MAX_ROW, PlacedError, numbered_lines, parse_json, text_chunks, without_known
 from evalmark.errors import StoreError, ToolError
 from evalmark.values import Call, Reply, ToolRecording
 
@@ -49,11 +49,12 @@ def _lines(calls: Iterable[Call | ToolRecording]) -> Iterator[str]:
         if isinstance(call, ToolRecording):
             yield _line(filled(call, TOOL_RECORDING))
         else:
-            yield _line(filled(replace(call, reply=call.reply and _public(call.reply)), CALL))
+            altered = call.own_key != call.key
+            yield _line(filled(replace(call, reply=call.reply and _public(call.reply), altered=altered), CALL))
 
 
 def _line(data: dict[str, Any]) -> str:
-    return f"{to_json(data)}\n"
+    return f"{without_known(to_json(data))}\n"
 
 
 def _public(reply: Reply) -> Reply:
@@ -174,7 +175,7 @@ def _call(line: str, path: Path, number: int) -> tuple[str, CallRow | ToolRow]:
         raise PlacedError(place, f"says that the call cost {cost:g} dollars; take the line out, or the cost out of it.")
     if not call.can_be_replayed:
         raise PlacedError(place, "holds no reply that may be replayed; only such calls are imported.")
-    if call.request.key(call.identity, call.repeat, call.use) != call.key:
+    if call.own_key != call.key and not call.altered:
         raise PlacedError(place, _CHANGED)
     return call.key, row
 

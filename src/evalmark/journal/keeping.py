@@ -12,6 +12,7 @@ from evalmark.database.ways import Connection, Place
 from evalmark.values import Call, Reply, Spending
 
 from .log import Log
+from .masked import masked_call
 from .rows import COLUMNS, CallRow, encode_call, replayed
 from .sent import Sent
 from .spending import add_spent, spent_by
@@ -153,8 +154,8 @@ class CallJournal:
             await self._log.caught_up()
             self._sent.note(key)
 
-    async def keep(self, call: Call) -> None:
-        """Make a call durable: when this returns, it is on the disk.
+    async def keep(self, call: Call) -> Call | None:
+        """Make a call durable, without secrets: when this returns, it is on the disk; gives it where its reply is masked.
 
         It takes the place of an earlier one with its key, unless only the earlier one can be replayed.
         A task that is cancelled meanwhile has its call kept all the same.
@@ -165,4 +166,6 @@ class CallJournal:
         """
         self._writable()
         note = 0 if self._sent is None else self._sent.last_note(call.key)
+        call = masked_call(call)
         await self._log.write(Entry(call.key, encode_call(call), spent_by(call), self._sent, note))
+        return call if call.masked else None

@@ -89,6 +89,7 @@ def decode_call(row: CallRow) -> Call:
     _refuse_damaged(row)
     reply: Reply | None = None if row.reply is None else read(Reply, REPLY, json.loads(row.reply))
     return Call(
+        masked=reply is not None and reply.status == "ok" and not row.ok,
         key=from_sql(row.key),
         model=from_sql(row.model),
         identity=from_sql(row.identity),

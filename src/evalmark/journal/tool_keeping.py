@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from evalmark.database.schema import transaction
 from evalmark.database.ways import Connection, Place, Write
+from evalmark.documents import masked_data
 from evalmark.errors import DamagedRecordingError
 from evalmark.values import ToolRecording
 
@@ -43,13 +44,15 @@ class ToolKeeper:
         """Make a recording durable, and give the one that stands under its key from now on.
 
         An earlier one stays, unless it is damaged or `anew` is wanted. Arguments that go by the name of a secret are
-        not kept.
+        not kept, and secrets are taken out of the others; a recording whose result holds one is not kept at all.
 
         Raises:
             ToolError: it is too long to be kept.
             StoreFullError: the disk is full; what was acknowledged before is kept.
             StoreError: the store cannot be written.
         """
+        if masked_data(recording.result) is not recording.result:
+            return recording
         row = encode_tool(recording)
         return decode_tool(self._write(lambda db: keep(db, self._run, row, anew), "the result of a tool", row.size))
 

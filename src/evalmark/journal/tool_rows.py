@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from evalmark.database.fields import a_text, a_whole_number, from_sql, sql_text, to_json
-from evalmark.documents import MAX_ROW, without_secrets
+from evalmark.documents import MAX_ROW, masked_data, without_secrets
 from evalmark.errors import ToolError
 from evalmark.values import ToolRecording
 
@@ -35,13 +35,13 @@ TOOL_COLUMNS = ", ".join(ToolRow._fields)
 
 
 def encode_tool(recording: ToolRecording) -> ToolRow:
-    """The row of a recording, without the arguments that go by the name of a secret.
+    """The row of a recording, without the arguments that go by the name of a secret, and without secrets in others.
 
     Raises:
         ToolError: it is longer than a line of a file may be.
     """
-    arguments = without_secrets(recording.arguments)
-    texts = tuple(to_json(part) for part in (arguments, recording.input, recording.result))
+    arguments = masked_data(without_secrets(recording.arguments))
+    texts = tuple(to_json(part) for part in (arguments, masked_data(recording.input), recording.result))
     if (length := sum(map(len, texts))) > MAX_ROW // 2:
         raise ToolError(
             f"{recording.tool}: a call of it takes {length:,} characters, and {MAX_ROW // 2:,} can be recorded; have the "

@@ -1,5 +1,6 @@
 """Labels in a file, a row each: all of them are kept, or none and every fault is named by its line."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from evalmark.cases.options import ReadOptions
 from evalmark.cases.rows import Reading, Row, RowReader
 from evalmark.documents import PlacedError, regular_file
 from evalmark.errors import ConfigError, DataError, EvalmarkError
-from evalmark.values import Result, Run, Session, Span, about_span, thumb
+from evalmark.values import Result, Run, Session, Span, about_span, fingerprint, thumb
 
 from .subjects import WHOLE, Subject, Which, Word, check_words, found, of_result, part_of
 
@@ -25,12 +26,12 @@ READERS: Mapping[str, RowReader] = {
     ".jsonl": jsonl_rows,
     ".ndjson": jsonl_rows,
 }
-COLUMNS = ("id", "label", "score", "comment", "by")
+COLUMNS = ("id", "label", "score", "comment", "by", "label_id")
 ABOUT = ("id", "about")
 """Either may name the column of ids."""
 OF_RUN = ("case", "target", "repeat", "dataset", "metric")
 """Columns that say which output of a run is meant, as the flags of these names do."""
-TEXTS = (*ABOUT, "comment", "by", *OF_RUN)
+TEXTS = (*ABOUT, "comment", "by", "label_id", *OF_RUN)
 """Columns that hold a text; a number, such as the id of somebody, is as good as one."""
 _ID = 16
 """Digits of a whole id of a span."""
@@ -39,6 +40,9 @@ _ID = 16
 def read_words(path: Path, ledger: "Store", by: str) -> list[tuple[Subject, Word]]:
     """What a CSV, TSV or JSONL file says, row by row; `by` says it where a row names nobody.
 
+    Each word has an id, the `label_id` of its row or one that is made of what the row says, so that a file that is read again
+    adds nothing but what is new in it.
+
     Raises:
         ConfigError: the file cannot be read, or something is wrong in it; every fault is named.
     """
@@ -46,9 +50,11 @@ def read_words(path: Path, ledger: "Store", by: str) -> list[tuple[Subject, Word
     rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
     naming = _Naming(ledger, {_id_of(row) for _, row in rows})
     read: list[tuple[Subject, Word]] = []
+    ids = _Ids()
     for place, row in rows:
         try:
-            said = (naming.subject(_id_of(row), _which(row)), _word(row, by))
+            about = naming.subject(_id_of(row), _which(row))
+            said = (about, ids.named(place, about, _word(row, by), row))
         except (EvalmarkError, ValueError) as fault:
             faults.add(f"{place}: {str(fault).rstrip('.')}.")
             continue
@@ -118,6 +124,30 @@ def _word(row: Mapping[str, Any], by: str) -> Word:
     if word.withdraws:
         raise ValueError("the row says nothing; fill in label, score or comment")
     return word
+
+
+class _Ids:
+    """The ids of the words of a file."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, str] = {}
+        self._times: Counter[str] = Counter()
+
+    def named(self, place: str, about: Subject, word: Word, row: Mapping[str, Any]) -> Word:
+        """The word with its id: that of its row, or one made of what it says and how often the file has said so.
+
+        Raises:
+            ValueError: another row has this id.
+        """
+        given = str(row.get("label_id") if row.get("label_id") is not None else "").strip()
+        if given:
+            first = self._places.setdefault(given, place)
+            if first != place:
+                raise ValueError(f"the label_id {given!r} stands in {first} already; give each row one of its own")
+            return replace(word, id=f"row:{given}")
+        made = fingerprint("label-id-1", about.about, word.liked, word.score, word.comment, word.by)
+        self._times[made] += 1
+        return replace(word, id=f"{made[:16]}-{self._times[made]}")
 
 
 def _which(row: Mapping[str, Any]) -> Which:

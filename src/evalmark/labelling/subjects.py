@@ -75,6 +75,8 @@ class Word:
     score: float | None = None
     """From 0 to 1."""
     comment: str = ""
+    id: str = ""
+    """By which a word of a file is known when the file is read again; empty for one that is said by itself."""
 
     @property
     def withdraws(self) -> bool:
@@ -197,6 +199,7 @@ def of_result(run: str, result: Result, metric: str | None = None) -> Subject:
 def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | None = None) -> list[Label]:
     """Keep what people say, all of it or nothing; what they said before stays in the history.
 
+    A word whose id is kept already is not kept again, and its label is not among those that are given.
     What looks like a key or a password is taken out of comments, as recording does: people quote what they comment on.
 
     Raises:
@@ -215,11 +218,12 @@ def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | N
             by=word.by,
             created=when,
             content=about.content,
+            id=word.id,
         )
         for about, word in said
     ]
-    ledger.traffic.label(labels)
-    return labels
+    known = ledger.traffic.label(labels)
+    return [label for label in labels if label.id not in known]
 
 
 def check_words(ledger: "Store", said: Sequence[tuple[Subject, Word]]) -> Iterable[str]:

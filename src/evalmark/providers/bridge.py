@@ -1,17 +1,17 @@
 """Any chat model that pydantic-ai knows, by way of that package."""
 
 import asyncio
-import re
 import time
 from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from evalmark.documents.known import index_of, secrets_of
 from evalmark.errors import ModelCallError, need
 from evalmark.values import Attempt, Reply, ReplyForm, ReplyStatus, Request, Usage, canonical, plain
 
 from .forced import NOTHING, Forced, forced_answer
-from .http import KEPT, LEAST_SECRET, Http, one_line
+from .http import KEPT, Http, one_line
 from .names import Endpoint
 from .replies import counted, tool_call
 from .structured import TOOL, Ladder, object_schema
@@ -43,7 +43,6 @@ _FAULTS: tuple[tuple[str, "CallFault"], ...] = (
 """What pydantic-ai raises, the special before the general; earlier versions of it tell less apart."""
 _CLOSED = (401, 402, 403, 404)
 _PASSING = (408, 409, 425, 429)
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 
 
 class BridgedChat:
@@ -71,9 +70,7 @@ class BridgedChat:
         self._endpoint = endpoint
         self._http = http  # only to be closed with it: pydantic-ai has connections of its own
         self._within = within
-        self._secrets = [
-            value for name, value in (environ or {}).items() if _SECRET_NAME.search(name) and len(value) >= LEAST_SECRET
-        ]
+        self._secrets = index_of(secrets_of(environ or {}))
         self._given = model
         self._models: dict[asyncio.AbstractEventLoop, Any] = {}
         self._ladder = Ladder()
@@ -140,7 +137,7 @@ class BridgedChat:
 
     def _failed(self, error: Exception, fault: "CallFault", seconds: float) -> ModelCallError:
         body = getattr(error, "body", None)
-        told = _hidden(str(error) if body is None else canonical(body), self._secrets)
+        told = self._secrets.masked(str(error) if body is None else canonical(body))
         status = getattr(error, "status_code", None)
         shown = f" {status}" if isinstance(status, int) else ""
         message = f"{self.name}: {type(error).__name__}{shown}: {one_line(told, 300).rstrip('.')}."
@@ -166,12 +163,6 @@ def _fault(error: Exception) -> "CallFault":
         return "closed" if status in _CLOSED else "rejected"
     # Anything else is a fault in the request or in the code that took it: it would only happen again.
     return "transient" if isinstance(error, (OSError, known.AgentRunError)) else "rejected"
-
-
-def _hidden(text: str, secrets: list[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "[key]")
-    return text
 
 
 def _messages(request: Request, endpoint: Endpoint) -> list[Any]:

@@ -8,6 +8,7 @@ from json import JSONDecodeError
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from evalmark.documents import without_key
 from evalmark.documents.strict_json import RefusedError, decode_at
 from evalmark.errors import ModelCallError, need
 from evalmark.values import Attempt, canonical
@@ -24,11 +25,8 @@ if TYPE_CHECKING:
 PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
 KEPT = 4096
 """Characters of a response that an Attempt keeps."""
-LEAST_SECRET = 16
-"""Characters of a key; shorter ones are dummies for local servers, and words that any reply may hold."""
 _LARGE_BODY = 1 << 20
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
-_HIDDEN = b"[key]"
 _SPACE = " \t\r\n"
 _MARK = b"\xef\xbb\xbf"
 _TRANSIENT = frozenset((408, 409, 425, 429))
@@ -116,17 +114,17 @@ def _is_direct(host: str, exceptions: str) -> bool:
 
 
 def without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], sent: Mapping[str, str]) -> Response:
-    """The response without the key, should the server have sent it back."""
+    """The response without the key, should the server have sent it back, in whatever spelling and however much of it."""
     for name in _SECRET_HEADERS:
-        secret = sent.get(name, "").rpartition(" ")[2].encode()
-        if len(secret) < LEAST_SECRET:
+        if not (key := sent.get(name, "").rpartition(" ")[2]):
             continue
-        if secret in response.body:
-            response = response._replace(body=response.body.replace(secret, _HIDDEN))
-        if any(secret in value for _, value in raw):
-            hidden, shown = secret.decode(), _HIDDEN.decode()
+        body = response.body.decode(errors="surrogateescape")
+        if (left := without_key(body, key)) != body:
+            response = response._replace(body=left.encode(errors="surrogateescape"))
+        heads = [value.decode(errors="surrogateescape") for _, value in raw]
+        if any(without_key(head, key) != head for head in heads):
             response = response._replace(
-                headers={key.lower(): value.replace(hidden, shown) for key, value in response.headers.items()}
+                headers={name.lower(): without_key(value, key) for name, value in response.headers.items()}
             )
     return response
 

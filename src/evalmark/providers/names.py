@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from evalmark.documents import remember
 from evalmark.errors import ConfigError
 
 from .addresses import checked_address, divided, ollama_address, without_end
@@ -33,6 +34,10 @@ class Endpoint:
     """Whether a call without a key cannot succeed."""
     api_version: str = ""
     """Of Azure's dated API; empty for its v1 API and everywhere else."""
+
+    def __post_init__(self) -> None:
+        if self.key:
+            remember(self.key)
 
     @property
     def identity(self) -> str:

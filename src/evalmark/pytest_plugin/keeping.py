@@ -11,7 +11,7 @@ import pytest
 
 from evalmark.api import LAST_GREEN, Book, Ledger, Loop, baseline_of, begin
 from evalmark.errors import StoreError
-from evalmark.results import packed, unpacked
+from evalmark.results import masked_id, packed, unpacked
 from evalmark.roles import Journal
 from evalmark.store import Store, open_store
 from evalmark.values import Gate, Result, Run, RunStatus, Spending, Trial
@@ -200,7 +200,7 @@ class Parcels:
 
 def trial_key(trial: Trial) -> Key:
     """What a trial is known by in an earlier run."""
-    return trial.dataset, trial.case.id, trial.repeat, trial.case.fingerprint
+    return trial.dataset, masked_id(trial.case.id), trial.repeat, trial.case.fingerprint
 
 
 def kept_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:

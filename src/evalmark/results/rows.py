@@ -18,6 +18,7 @@ from evalmark.database.fields import (
     to_json,
 )
 from evalmark.database.stored import CASE, OUTPUT, RUN, SCORE, a_mode, output_fields
+from evalmark.documents import masked_data
 from evalmark.values import Case, Output, Result, Run, Score, Trial
 
 
@@ -107,8 +108,8 @@ def _case(content: Any, case_id: str, place: str) -> Case:
 
 
 def encode_run(run: Run) -> str:
-    """The header of a run as JSON; its results are rows of their own."""
-    return to_json(filled(run, RUN))
+    """The header of a run as JSON, without secrets; its results are rows of their own."""
+    return to_json(masked_data(filled(run, RUN)))
 
 
 def decode_run(text: str) -> Run:

@@ -78,8 +78,8 @@ class Journal(Protocol):
         """Note that a request is about to go out; a resumed run counts those that never came back."""
         ...
 
-    async def keep(self, call: Call) -> None:
-        """Make the call durable, in the place of an earlier one with its key.
+    async def keep(self, call: Call) -> Call | None:
+        """Make the call durable, in the place of an earlier one with its key; what is kept of it, where that is less.
 
         A call that cannot be replayed does not take the place of one that can. When the caller is cancelled meanwhile,
         the call is kept all the same.

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from evalmark.database.faults import explained
 from evalmark.database.fields import sql_text
 from evalmark.database.ways import Connection, Place
+from evalmark.documents import masked
 from evalmark.journal import Pass, Sent
 from evalmark.results.rows import encode_result
 from evalmark.results.stored import stored_result
@@ -107,7 +108,7 @@ class RecordedTrials:
             return False
         number, verdict = found
         # An error that is not run again after all, since it is beyond a limit, stays part of the run.
-        held.seen.append(Seen(number, trial.position, sql_text(trial.case.place)))
+        held.seen.append(Seen(number, trial.position, sql_text(masked(trial.case.place, careful=True))))
         if len(held.seen) >= _MANY_SEEN:
             self._write(lambda db: held.save(db, ()), "the results")
         return not (self._retry_errors and verdict == "error")

@@ -156,6 +156,14 @@ class Store:
         held.sent.remove()
         del self._held[run.id]
 
+    def add(self, runs: Sequence[Run]) -> None:
+        """Write whole runs that were found elsewhere: all of them with all their results, or nothing.
+
+        Raises:
+            StoreError: there is a run with the id of one of them, or the store cannot be written.
+        """
+        self._access.write(lambda db: writing.add(db, self.path, runs), "the runs")
+
     def forget(self, run_id: str) -> None:
         """Delete a run and its results for good.
 

@@ -1,7 +1,8 @@
 """Everything that changes a run; each function is one transaction in the writer's thread."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from evalmark.database.fields import sql_text
 from evalmark.database.holder import Holder, from_text, has_left, to_text
@@ -9,7 +10,8 @@ from evalmark.database.schema import transaction
 from evalmark.database.ways import Connection, Place
 from evalmark.errors import StoreBusyError, StoreError
 from evalmark.journal import Pass, Sent, sent, spending
-from evalmark.results.rows import Row, decode_run, encode_run
+from evalmark.results import masked_id, masked_result
+from evalmark.results.rows import Row, decode_run, encode_result, encode_run
 from evalmark.values import Result, Run, Trial
 
 from .scored import IDENTITY, identity, keep_values
@@ -25,6 +27,8 @@ _REPLACE_EDITED = """
     where run = ? and dataset = ? and case_id = ? and target = ? and repeat = ? and mode = ?
     and fingerprint <> ? and pass < ?
 """
+_BATCH = 1_000
+"""Results of a whole run that are in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +77,26 @@ def start(db: Connection, path: Place, run: Run, holder: Holder) -> Writing:
             raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
         db.hold(number, 1)
     return Writing(run_id=run.id, number=int(number), pass_=1, sources=names_of(run), holder=holder)
+
+
+def add(db: Connection, path: Place, runs: Iterable[Run]) -> None:
+    """Write runs that are over, with all their results: all of them or nothing.
+
+    Raises:
+        StoreError: there is a run with the id of one of them.
+    """
+    with transaction(db):
+        for run in runs:
+            number = db.execute(
+                "insert into run (id, plan, suite, status, pass, header) values (?, ?, ?, ?, 1, ?) "
+                "on conflict (id) do nothing returning number",
+                (run.id, sql_text(run.plan), sql_text(run.suite), run.status, encode_run(run)),
+            ).get
+            if number is None:
+                raise StoreError(f"{path}: there already is a run {run.id!r}; start the new one with another id.")
+            results = iter(run.results)
+            while batch := [masked_result(result) for result in islice(results, _BATCH)]:
+                put(db, (int(number), 1), names_of(run), [(encode_result(result), result) for result in batch])
 
 
 def resume(db: Connection, path: Place, run_id: str, holder: Holder, *, force: bool) -> Writing:
@@ -174,7 +198,7 @@ def look_up(db: Connection, writing: Writing, trial: Trial) -> tuple[int, str] |
         (
             writing.number,
             sql_text(trial.dataset),
-            sql_text(trial.case.id),
+            sql_text(masked_id(trial.case.id)),
             sql_text(trial.target),
             trial.repeat,
             trial.mode,

@@ -221,20 +221,28 @@ class Traffic:
 
     # Labels.
 
-    def label(self, labels: Sequence[Label]) -> None:
+    def label(self, labels: Sequence[Label]) -> frozenset[str]:
         """Make labels durable, all of them or none; earlier ones stay.
+
+        One whose id is there already, and says the same, is not written again; gives the ids of those.
 
         Raises:
             StoreFullError: the disk is full.
             StoreError: the store cannot be written.
         """
-        rows = [(sql_text(label.about), label.content, *sealed_label(label)) for label in labels]
+        rows = {
+            number: (sql_text(label.about), label.content, *sealed_label(label)) for number, label in enumerate(labels)
+        }
 
-        def write(db: Connection) -> None:
+        def write(db: Connection) -> frozenset[str]:
             with transaction(db):
-                db.executemany("insert into label (about, fingerprint, content, checksum) values (?, ?, ?, ?)", rows)
+                kept = self._by_id(db, {rows[number][0] for number, label in enumerate(labels) if label.id})
+                known = frozenset(label.id for label in labels if label.id in kept and _same(label, kept[label.id]))
+                new = [row for number, row in rows.items() if labels[number].id not in known]
+                db.executemany("insert into label (about, fingerprint, content, checksum) values (?, ?, ?, ?)", new)
+            return known
 
-        self._write(write, "the label", sum(len(row[2]) for row in rows))
+        return self._write(write, "the label", sum(len(row[2]) for row in rows.values()))
 
     def labels(self, about: Iterable[str]) -> list[Label]:
         """Everything ever said about some things, in the order in which it was said."""
@@ -299,6 +307,11 @@ class Traffic:
     def _span(self, row: Any) -> Span:
         return self._sound(open_span, Sealed(*row), "span")
 
+    def _by_id(self, db: Connection, about: Iterable[str | bytes]) -> dict[str, Label]:
+        """The last label with each id, of those on some things."""
+        rows = _numbered(db, "select number, content, checksum from label", "about", list(about))
+        return {label.id: label for row in rows if (label := self._label(row)).id}
+
     def _label(self, row: Any) -> Label:
         return self._sound(open_label, Sealed(*row), "label")
 
@@ -312,6 +325,11 @@ class Traffic:
             raise StoreError(
                 f"{self._path}: a recorded {what} is damaged ({error}); evalmark doctor examines the store."
             ) from error
+
+
+def _same(one: Label, other: Label) -> bool:
+    """Whether two labels say the same of the same thing."""
+    return replace(one, created=other.created, content=other.content) == other
 
 
 def _numbered(db: Connection, query: str, column: str, wanted: Sequence[str | bytes]) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from evalmark.database.fields import Spec, a_text, filled, read, to_json
 from evalmark.database.stored import LABEL, SESSION, SPAN
-from evalmark.documents import MAX_ROW, without_secrets
+from evalmark.documents import MAX_ROW, masked_data, without_secrets
 from evalmark.errors import DataError
 from evalmark.values import Label, Session, Span
 
@@ -42,7 +42,7 @@ def sealed_label(label: Label) -> Sealed:
 
 def session_header(session: Session) -> str:
     """All of a session but its spans, without what goes by the name of a secret."""
-    return to_json(without_secrets(filled(session, SESSION)))
+    return to_json(masked_data(without_secrets(filled(session, SESSION))))
 
 
 def open_span(row: Sealed) -> Span:
@@ -76,7 +76,7 @@ def open_session(header: str) -> Session:
 
 
 def _sealed(data: Any) -> Sealed:
-    text = to_json(data)
+    text = to_json(masked_data(data))
     return Sealed(text, zlib.crc32(text.encode()))
 
 

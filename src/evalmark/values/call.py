@@ -154,11 +154,20 @@ class Call:
     error: str | None = None
     created: str = ""
     """ISO 8601 in UTC."""
+    altered: bool = False
+    """Whether the key was made of more than stands here: of a request from which a secret was taken out since."""
+    masked: bool = False
+    """Whether a secret was taken out of the reply."""
 
     @property
     def can_be_replayed(self) -> bool:
-        """Whether the reply may stand for the truth: errors, truncated, refused, filtered and empty ones may not."""
-        return self.reply is not None and self.reply.status == "ok"
+        """Whether the reply may stand for the truth: errors, truncated, refused, filtered, empty and masked ones may not."""
+        return self.reply is not None and self.reply.status == "ok" and not self.masked
+
+    @property
+    def own_key(self) -> str:
+        """The key that follows from what stands here; another than `key` where the request was altered."""
+        return self.request.key(self.identity, self.repeat, self.use)
 
     @property
     def replayed(self) -> Reply | None:

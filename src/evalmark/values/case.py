@@ -66,6 +66,8 @@ class Output:
     """What was said and which tools were called, in order; empty when the target keeps none."""
     usage: Usage | None = None
     """Tokens that the target says it took; None when it said nothing of them."""
+    masked: bool = False
+    """Whether a secret was taken out of what is kept of it, or of its case; no scorer can judge it anew."""
 
     def __post_init__(self) -> None:
         if self.transcript and not self.tool_calls:
@@ -101,6 +103,8 @@ class Case:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     place: str = ""
     """`file:line` of the row; not part of the fingerprint."""
+    original: str = ""
+    """The fingerprint of the row as it was, where a secret was taken out of what is kept of it; else empty."""
 
     @property
     def has_made_id(self) -> bool:
@@ -134,6 +138,8 @@ class Case:
     @property
     def fingerprint(self) -> str:
         """Changes whenever anything a target or a scorer can see changes."""
+        if self.original:
+            return self.original
         given = None if self.given is None else (self.given.value, self.given.contexts, self.given.tool_calls)
         return fingerprint(
             self.id,

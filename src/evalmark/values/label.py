@@ -24,6 +24,8 @@ class Label:
     """ISO 8601 in UTC, to the microsecond."""
     content: str
     """Fingerprint of the input and the output it was given for; the same output elsewhere has the same."""
+    id: str = ""
+    """By which a label of a file is known when the file is read again; empty for one that was given by itself."""
 
     @property
     def withdrawn(self) -> bool:

@@ -10,6 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 from evalmark.addresses.asking import counted, written
 from evalmark.addresses.paths import case_path, download_path, label_path, name_in, named, run_path
+from evalmark.documents import without_known
 from evalmark.doorway import cookies
 from evalmark.markup import environment, page
 from evalmark.values import Run
@@ -42,7 +43,7 @@ class Desk:
         """A page of a template; `address` is where it stands and `author` who looks at it, so far as is known."""
         query = f"?{request.url.query}" if request.url.query else ""
         beside = {"address": request.url.path + query, "author": self.author(request)}
-        return HTMLResponse(page(self._templates, template, {**beside, **values}), status)
+        return HTMLResponse(without_known(page(self._templates, template, {**beside, **values})), status)
 
     def prepare(self) -> None:
         """Read the templates of all pages, which takes longer than a page itself."""
