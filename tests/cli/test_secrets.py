@@ -230,3 +230,22 @@ def test_no_secret_comes_out_of_pytest(world, server):
     for text in (done.stdout, done.stderr, (folder / "tests.xml").read_text(encoding="utf-8")):
         for secret in (DOMAIN_KEY, PASSWORD):
             assert leaked(text, secret, 12) == [], text
+
+
+SCRIPT = """
+from evalmark import evaluate
+from app import answer
+
+run = evaluate([{"input": "key"}, {"input": "raise"}], answer, [lambda output: 1.0], store=None)
+print([result.output for result in run.results])
+"""
+
+
+def test_a_run_that_is_kept_in_memory_alone_is_masked_as_well(world):
+    own = {**os.environ, "DOMAIN_KEY": DOMAIN_KEY, "TOKEN_PATH": "/run/secrets/some-token-7"}
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, cwd=world["folder"], env=own, capture_output=True, text=True, check=False)
+    assert (done.returncode, leaked(done.stdout, DOMAIN_KEY, 12), leaked(done.stdout, PASSWORD, 12)) == (0, [], []), (
+        done.stderr
+    )
+    assert done.stdout.count("masked=True") == 2

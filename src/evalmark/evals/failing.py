@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from textwrap import indent, wrap
 
+from evalmark.documents import masked
 from evalmark.values import Metric, Result, Score
 from evalmark.wording import clean, figure, one_line, raised_at, shown
 
@@ -15,7 +16,7 @@ class EvalFailedError(AssertionError):
     """A trial did not pass: a score is too low, there is none, or something broke."""
 
     def __init__(self, message: str, result: Result) -> None:
-        super().__init__(message)
+        super().__init__(masked(message))
         self.result = result
         """All that was found for the trial."""
 

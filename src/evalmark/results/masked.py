@@ -39,8 +39,11 @@ def masked_result(result: Result) -> Result:
 
 def _raised(data: dict[str, Any]) -> dict[str, Any]:
     """The fields of an output or a score, without whatever may be a secret in the text of an exception: nobody judges that."""
-    names = ["error", "traceback"] if data.get("status") != "error" else ["reason"]
-    return {**data, **{name: in_every_text(data[name], masked) for name in names if name in data}}
+    name, beside = ("reason", "detail") if data.get("status") == "error" else ("error", "metadata")
+    left = {**data, **({name: masked(data[name])} if name in data else {})}
+    if "traceback" in left.get(beside, ()):
+        left[beside] = {**left[beside], "traceback": in_every_text(left[beside]["traceback"], masked)}
+    return left
 
 
 def masked_id(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evalmark import console
+from evalmark.documents import masked, without_known
 from evalmark.values import Result, Run, count
 from evalmark.wording import clean, duration, figure, one_line, shown
 
@@ -22,7 +23,7 @@ class UnitTestFailedError(AssertionError):
     """Cases of a unit test did not pass, or none was evaluated."""
 
     def __init__(self, message: str, run: Run, results: Sequence[TestCaseResult] = ()) -> None:
-        super().__init__(message)
+        super().__init__(masked(message))
         self.run = run
         """The whole run, as the store has it."""
         self.results = tuple(results)
@@ -89,7 +90,7 @@ def say(text: str) -> None:
     if sys.stdout is None or sys.stdout.closed:
         return
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(without_known(text))
         sys.stdout.flush()
     except OSError:  # whoever read it has gone away
         return
