@@ -101,7 +101,7 @@ def _output(output: Output, options: Options) -> dict[str, Any]:
         "transcript": [_event(event, options) for event in output.transcript],
         "usage": plain(output.usage) if options.times else None,
         "metadata": plain(output.metadata),
-        "masked": output.masked,
+        "masked": output.masked or None,
     }
     found = {"value": plain(output.value), "error": output.error, "contexts": plain(output.contexts)}
     return found | times | _present(more)
