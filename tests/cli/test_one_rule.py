@@ -2,11 +2,14 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from evalmark.calibration import Lock, locked
 from evalmark.testing.scripted import ScriptedServer
+from tests.calibration.test_learning import learned, spread
 
 SCORER = '''
 LIMIT = 20
@@ -63,6 +66,21 @@ def test_another_threshold_of_a_suite_is_no_change(evalmark, folder, then, now, 
     assert json.loads(Path("run.json").read_text())["comparison"]["outcome"] == "same"
 
 
+@pytest.mark.parametrize(("then", "now"), [(0.8, 0.05), (0.05, 0.8)], ids=["loosened", "tightened"])
+def test_another_threshold_of_a_lock_file_is_no_change(evalmark, folder, then, now):
+    Path("s.yaml").write_text("name: bot\ndatasets: [rows.jsonl]\nmetrics: [scoring:close]\n")
+    (entry,) = locked(learned(*spread(70, 40)), "2026-11-22T12:00:00Z", "0.1.0")
+    for threshold in (then, now):
+        lock = Lock(metrics={"close": replace(entry, metric="close", threshold=threshold)})
+        Path("evalmark.lock.json").write_text(lock.text)
+        evalmark("run", "s.yaml", "-q", "--lock", "evalmark.lock.json")
+    found = evalmark("compare", "last", "last~1")
+    assert found.code == 0, found.text
+    assert f"close: the threshold was {then:g} and is now {now:g}. Under today's threshold" in " ".join(
+        found.out.split()
+    )
+
+
 def test_a_scorer_whose_code_changed_is_compared_once_the_baseline_is_judged_again(process, folder):
     Path("s.yaml").write_text(SUITE.format(0.5))
     assert finished(process, "run", "s.yaml", "-q")[0] == 1
@@ -72,7 +90,7 @@ def test_a_scorer_whose_code_changed_is_compared_once_the_baseline_is_judged_aga
     assert code == 3
     assert "close: the scorer's code or settings have changed, so its scores are not compared." in text
     assert "No metric is judged by one rule in both runs, so nothing can be said." in text
-    command = text.partition("compare with the new run: evalmark ")[2].partition(" Cannot tell")[0]
+    command = text.partition("compare with the run that makes: evalmark ")[2].partition(" Cannot tell")[0]
     finished(process, *shlex.split(command), "-q")
     code, text = finished(process, "compare", "last~1", "last")
     assert (code, "Every output is word for word what it was, and so is every score." in text) == (0, True)
@@ -110,7 +128,7 @@ def test_another_judge_is_no_change_and_judges_the_baseline_on_request(evalmark,
     assert found.code == 3
     text = " ".join(found.out.split())
     assert "polite: the judge was openai/strict and is now openai/lenient, so its scores are not compared." in text
-    command = text.partition("compare with the new run: evalmark ")[2].partition(" Cannot tell")[0]
+    command = text.partition("compare with the run that makes: evalmark ")[2].partition(" Cannot tell")[0]
     assert command.endswith("--judge openai/lenient")
     assert evalmark(*shlex.split(command), "-q").code == 0
     assert evalmark("compare", "last~1", "last").code == 0

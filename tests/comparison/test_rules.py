@@ -285,3 +285,18 @@ def test_registered_scorers_are_named_one_by_one():
     assert compare(newer, run("then", LOW, *metrics, suite="")).rescore == (
         "evalmark rescore then --metric equals --metric similarity"
     )
+
+
+def test_the_older_run_is_judged_again_whichever_is_named_first():
+    older = replace(run("old", LOW, sim()), created="2026-11-21T00:00:00Z")
+    newer = run("new", LOW, sim(version="2"))
+    assert compare(newer, older).rescore == compare(older, newer).rescore == "evalmark rescore old"
+
+
+def test_trials_are_told_under_both_rules_where_several_metrics_changed():
+    now, then = [[sim(t), Metric(name="tone", threshold=t, version="1")] for t in (0.3, 0.05)]
+    found = compare(run("now", LOW, *now), run("then", LOW, *then))
+    assert (
+        "All metrics together: under today's threshold 6 of 20 trials of the baseline pass; under its own 20 passed."
+        in (found.warnings)
+    )

@@ -236,7 +236,7 @@ class Comparison:
     rules: Rules = SAME
     """What became of stored scores so that both runs are under one rule."""
     rescore: str = ""
-    """The command that judges the baseline anew, where something of a metric is not compared; empty where there is none."""
+    """The command that judges the older run anew, where something of a metric is not compared; empty where there is none."""
 
     @property
     def outcome(self) -> Outcome:

@@ -37,7 +37,8 @@ def rule_caveats(rules: Rules) -> Iterator[str]:
             yield from (f"{name}: {was}. {_both(change.rejudged)}" for name, change in zip(names, changes, strict=True))
     for verdicts in rules.verdicts if len([change for change in rules.changes if not change.only]) != 1 else ():
         if (verdicts.then, verdicts.today) != (None, None) and verdicts.then != verdicts.today:
-            yield f"Trials of the baseline, all metrics together: {_both(verdicts)}"
+            said = _both(verdicts, "trial")
+            yield f"All metrics together: {said[0].lower()}{said[1:]}"
 
 
 def gate_caveats(run: Run, baseline: Run, rules: Rules | None = None) -> Iterator[str]:
@@ -78,18 +79,24 @@ def _gate_changes(now: Gate, before: Gate) -> Iterator[str]:
 
 
 def rescore_command(run: Run, baseline: Run, rules: Rules) -> str:
-    """The command that judges the outputs of the baseline as the run was judged; empty where no command can, or none has to."""
-    if not any(change.compared != "all" and change.only != "baseline" for change in rules.changes):
+    """The command that judges the outputs of the older run, mostly the baseline, as the newer was judged.
+
+    It is empty where no command can, or none has to. Suites and scorers are found as they are today, so that judging the
+    newer run again would change nothing.
+    """
+    is_turned = bool(run.created and run.created < baseline.created)
+    newer, older, alone = (baseline, run, "run") if is_turned else (run, baseline, "baseline")
+    if not any(change.compared != "all" and change.only != alone for change in rules.changes):
         return ""
-    words = ["evalmark", "rescore", baseline.id]
-    if run.suite:
-        words += [] if run.suite == baseline.suite else ["--suite", run.suite]
+    words = ["evalmark", "rescore", older.id]
+    if newer.suite:
+        words += [] if newer.suite == older.suite else ["--suite", newer.suite]
     else:
-        names = list(dict.fromkeys(metric.base or metric.name for metric in run.metrics))
+        names = list(dict.fromkeys(metric.base or metric.name for metric in newer.metrics))
         if not names or not set(names) <= set(scorer_names()):
             return ""  # scorers that were handed over as objects
         words += [word for name in names for word in ("--metric", name)]
-    judges, earlier = (list(dict.fromkeys(m.judge for m in one.metrics if m.judge)) for one in (run, baseline))
+    judges, earlier = (list(dict.fromkeys(m.judge for m in one.metrics if m.judge)) for one in (newer, older))
     if judges != earlier:
         words += [word for name in judges for word in ("--judge", name)]
     return shlex.join(words)
@@ -103,11 +110,11 @@ def _grouped(changes: Iterable[RuleChange]) -> dict[tuple[str, str], list[RuleCh
     return found
 
 
-def _both(found: Rejudged | None) -> str:
-    """How many scores of the baseline pass by either rule."""
+def _both(found: Rejudged | None, noun: str = "score") -> str:
+    """How many scores or trials of the baseline pass by either rule."""
     if found is None or not found.n:
         return "The baseline has no score to judge by it."
-    of = f"of {count(found.n, 'score')} of the baseline"
+    of = f"of {count(found.n, noun)} of the baseline"
     if found.today is None:
         return f"They neither pass nor fail today; {found.then:,} {of} passed."
     own = "none was judged" if found.then is None else f"{found.then:,} passed"

@@ -118,10 +118,10 @@ def verdict_sentence(found: Comparison) -> str:
 def restoring(found: Comparison) -> tuple[str, str]:
     """What brings back what is not compared: a sentence, and the command that it ends with; two empty texts where all is."""
     if found.rescore:
-        return "To compare every metric, judge the baseline again and compare with the new run:", found.rescore
+        return "To compare every metric, judge the older run again and compare with the run that makes:", found.rescore
     if found.rules.left_out:
         return (
-            "No command can judge the baseline again by scorers from Python; run its version again with today's scorers.",
+            "No command can judge the older run again by scorers from Python; run its version again with today's scorers.",
             "",
         )
     return "", ""
