@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .document import DataPath
+if TYPE_CHECKING:
+    from .document import DataPath
 
 _ENDS = (
     *("accesskey", "accountkey", "apikey", "authorization", "bearer", "passphrase", "passwd", "password"),
@@ -16,7 +17,7 @@ NOT_KEPT = "(not kept)"
 """What stands in the place of a secret."""
 
 
-def secrets_in(settings: Any, at: DataPath = ()) -> Iterator[DataPath]:
+def secrets_in(settings: Any, at: "DataPath" = ()) -> "Iterator[DataPath]":
     """The path of each value that goes by the name of a secret, however deep it stands; never the value.
 
     >>> list(secrets_in({"extra_headers": {"X-Api-Key": "…"}, "max_tokens": 5}, ("settings",)))

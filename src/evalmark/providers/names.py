@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from evalmark.documents import remember
+from evalmark import documents
 from evalmark.errors import ConfigError
 
 from .addresses import checked_address, divided, ollama_address, without_end
@@ -37,7 +37,7 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if self.key:
-            remember(self.key)
+            documents.remember(self.key)
 
     @property
     def identity(self) -> str:

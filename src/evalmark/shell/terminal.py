@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalmark import console, merging, wording
-from evalmark.documents import masked, without_known
+from evalmark import console, documents, merging, wording
 from evalmark.shell.words import store_flag
 from evalmark.store import told_place
 
@@ -45,7 +44,7 @@ def say(text: str) -> None:
 
     A reader that has gone away (`| head`) has seen enough: the rest is dropped.
     """
-    _write(_obeyed_by_nobody(without_known(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
+    _write(_obeyed_by_nobody(documents.without_known(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
 
 
 def command(text: str) -> None:
@@ -77,7 +76,7 @@ def say_document(chunks: Iterable[str]) -> None:
 
 def complain(text: str) -> None:
     """Write to the error stream, unless it is closed; never fails, and nothing in it acts on the terminal."""
-    _write(_obeyed_by_nobody(masked(wording.clean(text))), sys.stderr, sys.__stderr__)
+    _write(_obeyed_by_nobody(documents.masked(wording.clean(text))), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:

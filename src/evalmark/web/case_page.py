@@ -15,6 +15,7 @@ from starlette.routing import Route
 from evalmark import wording
 from evalmark.addresses.asking import CasesAsked
 from evalmark.browsing import Kept
+from evalmark.documents import masked_data
 from evalmark.errors import StoreError
 from evalmark.labelling import of_result
 from evalmark.markup import kind_of
@@ -84,7 +85,7 @@ def _download(desk: Desk, request: Request) -> Response:
     result = desk.shelf.browsing(run).result(number)
     if result is None:
         raise HTTPException(404, f"{run.id} has no such result, or no longer.")
-    text = json.dumps(plain(result), ensure_ascii=True, indent=2)
+    text = json.dumps(masked_data(plain(result)), ensure_ascii=True, indent=2)
     headers = {"content-disposition": f'attachment; filename="result-{number}.json"'}
     return Response(text, media_type="application/json", headers=headers)
 
