@@ -1,16 +1,19 @@
 """Files as the other tools write them themselves, without anything of ours in them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
 
+from evalmark import evaluate
 from evalmark.api import validate
 from evalmark.cases import read_cases
 from evalmark.exchange import Assertions
 from evalmark.formats import import_github_models
 from evalmark.judges import read_metric
 from evalmark.openai_evals import import_openai_evals, import_openai_registry
+from evalmark.scoring import resolve
 from evalmark.settings import Settings
 from evalmark.suites import read_suite
 from evalmark.values import Output
@@ -99,11 +102,11 @@ REGISTRY = {
     "sums": {"id": "sums.dev.v0", "metrics": ["accuracy"]},
     "sums.dev.v0": {
         "class": "evals.elsuite.basic.match:Match",
-        "args": {"samples_jsonl": "sums/samples.jsonl", "num_few_shot": 2},
+        "args": {"samples_jsonl": "sums/samples.jsonl"},
     },
     "facts.dev.v0": {
         "class": "evals.elsuite.modelgraded.classify:ModelBasedClassify",
-        "args": {"samples_jsonl": "sums/samples.jsonl", "modelgraded_spec": "fact"},
+        "args": {"samples_jsonl": "facts/samples.jsonl", "modelgraded_spec": "fact"},
     },
     "own.dev.v0": {"class": "my_evals.own:Own", "args": {}},
     "plan.dev.v0": {"class": "evals.elsuite.make_me_pay.eval:MakeMePay", "args": {}},
@@ -226,14 +229,19 @@ def test_a_judge_is_shown_the_reference_answer_whatever_its_name(tmp_path):
     assert "{{input}} (in the input above) {{expected}} {{output}}" in text
 
 
-def test_a_registry_is_read_with_its_logs(tmp_path):
+def registry(folder, evals=REGISTRY, samples=SAMPLES, **more):
     files = {
-        "evals/sums.yaml": yaml.safe_dump(REGISTRY, sort_keys=False),
+        "evals/sums.yaml": yaml.safe_dump(evals, sort_keys=False),
         "modelgraded/fact.yaml": yaml.safe_dump(GRADED),
-        "data/sums/samples.jsonl": SAMPLES,
-        "logs/x.jsonl": "".join(json.dumps(row) + "\n" for row in LOG),
+        "data/sums/samples.jsonl": samples,
+        "data/facts/samples.jsonl": '{"input": "Grass?", "ideal": "green"}\n',
     }
-    imported = import_openai_registry(laid_out(tmp_path / "out", files))
+    return import_openai_registry(laid_out(folder, {**files, **more}))
+
+
+def test_a_registry_is_read_with_its_logs(tmp_path):
+    log = "".join(json.dumps(row) + "\n" for row in LOG)
+    imported = registry(tmp_path / "out", **{"logs/x.jsonl": log})
     by_sample = {result.trial.case.input: result for result in imported.run.results}
     assert (by_sample["Sky?"].verdict, by_sample["2+2?"].verdict) == ("pass", "fail")
     assert by_sample["2+2?"].trial.case.liked == ("4", "four")
@@ -241,17 +249,132 @@ def test_a_registry_is_read_with_its_logs(tmp_path):
     fates = {part.name.split(" ")[1]: part.fate for part in imported.parts if "evals/sums.yaml" in part.name}
     assert fates == {
         "sums.dev.v0": "mapped",
-        ["sums.dev.v0", "few_shot"][0]: "left out",
         "facts.dev.v0": "mapped",
         "own.dev.v0": "refused",
         "plan.dev.v0": "left out",
-    } | {"sums.dev.v0": fates["sums.dev.v0"]}
-    suite, cases = suite_of(imported, tmp_path / "in")
-    assert [metric.label for metric in suite.metrics] == ["sums", "metrics/facts.yaml"]
-    assert [turn.role for turn in cases[0].history] == ["system"]
-    assert read_metric(tmp_path / "in" / "metrics" / "facts.yaml").template == (
+    }
+
+
+def test_evals_over_other_samples_are_suites_of_their_own(tmp_path):
+    imported = registry(tmp_path / "out")
+    assert imported.suites == ("sums/suite.yaml", "facts/suite.yaml")
+    laid_out(tmp_path / "in", imported.files)
+    sums, facts = (read_suite(tmp_path / "in" / name) for name in imported.suites)
+    assert [metric.label for metric in sums.metrics] == ["assertions"]
+    assert [metric.label for metric in facts.metrics] == ["metrics/facts.yaml"]
+    sum_case, sky = read_cases(tmp_path / "in" / "sums" / "cases.jsonl")
+    [grass] = read_cases(tmp_path / "in" / "facts" / "cases.jsonl")
+    assert ([turn.role for turn in sum_case.history], sky.liked, grass.expected) == (["system"], ("blue",), "green")
+    assert read_metric(tmp_path / "in" / "facts" / "metrics" / "facts.yaml").template == (
         "Q {{input}} A {{output}} E {{expected}} {x}",
     )
+    assert all(validate(tmp_path / "in" / name, Settings()) == [] for name in imported.suites)
+
+
+def basic(kind, **args):
+    return {
+        "sums.dev.v0": {"class": f"evals.elsuite.basic.{kind}", "args": {"samples_jsonl": "sums/samples.jsonl", **args}}
+    }
+
+
+def scores(folder, evals, answers, samples=SAMPLES):
+    """What the suite of the evals says of answers, one for each sample."""
+    imported = registry(folder / "out", evals, samples)
+    assert imported.lost == ()
+    laid_out(folder / "in", imported.files)
+    cases = read_cases(folder / "in" / "cases.jsonl")
+    given = [replace(case, given=Output(value=answer)) for case, answer in zip(cases, answers, strict=True)]
+    metrics = read_suite(folder / "in" / "suite.yaml").metrics
+    settings = [{name: value for name, value in metric.settings.items() if name != "name"} for metric in metrics]
+    scorers = [resolve(metric.name, said) for metric, said in zip(metrics, settings, strict=True)]
+    run = evaluate(given, None, scorers, store=None)
+    return [result.verdict for result in run.results]
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "answers", "verdicts"),
+    [
+        # A prefix of the answer, as `startswith` has it: letter by letter, and any of the ideal ones.
+        ("match:Match", {}, ("four, I think", "blue."), ["pass", "pass"]),
+        ("match:Match", {"max_tokens": 5}, ("4", "the blue"), ["pass", "fail"]),
+        ("match:Match", {}, ("Four", "Blue"), ["fail", "fail"]),
+        ("match:Match", {}, (" 4", "blu"), ["fail", "fail"]),
+        # Any of them, anywhere.
+        ("includes:Includes", {}, ("It is four.", "The blue sky"), ["pass", "pass"]),
+        ("includes:Includes", {}, ("It is Four.", "green"), ["fail", "fail"]),
+        ("includes:Includes", {"ignore_case": True}, ("It is Four.", "BLUE"), ["pass", "pass"]),
+    ],
+)
+def test_a_class_of_the_registry_keeps_its_meaning(tmp_path, kind, args, answers, verdicts):
+    assert scores(tmp_path, basic(kind, **args), answers) == verdicts
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ('{"a": 1}', "pass"),
+        ('{"a": [1, 2]}', "pass"),
+        ('{"a": 1, "b": 2}', "fail"),
+        ('{"a": 1, "error": "x"}', "fail"),
+        ("no JSON", "fail"),
+    ],
+)
+def test_json_match_compares_all_of_it(tmp_path, answer, verdict):
+    samples = json.dumps({"input": "q", "ideal": ['{"a": 1}', '{"a": [1, 2]}']}) + "\n"
+    assert scores(tmp_path, basic("json_match:JsonMatch"), (answer,), samples) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("evals", "samples", "why"),
+    [
+        (basic("fuzzy_match:FuzzyMatch"), SAMPLES, "no metric here does what FuzzyMatch does"),
+        (basic("json_validator:JsonValidator"), SAMPLES, "no metric here does what JsonValidator does"),
+        (basic("match:Match", num_few_shot=2), SAMPLES, "its argument `num_few_shot` changes"),
+        (basic("includes:Includes"), '{"input": "q", "ideal": ["a", ""]}\n', "is blank"),
+        (basic("includes:Includes"), '{"input": "q"}\n', "no text and no list of texts"),
+        (basic("match:Match"), '{"input": "q", "ideal": 4}\n', "no text and no list of texts"),
+        (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "{}}"}\n', "an ideal answer is no JSON"),
+        (basic("json_match:JsonMatch"), '{"input": "q", "ideal": "[null]"}\n', "null equals nothing there"),
+        (basic("match:Match", samples_jsonl="gone.jsonl"), SAMPLES, "'gone.jsonl' are in none of the files"),
+        (basic("match:Match"), '{"input": [{"role": "system", "content": "q"}], "ideal": "a"}\n', "do not end with one of the user"),
+        (basic("match:Match"), '{"input": [{"role": "user", "name": "x", "content": "q"}], "ideal": "a"}\n', "no plain messages"),
+    ],
+)  # fmt: skip
+def test_what_would_mean_something_else_is_left_out_of_the_suite_of_a_registry(tmp_path, evals, samples, why):
+    [part] = registry(tmp_path, evals, samples).lost
+    assert part.fate == "left out"
+    assert "sums" in part.name
+    assert why in part.to
+
+
+@pytest.mark.parametrize(
+    ("change", "samples", "why"),
+    [
+        ({"input_outputs": {"input1": "completion1"}}, None, "compares several outputs"),
+        ({"prompt": "Q {input} {rubric} {completion}"}, None, "takes {rubric} from elsewhere"),
+        ({"prompt": "Q {input}"}, None, "does not show the output"),
+        ({"choice_strings": "from_n"}, None, "fewer than two choices"),
+        ({"choice_scores": "from_strings"}, None, "gives no score"),
+        ({}, '{"input": "q", "ideal": ["a", "b"]}\n', "shows all ideal answers"),
+        ({}, '{"input": "q", "ideal": "a", "completion": "x"}\n', "brings the answer to be judged"),
+        ({}, '{"input": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}], "ideal": "a"}\n', "shows all messages"),
+    ],
+)  # fmt: skip
+def test_a_question_that_would_show_something_else_is_left_out(tmp_path, change, samples, why):
+    evals = {"facts.dev.v0": REGISTRY["facts.dev.v0"]}
+    more = {"data/facts/samples.jsonl": samples} if samples else {}
+    graded = yaml.safe_dump({"fact": {**GRADED["fact"], **change}})
+    [part] = registry(tmp_path, evals, **more, **{"modelgraded/fact.yaml": graded}).lost
+    assert "facts.dev.v0" in part.name
+    assert why in part.to
+
+
+def test_scores_between_all_and_nothing_get_no_threshold(tmp_path):
+    evals = {"facts.dev.v0": REGISTRY["facts.dev.v0"]}
+    for scores, threshold in (({"Y": 1.0, "N": 0.0}, 1.0), ({"Y": 1.0, "N": 0.5}, None)):
+        graded = yaml.safe_dump({"fact": {**GRADED["fact"], "choice_scores": scores}})
+        imported = registry(tmp_path / str(threshold), evals, **{"modelgraded/fact.yaml": graded})
+        assert yaml.safe_load(imported.files["metrics/facts.yaml"]).get("threshold") == threshold
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,8 @@ def test_the_cases_of_a_suite_that_was_moved_are_those_of_the_run(name, tmp_path
     imported = read(laid_out(tmp_path / "out", write(CARRIED).files))
     laid_out(tmp_path / "in", imported.files)
     found = {case.id: case for case in read_cases(tmp_path / "in" / "cases.jsonl")}
-    assert {"c1", "c2", "odd"} <= found.keys()
+    # The last message of "odd" in a registry is none of the user's, so a suite could not ask it in the same form.
+    assert {"c1", "c2", *(["odd"] if name != "openai-registry" else [])} <= found.keys()
     assert found["c1"].expected == "joy"
     if name != "openai-registry":  # which keeps the messages that were asked
         assert found["c1"].input == {"text": "What a day!", "tone": "warm"}

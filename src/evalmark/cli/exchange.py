@@ -1,11 +1,14 @@
 """`evalmark import`: what other tools have written, read as ours."""
 
 import os
-from collections.abc import Callable, Mapping
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -16,6 +19,9 @@ from evalmark.shell.terminal import look, say, say_line
 from evalmark.values import count
 
 from . import flags
+
+if TYPE_CHECKING:
+    from evalmark.settings import Settings
 
 IMPORTERS: Mapping[str, "Callable[[Path], exchange.Imported]"] = MappingProxyType(
     {
@@ -38,6 +44,10 @@ Code = Annotated[
     list[Path] | None,
     typer.Option("--code", metavar="FILE", help="promptfoo: a Python file whose assertions you have read. Repeatable."),
 ]
+Partial = Annotated[
+    bool,
+    typer.Option("--partial", help="Accept a suite without what is left out or refused; else nothing is written then."),
+]
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders, each of which is read.")]
 
 
@@ -51,24 +61,30 @@ def import_files(
     paths: Paths,
     output: Output = None,
     code: Code = None,
+    partial: Partial = False,
     store: flags.Store = None,
 ) -> None:
     """Read what another tool has written, keep its results as runs, and say what became of each part.
 
-    With -o the tests become a suite with its files. All paths are read before anything is kept or written, and the runs are
-    kept together: all of them, or none.
+    With -o the tests become a suite with its files, which `validate` accepts. All paths are read before anything is kept
+    or written, and the runs are kept together: all of them, or none. Where a part of the tests cannot be taken over, nothing
+    is written, unless --partial accepts the suite without it.
     """
     read = _importer(format, code or [])
     if output is not None and len(paths) > 1:
         raise ConfigError("-o takes the suite of one PATH; import each of them by itself.")
+    settings = flags.settings(store=store)
     found = [(path, read(path)) for path in paths]
     for path, imported in found:
-        _write_suite(path, imported, output)
+        _check_asked(path, imported, output)
+    if output is not None:
+        [(path, imported)] = found
+        _write_suite(path, imported, output, _Writing(settings, partial))
     if not any(imported.run is not None for _, imported in found):
         for path, imported in found:
             _tell(path, imported)
         return
-    with kept.open_store(flags.settings(store=store).store) as ledger:
+    with kept.open_store(settings.store) as ledger:
         runs = iter(api.keep_all([imported.run for _, imported in found if imported.run is not None], ledger))
         for path, imported in found:
             _tell(path, imported)
@@ -83,11 +99,11 @@ def _tell(path: Path, imported: "exchange.Imported") -> None:
     say(console.account(_title(path, imported), parts, imported.remarks, look()))
 
 
-def _write_suite(path: Path, imported: "exchange.Imported", output: Path | None) -> None:
-    """Write the files of a suite into a folder where none of them is yet.
+def _check_asked(path: Path, imported: "exchange.Imported", output: Path | None) -> None:
+    """Refuse to go on where there is nothing to keep or to write, or nowhere to write it.
 
     Raises:
-        ConfigError: there is nothing to write, nowhere to write it, or something there already.
+        ConfigError: that is so.
     """
     if imported.run is None and not imported.files:
         raise ConfigError(
@@ -100,8 +116,71 @@ def _write_suite(path: Path, imported: "exchange.Imported", output: Path | None)
         return
     if not imported.files:
         raise ConfigError(f"{path}: holds no tests that a suite could be made of; leave -o out.")
-    write_new(output, imported.files)
+
+
+class _Writing(NamedTuple):
+    """How a suite is written."""
+
+    settings: "Settings"
+    partial: bool
+    """Whether parts may be lost."""
+
+
+def _write_suite(path: Path, imported: "exchange.Imported", output: Path, how: _Writing) -> None:
+    """Write the files of a suite into a folder where none of them is yet.
+
+    Raises:
+        ConfigError: a part would be lost and that is not accepted, `validate` finds a fault, or something is there
+            already; nothing is written then.
+    """
+    _refuse_taken(output, imported.files)
+    if imported.lost and not how.partial:
+        _tell(path, imported)
+        names = count(sum(part.number for part in imported.lost), "part")
+        raise ConfigError(
+            f"{path}: nothing is imported, since the suite would ask or judge otherwise: {names} cannot be taken over "
+            '("left out" and "refused" above). Change them in the file, or accept the suite without them: --partial'
+        )
+    with _draft(output, imported.files) as draft:
+        faults = [fault for name in imported.suites for fault in api.validate(draft / name, how.settings)]
+        if faults:
+            _tell(path, imported)
+            told = [fault.replace(f"{draft}/", f"{output}/") for fault in dict.fromkeys(faults)]
+            raise ConfigError.of([f"{path}: nothing is imported, since the suite could not be run:", *told])
+        _put(draft, output, imported.files)
     say_line(f"{output}: {', '.join(sorted(imported.files))}")
+
+
+@contextmanager
+def _draft(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
+    """The files in a new folder beside the one where they are to be; it is gone afterwards."""
+    above = next(above for above in folder.absolute().parents if above.is_dir())
+    draft = above / f".{folder.name[:100]}.{secrets.token_hex(4)}"
+    try:
+        for name, text in files.items():
+            documents.write_whole(draft / name, [text])
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _put(draft: Path, folder: Path, files: Mapping[str, str]) -> None:
+    """Move the files to their place: at once where there is no such folder yet."""
+    for cache in [*draft.rglob("__pycache__")]:
+        shutil.rmtree(cache, ignore_errors=True)
+    if not os.path.lexists(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft.rename(folder)
+        return
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (draft / name).replace(folder / name)
+
+
+def _refuse_taken(folder: Path, files: Iterable[str]) -> None:
+    there = [name for name in files if os.path.lexists(folder / name)]
+    if there:
+        raise ConfigError(f"{folder / there[0]}: there is such a file already; name another folder with -o.")
 
 
 def write_new(folder: Path, files: Mapping[str, str]) -> None:
@@ -110,9 +189,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
     Raises:
         ConfigError: one of them is there already.
     """
-    there = [name for name in files if os.path.lexists(folder / name)]
-    if there:
-        raise ConfigError(f"{folder / there[0]}: there is such a file already; name another folder with -o.")
+    _refuse_taken(folder, files)
     for name, text in files.items():
         documents.write_whole(folder / name, [text])
 

@@ -55,6 +55,8 @@ class Moving:
     """The fields of each case, and its `answer` where one is given."""
     metrics: list[Wanted] = field(default_factory=list)
     prompts: list[PromptText] = field(default_factory=list)
+    lacks_prompt: bool = False
+    """Whether a prompt could not be taken over; a suite without any of them would ask something else."""
     models: list[str] = field(default_factory=list)
     settings: Data = field(default_factory=dict)
     """Of the models under test."""
@@ -95,13 +97,36 @@ class Moving:
         )
 
 
+def together(groups: Mapping[str, Moving], results: Moving) -> Imported:
+    """Groups of tests that were to be judged apart, each as a suite in a folder of its own, and the results.
+
+    The files of a single group lie in no folder.
+    """
+    files: dict[str, str] = {}
+    for name, moving in groups.items():
+        folder = f"{file_name(name, [file.partition('/')[0] for file in files])}/" if len(groups) > 1 else ""
+        files |= {f"{folder}{file}": text for file, text in suite_files(moving).items()}
+    every = (*groups.values(), results)
+    return Imported(
+        run=_run(results) if results.results else None,
+        files=files,
+        parts=_parts({part: None for moving in every for part in moving.parts}),
+        remarks=tuple(dict.fromkeys(remark for moving in every for remark in moving.remarks)),
+    )
+
+
 def _parts(said: Mapping[tuple[str, Fate, str], None]) -> tuple[Part, ...]:
     """The parts, those of one end in one line: a config may say the same of a thousand tests."""
     names: dict[tuple[Fate, str], list[str]] = {}
     for name, fate, to in said:
         names.setdefault((fate, to), []).append(name)
     return tuple(
-        Part(name=found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1:,} more", fate=fate, to=to)
+        Part(
+            name=found[0] if len(found) == 1 else f"{found[0]} and {len(found) - 1:,} more",
+            fate=fate,
+            to=to,
+            number=len(found),
+        )
         for (fate, to), found in names.items()
     )
 
@@ -171,7 +196,8 @@ def suite_files(moving: Moving) -> dict[str, str]:
     is_answered = not moving.models and all("answer" in case for case in moving.cases)
     is_asked = bool(moving.prompts) and not is_answered
     ids = told_apart(str(case["id"]) for case in moving.cases)
-    rows = [{**(_named(case) if is_asked else case), "id": name} for case, name in zip(moving.cases, ids, strict=True)]
+    cases = [_named(case) if is_asked else case for case in moving.cases]
+    rows = [{**_as_row(case), "id": name} for case, name in zip(cases, ids, strict=True)]
     files = {**moving.files, "cases.jsonl": "".join(map(json_line, rows))}
     metrics = _metric_entries(moving, files)
     prompts = _prompt_files(moving, files) if is_asked else []
@@ -185,7 +211,7 @@ def suite_files(moving: Moving) -> dict[str, str]:
 
 def _suite(moving: Moving, metrics: list[Any], prompt: str | None) -> Data:
     target: Data = {} if prompt is None else {"prompt": prompt}
-    if moving.models:
+    if moving.models and (prompt is not None or not moving.lacks_prompt):
         target["models"] = moving.models
     if moving.settings and target:
         target["settings"] = moving.settings
@@ -222,11 +248,21 @@ def _prompt_files(moving: Moving, files: dict[str, str]) -> list[str]:
             prompt_in(text, Path(path))
         except ConfigError as error:
             why = str(error).splitlines()[0].partition(": ")[2]
+            moving.lacks_prompt = True
             moving.part(f"{prompt.place or prompt.name}", "left out", f"the prompt cannot be rendered here: {why}")
             continue
         files[path] = text
         found.append(path)
     return found
+
+
+def _as_row(case: Data) -> Data:
+    """A case as a row of a dataset, which has its further answers in columns."""
+    row = {key: value for key, value in case.items() if key != "examples"}
+    for column, liked in (("liked", True), ("disliked", False)):
+        found = [example["value"] for example in case.get("examples", ()) if example["liked"] is liked]
+        row |= {column: found} if found else {}
+    return row
 
 
 def _variables(moving: Moving) -> list[str]:

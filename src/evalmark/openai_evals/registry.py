@@ -176,7 +176,7 @@ def case_data(sample: Mapping[str, Any]) -> Data:
     said, ideal = sample.get("input"), sample.get("ideal")
     name = sample.get("id")
     found: Data = {"id": name if isinstance(name, str) and name else made_id([said, ideal]), "input": said}
-    if isinstance(said, list) and said and all(map(_is_message, said)) and said[-1]["role"] == "user":
+    if isinstance(said, list) and said and all(map(is_message, said)) and said[-1]["role"] == "user":
         found["input"] = said[-1]["content"]
         found |= {"history": said[:-1]} if said[:-1] else {}
     answers = ideal if isinstance(ideal, list) else [ideal]
@@ -187,7 +187,8 @@ def case_data(sample: Mapping[str, Any]) -> Data:
     return found | ({"metadata": rest} if rest else {})
 
 
-def _is_message(said: Any) -> bool:
+def is_message(said: Any) -> bool:
+    """Whether it is a message with a role and a content, and nothing else."""
     return isinstance(said, dict) and said.keys() == {"role", "content"} and isinstance(said["role"], str)
 
 

@@ -1,48 +1,40 @@
 """A registry of openai/evals read: its evals and samples as a suite, its logs as runs."""
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from evalmark.documents import PlacedError, load_document, numbered_lines, parse_json, regular_file, text_chunks
 from evalmark.exchange.folders import files_of, home_of
-from evalmark.exchange.imported import Imported
-from evalmark.exchange.moving import Moving, Wanted, read_side
+from evalmark.exchange.imported import Fate, Imported
+from evalmark.exchange.moving import Moving, read_side, together
 from evalmark.exchange.results import REST, result_from
 
-from .registry import BASIC, CLASSIFY, case_data, native_of
+from .registry import native_of
+from .registry_suites import READERS, Eval, Sample, suite_of
 
 Data = dict[str, Any]
-_SLOT = re.compile(r"\{(\w+)\}")
-_SLOTS = {"input": "{{input}}", "completion": "{{output}}", "ideal": "{{expected}}"}
-_CHECKS: Mapping[str, tuple[str, str]] = {
-    f"{BASIC}match:Match": ("equals", "an output that only begins with the ideal answer does not pass here"),
-    f"{BASIC}includes:Includes": ("contains", ""),
-    f"{BASIC}json_match:JsonMatch": ("structured_output", ""),
-    f"{BASIC}fuzzy_match:FuzzyMatch": ("contains", "punctuation and articles count here"),
-}
 
 
 def import_openai_registry(path: Path) -> Imported:
     """The evals, samples and logs in a folder laid out as a registry, or in one YAML or JSONL file of it.
 
+    Evals over the same samples become one suite; evals over others one of their own.
+
     Raises:
         DataError: a file cannot be read, or there is none of the registry.
     """
-    moving = Moving(name="imported registry", side=read_side(home_of(path)))
+    results = Moving(name="imported registry", side=read_side(home_of(path)))
     specs, logs, rows = _sorted_out(path)
     samples = {file: _samples(file) for file in rows}
-    for row in (row for found in samples.values() for row in found):
-        moving.add(case_data(row))
-        for key in [name for name in row if name not in ("input", "ideal", "id")]:
-            moving.part(f"samples: {key}", "metadata", "with its case")
-    specs.tell(moving)
+    groups = specs.suites(samples, results)
+    if not groups and any(samples.values()):  # without an eval nothing says how they are judged
+        groups = {results.name: suite_of((), [one for found in samples.values() for one in found])}
     for file in logs:
-        _log(file, samples, specs, moving)
-    if not (moving.cases or moving.results):
+        _log(file, samples, specs, results)
+    if not (groups or results.results or specs.evals):
         raise PlacedError(str(path), "holds no samples and no log of the openai/evals registry.")
-    return moving.imported()
+    return together(groups, results)
 
 
 def _sorted_out(path: Path) -> tuple["_Specs", list[Path], list[Path]]:
@@ -72,12 +64,12 @@ def _lines(file: Path) -> Iterator[tuple[Data, str]]:
             yield data, f"{file}:{number}"
 
 
-def _samples(file: Path) -> list[Data]:
+def _samples(file: Path) -> list[Sample]:
     found = []
     for row, place in _lines(file):
         if "input" not in row:
             raise PlacedError(place, "`$.input` is missing; a sample has one, and mostly an `ideal`.")
-        found.append(row)
+        found.append(Sample(row, place))
     return found
 
 
@@ -104,80 +96,61 @@ class _Specs:
             elif "prompt" in said and "choice_strings" in said:
                 self.graded[name] = (said, place)
 
-    def samples_of(self, spec: Data, samples: Mapping[Path, list[Data]]) -> list[Data]:
+    def samples_of(self, spec: Data, samples: Mapping[Path, list[Sample]]) -> list[Sample]:
         """The samples that a log numbers: those that its eval names; none where several files might be meant."""
         said, _ = self.evals.get(str(spec.get("eval_name")), ({}, ""))
-        args = said.get("args")
-        name = str(args.get("samples_jsonl") or "") if isinstance(args, dict) else ""
-        ending = f"/{name}" if name else f"/{spec.get('base_eval')}/samples.jsonl"
-        found = [rows for file, rows in samples.items() if file.as_posix().endswith(ending) or len(samples) == 1]
-        return found[0] if len(found) == 1 else []
+        file = _file_of(_args(said), f"/{spec.get('base_eval')}/samples.jsonl", samples)
+        return [] if file is None else samples[file]
 
-    def tell(self, moving: Moving) -> None:
-        """Note the metric of each eval, or why there is none."""
+    def suites(self, samples: Mapping[Path, list[Sample]], others: Moving) -> dict[str, Moving]:
+        """The suites by name: of each file of samples, one with the evals over it; `others` is told what is in none."""
+        evals: dict[Path, list[Eval]] = {}
         for name, (said, place) in self.evals.items():
-            kind, args = str(said["class"]), said.get("args")
-            args = args if isinstance(args, dict) else {}
-            self._add(name.split(".")[0], kind, args, f"{place} {name}", moving)
-        if self.evals:
-            moving.name = next(iter(self.evals)).split(".")[0]
+            one = Eval(name.split(".")[0], str(said["class"]), _args(said), f"{place} {name}")
+            file = _file_of(one.args, f"/{one.name}/samples.jsonl", samples)
+            if (why := self._refusal(one, file)) is not None:
+                others.part(one.place, *why)
+            elif file is not None:
+                evals.setdefault(file, []).append(one)
+        found: dict[str, Moving] = {}
+        for file, group in evals.items():
+            moving = suite_of([self._graded_by(one) for one in group], samples[file])
+            name = group[0].name
+            found[name if name not in found else f"{name} {file.parent.name}"] = moving
+        return found
 
-    def _add(self, name: str, kind: str, args: Data, what: str, moving: Moving) -> None:
-        if kind == CLASSIFY:
-            wanted, why = _graded(name, self.graded.get(str(args.get("modelgraded_spec"))))
-        elif kind in _CHECKS:
-            scorer, why = _CHECKS[kind]
-            ignore = bool(args.get("ignore_case")) or "fuzzy" in kind
-            wanted = Wanted(name=name, scorer=scorer, settings={"ignore_case": True} if ignore else {})
-        elif kind.startswith("evals.elsuite."):
-            wanted, why = None, "no metric of ours does what this class does"
-        else:
-            moving.part(what, "refused", f"its class {kind!r:.60} is code of its own")
-            return
-        if wanted is None:
-            moving.part(what, "left out", why)
-            return
-        moving.metrics.append(wanted)
-        moving.part(what, "mapped", f"{wanted.scorer or 'a metric file'}{f'; {why}' if why else ''}")
-        if args.get("num_few_shot"):
-            moving.part(f"{what} few_shot", "left out", "examples before the question stand in a prompt here")
+    def _refusal(self, one: Eval, file: Path | None) -> tuple[Fate, str] | None:
+        """What becomes of an eval that no suite is made of."""
+        if not one.kind.startswith("evals.elsuite."):
+            return "refused", f"its class {one.kind!r:.60} is code of its own"
+        if one.kind not in READERS:
+            return "left out", f"no metric here does what {one.kind.rpartition(':')[2]:.60} does"
+        if file is None:
+            return "left out", f"its samples {one.args.get('samples_jsonl')!r:.80} are in none of the files"
+        return None
 
-
-def _graded(name: str, found: tuple[Data, str] | None) -> tuple[Wanted | None, str]:
-    if found is None:
-        return None, "its `modelgraded_spec` is in none of the files"
-    said = found[0]
-    words, asked, scores = said.get("choice_strings"), said.get("prompt"), said.get("choice_scores")
-    words = list(words) if isinstance(words, (str, list)) else []
-    if not isinstance(asked, str) or len(words) < 2:
-        return None, "its prompt is no text, or it has fewer than two choices"
-    if not isinstance(scores, dict):
-        return None, "it gives no score for its choices, so none passes"
-    worths = {str(word): float(worth) for word in words if isinstance(worth := scores.get(word), (int, float))}
-    if len(worths) < len(words) or not all(0 <= worth <= 1 for worth in worths.values()):
-        return None, "a choice of it has no score from 0 to 1"
-    unknown = [slot for slot in _SLOT.findall(asked.replace("{{", "").replace("}}", "")) if slot not in _SLOTS]
-    if unknown:
-        return None, f"its prompt takes {{{unknown[0]}}} from elsewhere"
-    file = {
-        "metric_description": name,
-        "config": {"needs_history": False, "needs_example_output": "{ideal}" in asked},
-        "score": {"type": "choice", "description": "the choice that fits", "choices": worths},
-        "threshold": max(worths.values()),
-        "template": _slots(asked),
-    }
-    return Wanted(name=name, file=file), "" if "{completion}" in asked else "its prompt does not show the output"
+    def _graded_by(self, one: Eval) -> Eval:
+        """The eval with the question that a model is asked, where it names one."""
+        spec, _ = self.graded.get(str(one.args.get("modelgraded_spec")), (None, ""))
+        return one._replace(graded=spec)
 
 
-def _slots(asked: str) -> str:
-    return (
-        _SLOT.sub(lambda found: _SLOTS[found[1]], asked.replace("{{", "\1").replace("}}", "\2"))
-        .replace("\1", "{")
-        .replace("\2", "}")
-    )
+def _args(said: Data) -> Data:
+    args = said.get("args")
+    return args if isinstance(args, dict) else {}
 
 
-def _log(file: Path, samples: Mapping[Path, list[Data]], specs: "_Specs", moving: Moving) -> None:
+def _file_of(args: Data, usual: str, samples: Mapping[Path, list[Sample]]) -> Path | None:
+    """The one file of samples that an eval means; also the only one there is, where its name fits."""
+    name = str(args.get("samples_jsonl") or "")
+    ending = f"/{name}" if name else usual
+    found = [file for file in samples if file.as_posix().endswith(ending)]
+    if not found and len(samples) == 1:
+        found = [file for file in samples if file.name == ending.rpartition("/")[2]]
+    return found[0] if len(found) == 1 else None
+
+
+def _log(file: Path, samples: Mapping[Path, list[Sample]], specs: "_Specs", moving: Moving) -> None:
     spec: Data = {}
     asked: list[tuple[str, Data, str]] = []
     about: dict[str, list[tuple[str, Data]]] = {}
@@ -205,7 +178,7 @@ def _results(
     spec: Data,
     asked: list[tuple[str, Data, str]],
     about: Mapping[str, list[tuple[str, Data]]],
-    samples: list[Data],
+    samples: list[Sample],
     moving: Moving,
 ) -> None:
     models = spec.get("completion_fns")
@@ -222,8 +195,8 @@ def _results(
         moving.results.append(result_from(native, data.get(REST), place))
 
 
-def _sample(name: str, samples: list[Data]) -> Data | None:
+def _sample(name: str, samples: list[Sample]) -> Data | None:
     """The sample that an event is about: its number stands at the end of its name."""
     number = name.rpartition(".")[2]
     at = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else len(samples)
-    return samples[at] if at < len(samples) else None
+    return samples[at].data if at < len(samples) else None

@@ -24,6 +24,8 @@ class Overrides:
     """Models that judge in the place of those that the suite names."""
     models: tuple[str, ...] = ()
     """Models under test, in the place of those that the suite or the prompt names."""
+    unnamed: str | None = None
+    """The model under test where nobody names one; None: that is an error."""
     lock: str | None = None
     """The file of learned thresholds, in the place of the one that the suite names; `none`: no thresholds from a file."""
     until_decided: bool = False
@@ -35,15 +37,19 @@ class Overrides:
 NOTHING_SAID = Overrides()
 
 
-def asked_models(wanted: TargetSpec, named: Sequence[str], models: Models) -> tuple[Target, ...]:
+def asked_models(
+    wanted: TargetSpec, named: Sequence[str], models: Models, unnamed: str | None = None
+) -> tuple[Target, ...]:
     """Each model as a target, with the prompt if there is one; `named` ones take the place of those of the suite.
+
+    `unnamed` is asked where nobody names one.
 
     Raises:
         ConfigError: the prompt cannot be read, no model is named, or a name means none.
     """
     prompt = None if wanted.prompt is None else prompts.read_prompt(wanted.prompt)
     own = () if prompt is None or prompt.model is None else (prompt.model,)
-    names = tuple(dict.fromkeys(named)) or wanted.models or own
+    names = tuple(dict.fromkeys(named)) or wanted.models or own or ((unnamed,) if unnamed else ())
     if not names:
         raise ConfigError(f"{wanted.prompt}: no model is named; name one or several with --model provider/model.")
     asked = [models.chat(name) for name in names]

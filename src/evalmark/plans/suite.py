@@ -157,7 +157,8 @@ class _Making:
         place = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
         try:
             if not isinstance(wanted, str) and (wanted is not None or self.overrides.models):
-                return asked_models(wanted or TargetSpec(), self.overrides.models, self.models)
+                models = self.overrides.models
+                return asked_models(wanted or TargetSpec(), models, self.models, self.overrides.unnamed)
             return (Given(),) if wanted is None else (self._code(wanted),)
         except ConfigError as fault:
             self.faults.append(f"{place}: {fault}" if place else str(fault))
