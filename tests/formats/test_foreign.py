@@ -387,7 +387,7 @@ def test_scores_between_all_and_nothing_get_no_threshold(tmp_path):
         ({"string": {"equals": "{{expected}}"}}, "equals"),
         ({"string": {"equals": "a.b"}}, {"regex": {"pattern": r"a\.b", "full": True}}),
         ({"string": {"startsWith": "O"}}, {"regex": {"pattern": "^O", "ignore_case": True}}),
-        ({"string": {"endsWith": "o", "startsWith": ""}}, {"regex": {"pattern": "o$", "ignore_case": True}}),
+        ({"string": {"endsWith": "o", "startsWith": ""}}, {"regex": {"pattern": r"o\Z", "ignore_case": True}}),
         ({"uses": "github/similarity"}, "metrics/e.yaml"),
         ({"llm": {"modelId": "openai/judge", "prompt": "{{completion}} for {{input}}", "choices": [{"choice": "y", "score": 1}, {"choice": "n", "score": 0}]}}, {"metrics/e.yaml": {"judge": "openai/judge"}}),
     ],

@@ -10,14 +10,15 @@ from evalmark.documents.json_walk import json_path
 from evalmark.exchange.assertions import KEY
 from evalmark.exchange.folders import files_of, home_of
 from evalmark.exchange.imported import Imported
-from evalmark.exchange.items import case_data_of
-from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side
+from evalmark.exchange.items import case_data_of, told_apart
+from evalmark.exchange.moving import Moving, PromptText, Wanted, read_side, together
 from evalmark.exchange.results import REST, SIDE, result_from
 from evalmark.exchange.writing import yaml_text
 from evalmark.prompts import Prompt, prompt_in, read_prompt
 from evalmark.prompts.frontmatter import is_text
 from evalmark.prompts.template import LONGEST_TEMPLATE
 from evalmark.scoring import text_of
+from evalmark.values import canonical
 
 from .github_models import native_of
 
@@ -46,28 +47,27 @@ _BUILT_IN = {
 def import_github_models(path: Path) -> Imported:
     """The prompt in a `.prompt.yml` file with its test data and evaluators, or the results in a `.json` file.
 
-    Of a folder, all of both.
+    Of a folder, all of both; prompts that ask or judge otherwise become a suite each.
 
     Raises:
         ConfigError: a file cannot be read, or none is one of GitHub Models.
     """
-    moving = Moving(side=read_side(home_of(path)))
-    found = False
+    results = Moving(side=read_side(home_of(path)))
+    groups: dict[str, Moving] = {}
     for file in _files(path):
         document = load_document(file, is_text)
         data = document.data
         if isinstance(data, dict) and "testResults" in data:
-            _results(document, data, moving)
+            _results(document, data, results)
         elif isinstance(data, dict) and "messages" in data:
-            _prompt(document, data, moving)
+            alike = canonical({key: said for key, said in data.items() if key not in ("model", "testData")})
+            _prompt(document, data, groups.setdefault(alike, Moving()))
         elif file == path:
             raise PlacedError(f"{file}:1", "has neither `messages`, as a prompt of GitHub Models, nor `testResults`.")
-        else:
-            continue
-        found = True
-    if not found:
+    if not (groups or results.results or results.parts):
         raise PlacedError(str(path), "holds no prompt file and no results of GitHub Models.")
-    return moving.imported()
+    named = told_apart(moving.name for moving in groups.values())
+    return together(dict(zip(named, groups.values(), strict=True)), results)
 
 
 def _files(path: Path) -> list[Path]:
@@ -189,7 +189,7 @@ def _check(name: str, key: str, text: str, *, expected: bool) -> tuple[Wanted | 
         return Wanted(name=name, scorer="contains", settings=settings), ""
     if key == "equals" and expected:
         return Wanted(name=name, scorer="equals"), ""
-    pattern = {"equals": "{}", "startsWith": "^{}", "endsWith": "{}$"}[key].format(re.escape(text))
+    pattern = {"equals": "{}", "startsWith": "^{}", "endsWith": r"{}\Z"}[key].format(re.escape(text))
     settings = {"pattern": pattern} | ({"full": True} if key == "equals" else {"ignore_case": True})
     return Wanted(name=name, scorer="regex", settings=settings), ""
 

@@ -17,8 +17,8 @@ from evalmark.documents import (
 from evalmark.documents.json_walk import json_path
 from evalmark.exchange.folders import files_of, home_of
 from evalmark.exchange.imported import Imported
-from evalmark.exchange.items import case_data_of
-from evalmark.exchange.moving import Moving, PromptText, read_side
+from evalmark.exchange.items import case_data_of, told_apart
+from evalmark.exchange.moving import Moving, PromptText, read_side, together
 from evalmark.exchange.results import REST, SIDE, result_from
 
 from .bodies import native_of
@@ -58,17 +58,64 @@ def import_openai_evals(path: Path) -> Imported:
     rows = [found for found in objects if "item" in found.data]
     if not (evals or runs or items or rows):
         raise PlacedError(str(path), "holds no eval, no run and no output item of the evals API.")
-    expected = next((key for found in evals if (key := reference_of(found.data["testing_criteria"]))), None)
-    for found in evals:
-        _eval(found, moving, expected)
-    for found in runs:
-        _run(found, moving, expected)
-    for found in rows:
-        _row(found.data, found.place, moving, expected)
-    _results(items, {str(found.data.get("id")): found for found in runs}, moving, expected)
+    whole = _Objects(evals, runs, items, rows)
+    if len(evals) < 2:
+        _take(whole, moving, moving)
+        return moving.imported()
+    groups: dict[str, Moving] = {}
+    for part in _of_each(whole):
+        group = groups.setdefault(f"{len(groups) + 1}", Moving(name="imported evals", side=moving.side))
+        _take(part, group, moving)
+    named = told_apart(group.name for group in groups.values())
+    return together(dict(zip(named, groups.values(), strict=True)), moving)
+
+
+class _Objects(NamedTuple):
+    """What the files hold, by kind."""
+
+    evals: list[Found]
+    runs: list[Found]
+    items: list[Found]
+    rows: list[Found]
+
+
+def _take(found: _Objects, moving: Moving, results: Moving) -> None:
+    """The tests of an eval with its runs, and their results."""
+    expected = next((key for one in found.evals if (key := reference_of(one.data["testing_criteria"]))), None)
+    for one in found.evals:
+        _eval(one, moving, expected)
+    for one in found.runs:
+        _run(one, moving, expected)
+    for one in found.rows:
+        _row(one.data, one.place, moving, expected)
+    results.name = moving.name
+    _results(found.items, {str(one.data.get("id")): one for one in found.runs}, results, expected)
     if not moving.cases:
-        _cases_of_results(moving, items, expected)
-    return moving.imported()
+        _cases_of_results(moving, found.items, expected)
+
+
+def _of_each(whole: _Objects) -> Iterator[_Objects]:
+    """What belongs to each eval.
+
+    Raises:
+        DataError: of some object nothing says to which eval it belongs.
+    """
+    names = [str(found.data.get("id")) for found in whole.evals]
+    of_run = {str(run.data.get("id")): str(run.data.get("eval_id")) for run in whole.runs}
+
+    def owner(found: Found) -> str:
+        said = found.data.get("eval_id")
+        return str(said) if said is not None else of_run.get(str(found.data.get("run_id")), "")
+
+    for found in (*whole.runs, *whole.items, *whole.rows):
+        if names.count(owner(found)) != 1:
+            raise PlacedError(
+                found.place,
+                f"nothing says to which of the {len(names)} evals this belongs; put each eval into a folder of its own.",
+            )
+    for one, name in zip(whole.evals, names, strict=True):
+        runs, items, rows = ([f for f in found if owner(f) == name] for found in whole[1:])
+        yield _Objects([one], runs, items, rows)
 
 
 def _objects(path: Path) -> Iterator[Found]:
