@@ -139,7 +139,7 @@ def test_a_link_that_leads_nowhere_is_not_written_over(kept, world):
 
 def test_tests_without_results_want_a_folder(kept, world):
     (world / "promptfooconfig.yaml").write_text(
-        "prompts: ['{{a}}']\nproviders: [openai:small]\ntests: [{vars: {a: 1}}]\n"
+        "prompts: ['{{a}}']\nproviders: [openai:small]\ntests: [{vars: {a: 1}, assert: [{type: contains, value: x}]}]\n"
     )
     said = kept("import", "promptfoo", "promptfooconfig.yaml")
     assert said.code == 2

@@ -92,7 +92,7 @@ CASES = [
     ("promptfoo", "a.yaml", "prompts: [a]\ndefaultTest: {assert: 1}\ntests: [{vars: {}}]\n", "`$.defaultTest.assert` is no list"),
     ("promptfoo", "a.yaml", "prompts: [a]\ntests: file://none.csv\n", "a.yaml:2: `$.tests` names 'none.csv', which cannot be read"),
     ("promptfoo", "a.yaml", "prompts: [a]\nscenarios: 1\n", "a.yaml:2: `$.scenarios` is no list"),
-    ("promptfoo", "a.yaml", f"prompts: [a]\ntests:\n- vars: {{a: {list(range(400))}, b: {list(range(400))}}}\n", "spreads out to 160,000 tests"),
+    ("promptfoo", "a.yaml", f"prompts: [a]\ntests:\n- vars: {{a: {[*map(str, range(400))]}, b: {[*map(str, range(400))]}}}\n", "spreads out to 160,000 tests"),
     ("promptfoo", "a.json", '{"results": {"results": [\n1]}}', "a.json:2: `$.results.results[0]` is no object"),
     ("promptfoo", "a.yaml", "a: &a [*a]\nprompts: x\n", "a.yaml:1"),
     ("promptfoo", "a.yaml", "!!python/object/apply:os.system ['boom']\n", "a.yaml:1"),

@@ -22,6 +22,9 @@ from tests.formats.carried import laid_out
 CHECK = 'def get_assert(output, context):\n    return {"pass": output == context["vars"]["city"], "score": 1.0, "reason": "so"}\n'
 
 
+DRAFT = "http://json-schema.org/draft-07/schema#"
+
+
 def moved(folder: Path, config: object, code=(), **files: str):
     """What a config comes to, the suite and the cases of it."""
     laid_out(folder, {"promptfooconfig.yaml": yaml.safe_dump(config), **files})
@@ -40,19 +43,42 @@ def config(*tests, **more):
     [
         ({"type": "equals", "value": "Oslo"}, ("equals", {}, "Oslo")),
         ({"type": "equals", "value": "{{city}}"}, ("equals", {}, "Bergen")),
-        ({"type": "equals", "value": {"a": 1}}, ("structured_output", {}, {"a": 1})),
-        ({"type": "not-equals", "value": "Oslo"}, ("not-equals", {}, "Oslo")),
+        (
+            {"type": "equals", "value": {"a": 1}},
+            ("structured_output", {"allow_extras": False, "error_field": None}, {"a": 1}),
+        ),
+        ({"type": "equals", "value": 42}, ("equals", {}, "42")),
+        ({"type": "equals", "value": 2.0}, ("equals", {}, "2")),
+        ({"type": "equals", "value": True}, ("equals", {}, "true")),
+        ({"type": "not-equals", "value": "a.b"}, ("not-regex", {"pattern": r"a\.b", "full": True}, None)),
+        ({"type": "contains", "value": 42}, ("contains", {}, "42")),
+        ({"type": "not-contains", "value": "Oslo"}, ("not-contains", {"any": ["Oslo"]}, None)),
+        ({"type": "not-icontains", "value": "x"}, ("not-contains", {"any": ["x"], "ignore_case": True}, None)),
+        ({"type": "not-starts-with", "value": "x"}, ("not-regex", {"pattern": "^x"}, None)),
+        ({"type": "contains-any", "value": '"a, b", c'}, ("contains", {"any": ["a, b", "c"]}, None)),
+        ({"type": "contains-any", "value": [1, "{{city}}"]}, ("contains", {"any": ["1", "Bergen"]}, None)),
+        ({"type": "regex", "value": r"^\d+$"}, ("regex", {"pattern": r"(?a)^\d+\Z"}, None)),
+        ({"type": "is-json"}, ("is_json", {}, None)),
+        (
+            {"type": "is-json", "value": "type: object"},
+            ("json_schema", {"schema": {"$schema": DRAFT, "type": "object"}}, None),
+        ),
+        ({"type": "not-word-count", "value": "5"}, ("not-length", {"min_words": 5, "max_words": 5}, None)),
+        ({"type": "contains", "value": "x", "weight": 2, "threshold": 0.5}, ("contains", {}, "x")),
         ({"type": "icontains", "value": "The {{ city }}"}, ("contains", {"ignore_case": True}, "The Bergen")),
         ({"type": "contains-all", "value": "a, b"}, ("contains", {"all": ["a", "b"]}, None)),
         ({"type": "not-icontains-any", "value": ["a"]}, ("not-contains", {"any": ["a"], "ignore_case": True}, None)),
         ({"type": "starts-with", "value": "a.b"}, ("regex", {"pattern": r"^a\.b"}, None)),
-        ({"type": "is-json", "value": {"type": "object"}}, ("json_schema", {"schema": {"type": "object"}}, None)),
+        (
+            {"type": "is-json", "value": {"type": "object"}},
+            ("json_schema", {"schema": {"$schema": DRAFT, "type": "object"}}, None),
+        ),
         ({"type": "similar:cosine", "value": "x", "threshold": 0.5}, ("similarity", {"positive": 0.5}, "x")),
         ({"type": "similar", "value": "x"}, ("similarity", {"positive": 0.75}, "x")),
         ({"type": "latency", "threshold": 1500}, ("time", {"seconds": 1.5}, None)),
         ({"type": "word-count", "value": {"max": 5}}, ("length", {"max_words": 5}, None)),
         ({"type": "llm-rubric", "value": "Is kind"}, ("closed_qa", {"criteria": "Is kind"}, None)),
-        ({"type": "g-eval", "value": ["a", "b"]}, ("criteria", {"criteria": "a\nb"}, None)),
+        ({"type": "g-eval", "value": ["a"]}, ("criteria", {"criteria": "a"}, None)),
         ({"type": "model-graded-factuality", "value": "x"}, ("factuality", {}, "x")),
     ],
     ids=lambda value: value["type"] if isinstance(value, dict) else "",
@@ -74,9 +100,10 @@ def test_an_assertion_becomes_a_check(said, wanted):
         ({"type": "equals", "value": "file:///etc/passwd"}, "left out", "reads a file"),
         ({"type": "rouge-n", "value": "x"}, "left out", "'rouge-n'"),
         ({"type": "not-llm-rubric", "value": "x"}, "left out", "turned round"),
-        ({"type": "regex"}, "left out", "no `value`"),
+        ({"type": "regex"}, "left out", "no text"),
+        ({"type": "contains"}, "left out", "no `value`"),
         ({"type": "latency", "threshold": "soon"}, "left out", "milliseconds"),
-        ({"type": "llm-rubric", "value": "x", "rubricPrompt": "y"}, "left out", "prompt of its own"),
+        ({"type": "llm-rubric", "value": "x", "rubricPrompt": "y"}, "left out", "`rubricPrompt` of its own"),
         ({"type": "__import__('os')"}, "left out", "no metric of ours"),
     ],
     ids=lambda value: value["type"] if isinstance(value, dict) else "",
@@ -129,17 +156,26 @@ def test_lists_of_values_and_scenarios_are_spread_out(tmp_path):
         "config": [{"vars": {"tone": "warm"}}, {"vars": {"tone": "dry"}}],
         "tests": [{"vars": {"city": "Rome"}}],
     }
-    _, _, cases = moved(tmp_path, config({"vars": {"city": ["Oslo", "Bergen"], "n": [1, 2]}}, scenarios=[scenario]))
+    _, _, cases = moved(
+        tmp_path, config({"vars": {"city": ["Oslo", "Bergen"], "n": ["1", "2"], "m": [3, 4]}}, scenarios=[scenario])
+    )
     assert [tuple(case.input.values()) for case in cases] == [
-        ("Oslo", 1), ("Oslo", 2), ("Bergen", 1), ("Bergen", 2), ("warm", "Rome"), ("dry", "Rome"),
+        ("Oslo", [3, 4], "1"), ("Oslo", [3, 4], "2"), ("Bergen", [3, 4], "1"), ("Bergen", [3, 4], "2"),
+        ("warm", "Rome"), ("dry", "Rome"),
     ]  # fmt: skip
+
+
+def test_a_scenario_without_tests_has_one_for_each_of_its_settings(tmp_path):
+    scenario = {"config": [{"vars": {"city": "Oslo"}}, {"vars": {"city": "Rome"}}]}
+    _, _, cases = moved(tmp_path, config(scenarios=[scenario]))
+    assert [case.input["city"] for case in cases] == ["Oslo", "Rome"]
 
 
 def test_rows_of_a_csv_file_bring_their_assertions_and_get_the_default_ones(tmp_path):
     rows = "city,__expected,__expected2,__metadata:kind\nOslo,Oslo,,x\nRome,contains: Ro,not-contains: sorry,\nhttp://x,http://x,,\n"
     default = {"assert": [{"type": "regex", "value": "."}]}
     _, suite, cases = moved(tmp_path, config("file://rows.csv", defaultTest=default), **{"rows.csv": rows})
-    assert suite["metrics"][0] == {"regex": {"pattern": "."}}
+    assert suite["metrics"][0] == {"regex": {"pattern": r"[^\n\r\u2028\u2029]"}}
     assert [case.expected for case in cases] == ["Oslo", "Ro", "http://x"]
     assert cases[0].metadata["kind"] == "x"
     assert cases[1].metadata["assert"] == [{"contains": {}}, {"not-contains": {"any": ["sorry"]}}]

@@ -141,6 +141,12 @@ def _write_suite(path: Path, imported: "exchange.Imported", output: Path, how: _
             f"{path}: nothing is imported, since the suite would ask or judge otherwise: {names} cannot be taken over "
             '("left out" and "refused" above). Change them in the file, or accept the suite without them: --partial'
         )
+    if imported.unjudged:
+        _tell(path, imported)
+        raise ConfigError(
+            f"{path}: nothing is imported, since nothing that can be taken over judges the outputs, and a suite needs a "
+            f"metric ({', '.join(imported.unjudged)}). Add an assertion or a grader that can be, to the file."
+        )
     with _draft(output, imported.files) as draft:
         faults = [fault for name in imported.suites for fault in api.validate(draft / name, how.settings)]
         if faults:

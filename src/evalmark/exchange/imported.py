@@ -7,6 +7,7 @@ from typing import Literal
 
 from evalmark.values import Run
 
+_UNJUDGED = re.compile(r"^metrics: \[\]$", re.MULTILINE)
 _SUITE = re.compile(r"(^|/)suite(-[0-9]+)?\.yaml$")
 Fate = Literal["mapped", "metadata", "no effect", "left out", "refused"]
 
@@ -47,3 +48,8 @@ class Imported:
     def suites(self) -> tuple[str, ...]:
         """The names of the suites among the files."""
         return tuple(name for name in self.files if _SUITE.search(name))
+
+    @property
+    def unjudged(self) -> tuple[str, ...]:
+        """Those of the suites in which nothing judges the outputs."""
+        return tuple(name for name in self.suites if _UNJUDGED.search(self.files[name]))

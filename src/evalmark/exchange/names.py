@@ -14,6 +14,9 @@ _PROMPTFOO = {
     "xai": ("xai:",),
 }
 """Ways in which promptfoo writes a provider; the first is the one that we write."""
+_WITH_TAGS = ("ollama:", "openrouter:")
+"""Prefixes behind which a name may hold a colon."""
+_SERVICES = ("embedding", "embeddings", "moderation", "image", "assistant", "completion")
 CODE = ("file://", "python:", "exec:", "ruby:", "golang:", "package:", ".js", ".ts", ".mjs", ".cjs", ".py")
 _OPENAI = ("openai", "azure")
 
@@ -21,19 +24,22 @@ _OPENAI = ("openai", "azure")
 def from_promptfoo(provider: str) -> str | None:
     """A model's name here, out of what promptfoo calls it; None for what is no chat model that is asked here.
 
-    >>> from_promptfoo("openai:chat:some-model"), from_promptfoo("echo")
+    >>> from_promptfoo("openai:chat:some-model"), from_promptfoo("openai:embedding:some-model")
     ('openai/some-model', None)
     """
     for ours, prefixes in _PROMPTFOO.items():
         for prefix in prefixes:
             model = provider.removeprefix(prefix)
-            if (
-                model != provider
-                and model
-                and not model.startswith(("embedding:", "moderation:", "image:", "assistant:", "completion:"))
-            ):
+            if model and model != provider and not _is_no_chat(prefix, model):
                 return f"{ours}/{model}"
     return None
+
+
+def _is_no_chat(prefix: str, model: str) -> bool:
+    """Whether what stands behind the prefix begins with another kind of service, such as `embedding:` or `realtime:`."""
+    kind, colon, _ = model.partition(":")
+    is_name = prefix.count(":") > 1 or prefix in _WITH_TAGS or kind == "ft"
+    return bool(colon) and (kind in _SERVICES or not is_name)
 
 
 def to_promptfoo(model: str) -> str | None:

@@ -117,7 +117,10 @@ class _Specs:
             moving = suite_of([self._graded_by(one) for one in group], samples[file])
             name = group[0].name
             found[name if name not in found else f"{name} {file.parent.name}"] = moving
-        return found
+        judged = {name: moving for name, moving in found.items() if moving.metrics}
+        for moving in [moving for name, moving in found.items() if judged and name not in judged]:
+            others.parts |= moving.parts
+        return judged or found
 
     def _refusal(self, one: Eval, file: Path | None) -> tuple[Fate, str] | None:
         """What becomes of an eval that no suite is made of."""

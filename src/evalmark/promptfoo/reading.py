@@ -1,7 +1,9 @@
 """Configs and results of promptfoo read: tests and assertions as a suite, results of versions 2 and 3 as a run."""
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from evalmark.documents import (
     load_document,
     open_file,
     parse_json,
+    parse_yaml,
     read_text,
     what_is,
 )
@@ -27,16 +30,36 @@ from evalmark.exchange.names import CODE, from_promptfoo
 from evalmark.exchange.results import SIDE
 from evalmark.values import canonical, plain
 
-from .assertions import JUDGES, Asked, RefusedError, as_row, python_file, read_assertion
+from .assertions import JUDGES, Asked, RefusedError, as_row, python_file, read_assertion, reference_of
 from .results import read_results, take_results
 from .tests import Test, tests_of
 
 Data = dict[str, Any]
+_TABLES = (".csv", ".jsonl", ".xlsx", ".xls")
+_TEXTS = (".txt", ".json", ".md", ".yaml", ".yml", ".prompt", ".j2", *_TABLES)
+_DATA = re.compile(r'\{(?![{%#]).*\}$|\[\s*(["{\[\]0-9-]|true|false|null).*\]$|\[\s*\]$', re.DOTALL)
+"""Texts that promptfoo takes for JSON."""
 CONFIGS = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
 _CODE_KEYS = ("extensions", "nunjucksFilters", "assertScoringFunction", "derivedMetrics")
-_NO_USE = ("env", "sharing", "outputPath", "redteam", "tracing", "writeLatestResults", "commandLineOptions", "$schema")
+_NO_USE = (
+    "env",
+    "sharing",
+    "outputPath",
+    "tracing",
+    "writeLatestResults",
+    "commandLineOptions",
+    "$schema",
+    "tags",
+    "metadata",
+)
+_KNOWN = ("description", "prompts", "providers", "targets", "tests", "scenarios", "defaultTest", "evaluateOptions")
 _SETTINGS = {"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "seed": "seed", "stop": "stop"}
-_OF_TEST = ("description", "metadata", "providerOutput")
+_OF_TEST = ("description", "metadata", "providerOutput", "options")
+_NO_EFFECT = ("label", "delay", "apiKey", "apiKeyEnvar", "maxRetries", "organization")
+"""Of a provider and its settings: what changes no answer."""
+_NO_EFFECT_OPTIONS = ("disableVarExpansion", "disableDefaultAsserts", "disableConversationVar", "runSerially")
+_OF_ASSERTIONS = ("transform", "postprocess", "rubricPrompt", "factuality", "provider")
+"""Options of a test that its assertions look at."""
 
 
 def import_promptfoo(path: Path, code: Sequence[Path] = ()) -> Imported:
@@ -80,8 +103,12 @@ def _is_config(data: Any) -> bool:
 def _config(document: Document, data: Data, at: tuple[str, ...], moving: Moving, code: Sequence[Path]) -> None:
     if isinstance(said := data.get("description"), str) and said.strip():
         moving.name = said.strip().splitlines()[0]
-    _prompts(document, data.get("prompts"), (*at, "prompts"), moving)
-    _providers(document, data, at, moving)
+    tests = list(tests_of(document, data, at, moving))
+    if tests and all(isinstance(test.said.get("providerOutput"), str) for test in tests):
+        moving.part(f"{document.place_of(at)} prompts, providers", "no effect", "every test brings its output")
+    else:
+        _prompts(document, data.get("prompts"), (*at, "prompts"), moving)
+        _providers(document, data, at, moving)
     options = data.get("evaluateOptions")
     if isinstance(options, dict) and type(repeat := options.get("repeat")) is int and repeat > 1:
         moving.options["repeat"] = repeat
@@ -90,8 +117,9 @@ def _config(document: Document, data: Data, at: tuple[str, ...], moving: Moving,
         if key in _CODE_KEYS and data[key]:
             moving.part(where, "refused", "it is code")
         elif key in _NO_USE:
+            moving.part(where, "no effect", "it changes neither what is asked nor how it is judged")
+        elif key not in _KNOWN:
             moving.part(where, "left out", "nothing here acts on it")
-    tests = list(tests_of(document, data, at, moving))
     _tests(tests, moving, code, document.path.parent)
 
 
@@ -103,28 +131,49 @@ def _prompts(document: Document, said: Any, at: tuple[str, ...], moving: Moving)
     if isinstance(rows, dict):
         rows = [{"raw": f"file://{file}", "label": label} for file, label in rows.items()]
     for number, row in enumerate(rows if isinstance(rows, list) else []):
-        where = f"{document.place_of((*at, number))} {json_path((*at, number))}"
-        text = row if isinstance(row, str) else row.get("raw") or row.get("id") if isinstance(row, dict) else None
-        label = row.get("label") if isinstance(row, dict) else None
-        if not isinstance(text, str) or not text.strip():
-            raise PlacedError(document.place_of((*at, number)), f"`{json_path((*at, number))}` is no prompt.")
-        if (text.startswith(CODE) and not text.startswith("file://")) or text.lower().partition(":")[0].endswith(CODE):
-            moving.part(where, "refused", "a prompt that is made by code is code")
+        _one_prompt(document, row, (*at, number), moving)
+    if said is None:  # as promptfoo has it
+        moving.prompts.append(PromptText(name="prompt-1", messages=[{"role": "user", "content": "{{prompt}}"}]))
+
+
+def _one_prompt(document: Document, row: Any, at: tuple[str | int, ...], moving: Moving) -> None:
+    where = f"{document.place_of(at)} {json_path(at)}"
+    said = row if isinstance(row, dict) else {"raw": row}
+    text, label = said.get("raw") or said.get("id"), said.get("label")
+    if not isinstance(text, str) or not text.strip():
+        raise PlacedError(document.place_of(at), f"`{json_path(at)}` is no prompt.")
+    if (text.startswith(CODE) and not text.startswith("file://")) or text.lower().partition(":")[0].endswith(CODE):
+        _lose(where, "refused", "a prompt that is made by code is code", moving)
+        return
+    for more in [key for key in said if key not in ("raw", "id", "label", "display")]:
+        moving.part(f"{where} {more}", "left out", "nothing here acts on it for one prompt")
+    for part in _texts(text, document, where, moving):
+        messages = _messages(part)
+        if isinstance(messages, str):
+            _lose(where, "left out", messages, moving)
             continue
-        for part in _texts(text, document, where, moving):
-            name = str(label) if label else f"prompt-{len(moving.prompts) + 1}"
-            moving.prompts.append(PromptText(name=name, messages=_messages(part), place=where))
-            moving.part(where, "mapped", "a prompt file")
+        name = str(label) if label else f"prompt-{len(moving.prompts) + 1}"
+        moving.prompts.append(PromptText(name=name, messages=messages, place=where))
+        moving.part(where, "mapped", "a prompt file")
+
+
+def _lose(where: str, fate: Fate, why: str, moving: Moving) -> None:
+    """Note a prompt that is not taken over."""
+    moving.part(where, fate, why)
+    moving.lacks_prompt = True
 
 
 def _texts(text: str, document: Document, where: str, moving: Moving) -> list[str]:
     """The prompts that a text is, or that stand in the file it names."""
     name = text.removeprefix("file://")
-    is_name = "\n" not in text and name.lower().endswith((".txt", ".json", ".md", ".yaml", ".yml", ".prompt"))
+    is_name = "\n" not in text and name.lower().endswith(_TEXTS)
     if name == text and not is_name:
         return [text]
     if name.lower().partition(":")[0].endswith((".py", ".js", ".cjs", ".mjs", ".ts")):
-        moving.part(where, "refused", "a prompt that is made by code is code")
+        _lose(where, "refused", "a prompt that is made by code is code", moving)
+        return []
+    if name.lower().endswith(_TABLES):
+        _lose(where, "left out", "a table of prompts is not read; write each of them here", moving)
         return []
     folder = document.path.parent
     try:
@@ -133,25 +182,30 @@ def _texts(text: str, document: Document, where: str, moving: Moving) -> list[st
             return [json.dumps(load_document(file).data)]
         read = read_text(file)
     except DataError as error:
-        moving.part(where, "left out", f"its file cannot be read: {error}")
+        _lose(where, "left out", f"its file cannot be read: {error}", moving)
         return []
     parts = [part.strip() for part in f"\n{read}\n".split("\n---\n")] if file.suffix == ".txt" else [read]
     return [part for part in parts if part]
 
 
-def _messages(text: str) -> list[dict[str, str]]:
-    """The messages of a prompt: a chat in JSON, or one message of the user."""
+def _messages(text: str) -> list[dict[str, str]] | str:
+    """The messages of a prompt: a chat in JSON or YAML, or one message of the user; a text says why there are none."""
+    is_yaml = text.strip().startswith("- role:")
+    is_data = is_yaml or bool(_DATA.match(text.strip()))
     try:
-        found = parse_json(text, "prompt")
+        found = parse_yaml(text, "prompt") if is_yaml else parse_json(text, "prompt")
     except DataError:
-        found = None
-    if (
-        isinstance(found, list)
-        and found
-        and all(isinstance(m, dict) and isinstance(m.get("content"), str) for m in found)
-    ):
-        return [{"role": str(m.get("role") or "user"), "content": m["content"]} for m in found]
-    return [{"role": "user", "content": text}]
+        if is_data:
+            return "it is a chat that is data only once its variables are filled in"
+        return [{"role": "user", "content": text}]
+    if not isinstance(found, (list, dict)):
+        return [{"role": "user", "content": text}]
+    rows = found if isinstance(found, list) else []
+    if not rows or not all(isinstance(m, dict) and m.keys() <= {"role", "content"} and "role" in m for m in rows):
+        return "it is data that is sent as messages there, and not all of it is a role with a content"
+    if not all(isinstance(m["role"], str) and isinstance(m.get("content"), str) for m in rows):
+        return "a message of it holds more than text, such as a picture"
+    return [{"role": m["role"], "content": m["content"]} for m in rows]
 
 
 # Providers.
@@ -177,16 +231,23 @@ def _providers(document: Document, data: Data, at: tuple[str, ...], moving: Movi
         moving.models.append(model)
         moving.part(where, "mapped", f"the model {model}")
         settings.append({_SETTINGS[k]: v for k, v in config.items() if k in _SETTINGS and v is not None})
-        for other in [key for key in config if key not in _SETTINGS]:
-            moving.part(
-                f"{where} {other}",
-                "left out",
-                "keys and addresses stand in the environment, other settings in the suite",
+        more = row if isinstance(row, dict) and "id" in row else {}
+        for other in (
+            *(key for key in more if key not in ("id", "config")),
+            *(k for k in config if k not in _SETTINGS),
+        ):
+            is_idle = other in _NO_EFFECT
+            why = (
+                "it changes no answer"
+                if is_idle
+                else "keys and addresses stand in the environment, settings in the suite"
             )
+            moving.part(f"{where} {other}", "no effect" if is_idle else "left out", why)
     if settings and all(canonical(row) == canonical(settings[0]) for row in settings):
         moving.settings = settings[0]
     elif any(settings):
-        moving.remark("The models have different settings, and a suite has one for all: write a suite for each.")
+        why = "the models have different settings, and a suite has one for all: write a suite for each"
+        moving.part(f"{document.place_of((*at, key))} {key}", "left out", why)
 
 
 def _provider(row: Any) -> tuple[str, Data]:
@@ -209,28 +270,45 @@ def _tests(tests: Sequence[Test], moving: Moving, code: Sequence[Path], folder: 
     """The cases, and the metrics: one for what all tests ask for, the rest with each case."""
     asked: list[list[Asked]] = []
     rows: list[Data] = []
+    all_given = all(isinstance(test.said.get("providerOutput"), str) for test in tests)
     for test in tests:
+        if why := test.lost or _unasked(test, all_given):
+            moving.part(test.place, "left out", why)
+            continue
         wanted = _asked(test, moving, code, folder)
-        expected = next((one.expected for one in wanted if one.expected is not None), None)
-        rows.append(_row(test, expected, moving))
+        rows.append(_row(test, reference_of(wanted), moving))
         asked.append(wanted)
     shared = _shared(asked, rows)
     for one in shared.values():
+        name = one.name or one.scorer
         moving.metrics.append(
-            Wanted(
-                name=one.name or one.scorer,
-                scorer=one.scorer,
-                settings=one.settings,
-                threshold=one.threshold,
-                judge=one.judge,
-            )
+            Wanted(name=name, scorer=one.scorer, settings=one.settings, threshold=one.threshold, judge=one.judge)
         )
     for row, wanted in zip(rows, asked, strict=True):
         own = [one for one in wanted if canonical(one.shape) not in shared]
-        if kept := _kept(own, row, moving):
+        kept = [one for one in own if _can_stand(one, row)]
+        if kept:
             row.setdefault("metadata", {})[KEY] = as_row(kept, row.get("expected"))
+        _tell(wanted, [one for one in own if one not in kept], moving)
         moving.add(row)
     _own_scorers(moving)
+
+
+def _tell(wanted: Sequence[Asked], lost: Sequence[Asked], moving: Moving) -> None:
+    """Note what became of the assertions of a test."""
+    for one in wanted:
+        if one in lost:
+            why = "not every test asks for it in the same way, and it cannot stand with one case"
+            moving.part(one.where, "left out", why)
+        else:
+            moving.part(one.where, "mapped", one.scorer)
+
+
+def _unasked(test: Test, all_given: bool) -> str:
+    """Why a test is none of a suite that asks; empty where it is one."""
+    if test.said.get("providerOutput") is None or all_given:
+        return ""
+    return "its output is given, and a suite takes given outputs for all of its cases or asks for all of them"
 
 
 def _asked(test: Test, moving: Moving, code: Sequence[Path], folder: Path) -> list[Asked]:
@@ -240,13 +318,13 @@ def _asked(test: Test, moving: Moving, code: Sequence[Path], folder: Path) -> li
             _python(said, file, where, moving, folder)
             continue
         try:
-            found.append(read_assertion(said, test.variables))
+            asked = read_assertion(said, test.variables, test.options)
         except RefusedError as refused:
             moving.part(f"{where} ({said['type']})", refused.fate, refused.why)
             continue
         if "weight" in said:
-            moving.part(f"{where} weight", "left out", "every metric counts by itself here")
-        moving.part(f"{where} ({said['type']})", "mapped", found[-1].scorer)
+            moving.part(f"{where} weight", "no effect", "whether a test passes does not depend on it")
+        found.append(replace(asked, where=f"{where} ({said['type']})"))
     return found
 
 
@@ -281,11 +359,10 @@ def _row(test: Test, expected: Any, moving: Moving) -> Data:
         metadata = {"description": text, **metadata}
     if metadata:
         moving.part(f"{test.place} metadata", "metadata", "with its case")
-    for key in [name for name in said if name not in _OF_TEST]:
-        fate: Fate = "refused" if key == "assertScoringFunction" else "left out"
-        moving.part(
-            f"{test.place} {key}", fate, "it is code" if fate == "refused" else "nothing here acts on it for one test"
-        )
+    for key in [name for name in said if name not in _OF_TEST and said[name] is not None]:
+        moving.part(f"{test.place} {key}", *_fate_of(key))
+    for key in [name for name in test.options if name not in (*_NO_EFFECT_OPTIONS, *_OF_ASSERTIONS)]:
+        moving.part(f"{test.place} options.{key}", "left out", "nothing here acts on it for one test")
     row: Data = {
         "id": str(metadata.pop("id", "") or made_id(test.variables)),  # as a result of the same test has it
         "input": input_from(test.variables),
@@ -293,6 +370,15 @@ def _row(test: Test, expected: Any, moving: Moving) -> Data:
     row |= {"expected": expected} if expected is not None else {}
     row |= {"answer": said["providerOutput"]} if isinstance(said.get("providerOutput"), str) else {}
     return row | ({"metadata": metadata} if metadata else {})
+
+
+def _fate_of(key: str) -> tuple[Fate, str]:
+    """What becomes of a key of a test."""
+    if key == "assertScoringFunction":
+        return "refused", "it is code"
+    if key == "threshold":
+        return "left out", "a test passes there from a mean score on; here each metric has to pass"
+    return "left out", "nothing here acts on it for one test"
 
 
 def _shared(asked: Sequence[Sequence[Asked]], rows: Sequence[Data]) -> dict[str, Asked]:
@@ -314,21 +400,12 @@ def _shared(asked: Sequence[Sequence[Asked]], rows: Sequence[Data]) -> dict[str,
     return {key: one for key, one in first.items() if counts[key] == len(rows) and key not in twice}
 
 
-def _kept(own: Sequence[Asked], row: Data, moving: Moving) -> list[Asked]:
-    """What a case can keep for itself; the rest is said to be left out."""
-    kept = []
-    for one in own:
-        base = one.scorer.removeprefix("not-")
-        same = one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
-        if (base in CHECKS and (same or base in ("equals", "contains"))) or (base in JUDGED and same):
-            kept.append(one)
-        else:
-            moving.part(
-                f"{row['id']}: {one.scorer}",
-                "left out",
-                "not every test asks for it, and it cannot stand with one case",
-            )
-    return kept
+def _can_stand(one: Asked, row: Data) -> bool:
+    """Whether a case can keep a check for itself."""
+    base = one.scorer.removeprefix("not-")
+    same = one.expected is None or canonical(one.expected) == canonical(row.get("expected"))
+    is_check = base in CHECKS and (same or base in ("equals", "contains", "structured_output"))
+    return is_check or (base in JUDGED and same and not one.judge)
 
 
 def _own_scorers(moving: Moving) -> None:

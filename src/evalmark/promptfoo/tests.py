@@ -13,7 +13,7 @@ from evalmark.exchange.items import listed
 from evalmark.exchange.moving import Moving
 from evalmark.exchange.sheets import read_rows
 
-from .assertions import TYPES, spoken
+from .assertions import TYPES, RefusedError, filled, spoken
 
 Data = dict[str, Any]
 MOST = 100_000
@@ -32,6 +32,14 @@ class Test:
     said: Mapping[str, Any]
     """All other keys."""
     place: str
+    lost: str = ""
+    """Why a suite cannot ask what the test asks; empty where it can."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Those that are set."""
+        said = self.said.get("options")
+        return {key: value for key, value in said.items() if value is not None} if isinstance(said, dict) else {}
 
 
 def tests_of(document: Document, data: Data, at: DataPath, moving: Moving) -> Iterator[Test]:
@@ -88,9 +96,10 @@ class _Reading:
             self.left(at, "a scenario in a file of its own is not read; write it here")
             return
         row = self.mapping(at, said)
+        tests = [{}] if row.get("tests") is None else self.rows((*at, "tests"), row["tests"])
         for number, config in enumerate(self.rows((*at, "config"), row.get("config"))):
             under = merged(defaults, self.mapping((*at, "config", number), config))
-            for place, test in enumerate(self.rows((*at, "tests"), row.get("tests"))):
+            for place, test in enumerate(tests):
                 yield from self.test(test, under, (*at, "tests", place))
 
     def test(self, said: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
@@ -114,13 +123,17 @@ class _Reading:
     def one(self, whole: Data, place: str, where: str) -> Test:
         """A test with its defaults merged in."""
         rest = {key: value for key, value in whole.items() if key not in ("vars", "assert")}
-        return Test(
-            variables=spoken(whole.get("vars") or {}), asserts=self.asserts(whole, place, where), said=rest, place=place
-        )
+        variables, lost = whole.get("vars") or {}, ""
+        try:
+            variables = resolved(variables)
+        except RefusedError as refused:
+            lost = refused.why
+        asserts = self.asserts(whole, place, where)
+        return Test(variables=variables, asserts=asserts, said=rest, place=where, lost=lost)
 
     def spread(self, variables: Data, at: DataPath) -> Iterator[Data]:
         """One test for each value of each variable that is a list, as promptfoo has it."""
-        lists = [value if isinstance(value, list) and value else [value] for value in variables.values()]
+        lists = [value if _is_spread(value) else [value] for value in variables.values()]
         size = 1
         for values in lists:
             size *= len(values)
@@ -138,6 +151,11 @@ class _Reading:
             own = f"{where} {item.get('metric') or item['type']}"
             if item["type"] != "assert-set":
                 found.append((item, own))
+                continue
+            if item.get("threshold") is not None or item.get("weight") == 0:
+                self.moving.part(
+                    own, "left out", "a set passes there from a mean score on; here each metric has to pass"
+                )
                 continue
             self.moving.part(own, "mapped", "the assertions in the set, each by itself")
             inner = item.get("assert")
@@ -180,27 +198,72 @@ class _Reading:
             raise self.fault(at, f"names {name!r:.60}, which cannot be read: {error.message.rstrip('.')}") from None
 
 
-_SAID = re.compile(r"(not-)?([a-z][a-z:\-]*)(?:\((-?[0-9.]+)\))?:(?!//)\s*(.*)", re.DOTALL)
+_SAID = re.compile(r"(not-)?([a-z][a-z\-]*(?::[a-z]+)?)(?:\((-?[0-9.]+)\))?(?::(?!//)\s*(.*))?", re.DOTALL)
+_ALONE = (
+    "is-json",
+    "contains-json",
+    "is-refusal",
+    "is-sql",
+    "contains-sql",
+    "is-xml",
+    "contains-xml",
+    "is-html",
+    "contains-html",
+    "latency",
+)
+"""Types that say something without a value."""
+_CSV_SIMILAR = 0.8
 _SHORT = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric", "file": "javascript"}
+
+
+def _is_spread(value: Any) -> bool:
+    """Whether promptfoo makes a test of each item: of lists of texts alone."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], str)
+
+
+def resolved(variables: Mapping[str, Any]) -> Data:
+    """The variables with those that their own texts name.
+
+    Raises:
+        RefusedError: a text names a file, or is a template that does more.
+    """
+    found: Data = {}
+    for name, value in variables.items():
+        if isinstance(value, str) and value.startswith(("file://", "package:")):
+            raise RefusedError("left out", f"the variable {name!r:.40} is read from a file; write what stands there")
+        try:
+            found[name] = filled(value, variables) if isinstance(value, str) else spoken(value)
+            again = found[name] if isinstance(value, str) and value == spoken(value) else ""
+            filled(again, {})
+        except RefusedError as refused:
+            raise RefusedError("left out", f"the variable {name!r:.40}: {refused.why}") from None
+    return found
 
 
 def csv_test(cells: Mapping[str, str]) -> Data:
     """The test in a row of a CSV file, whose columns `__expected`, `__metadata:key` and their kind say more than variables."""
     test: Data = {"vars": {name: cell for name, cell in cells.items() if not name.startswith("__")}, "assert": []}
-    metadata: Data = {}
     for name, cell in cells.items():
-        kind, _, key = name.partition(":")
-        if not kind.startswith("__") or not cell.strip():
-            continue
-        if re.fullmatch(r"__expected[0-9]*", kind):
-            test["assert"].append(said_assertion(cell))
-        elif kind == "__description":
-            test["description"] = cell
-        elif kind == "__providerOutput":
-            test["providerOutput"] = cell
-        else:
-            metadata[key if kind == "__metadata" and key else name] = cell
-    return {**test, **({"metadata": metadata} if metadata else {})}
+        if name.startswith("__") and cell.strip():
+            _take_cell(test, name, cell)
+    if metric := test.pop("__metric", ""):
+        test["assert"] = [{**said, "metric": metric} for said in test["assert"]]
+    return test
+
+
+def _take_cell(test: Data, name: str, cell: str) -> None:
+    """Put what a column says of a test into it; one that nobody knows stays as it is, and is told."""
+    kind, _, key = name.partition(":")
+    if re.fullmatch(r"__expected[0-9]*", kind):
+        test["assert"].append(said_assertion(cell))
+    elif kind in ("__description", "__providerOutput", "__threshold"):
+        test[kind.removeprefix("__")] = cell
+    elif kind == "__metadata" and key:
+        test.setdefault("metadata", {})[key] = cell
+    elif kind in ("__prefix", "__suffix"):
+        test.setdefault("options", {})[kind.removeprefix("__")] = cell
+    else:
+        test[name] = cell
 
 
 def said_assertion(cell: str) -> Data:
@@ -209,15 +272,19 @@ def said_assertion(cell: str) -> Data:
     >>> said_assertion("not-contains: sorry"), said_assertion("Oslo")
     ({'type': 'not-contains', 'value': 'sorry'}, {'type': 'equals', 'value': 'Oslo'})
     """
-    found = _SAID.fullmatch(cell)
+    found = _SAID.fullmatch(cell.strip())
     kind = _SHORT.get(found[2], found[2]) if found else ""
     if found is None or kind not in TYPES:
+        return {"type": "equals", "value": cell}
+    if found[4] is None and kind not in _ALONE:  # a word of an answer, such as "cost"
         return {"type": "equals", "value": cell}
     try:
         least = {} if found[3] is None else {"threshold": float(found[3])}
     except ValueError:  # 1.2.3, say
         return {"type": "equals", "value": cell}
-    return {"type": f"{found[1] or ''}{kind}", "value": found[4], **least}
+    value = {} if found[4] is None else {"value": found[4]}
+    usual = {"threshold": _CSV_SIMILAR} if kind == "similar" else {}
+    return {"type": f"{found[1] or ''}{kind}", **value, **usual, **least}
 
 
 def merged(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data:

@@ -1,6 +1,7 @@
 """A run as a config of promptfoo and a file of its results, version 3."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from evalmark.exchange.items import input_from, inputs_of, listed, made_id
@@ -12,7 +13,16 @@ from evalmark.exchange.writing import json_text, yaml_text
 from evalmark.scoring import text_of
 from evalmark.values import Case, Result, Score, plain
 
-from .assertions import assertion_of, literal, literal_assertions, refusal
+from .assertions import (
+    Asked,
+    RefusedError,
+    assertion_of,
+    literal,
+    literal_assertions,
+    read_assertion,
+    reference_of,
+    refusal,
+)
 
 Data = dict[str, Any]
 CONFIG, RESULTS = "promptfooconfig.yaml", "results.json"
@@ -175,13 +185,21 @@ def _case(row: Mapping[str, Any]) -> Data:
     found: Data = {"id": name if isinstance(name, str) and name else made_id(variables), "input": input_from(variables)}
     if isinstance(text := test.get("description"), str) and text:
         metadata["description"] = text
-    for said in listed(test.get("assert")):
-        if isinstance(said, dict) and said.get("type") in ("equals", "contains", "icontains", "similar", "factuality"):
-            found["expected"] = said.get("value")
-            break
+    found["expected"] = reference_of(_asked(test, variables))
     return {key: value for key, value in found.items() if value is not None} | (
         {"metadata": metadata} if metadata else {}
     )
+
+
+def _asked(test: Data, variables: Data) -> list[Asked]:
+    """What of the assertions of a test can be taken over."""
+    options = test.get("options")
+    found = []
+    for said in listed(test.get("assert")):
+        with suppress(RefusedError):
+            if isinstance(said, dict):
+                found.append(read_assertion(said, variables, options if isinstance(options, dict) else {}))
+    return found
 
 
 def _said(row: Mapping[str, Any]) -> Data:

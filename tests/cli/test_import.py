@@ -1,0 +1,172 @@
+"""`evalmark import -o`: a suite that `validate` accepts, or exit code 2 with what is missing and nothing left behind."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+TEST = {"vars": {"city": "Oslo"}, "assert": [{"type": "contains", "value": "Oslo"}]}
+RUBRIC = {"type": "llm-rubric", "value": "Is kind", "threshold": 0.8}
+
+
+def promptfoo(world, *tests, **more):
+    whole = {"prompts": ["Say: {{city}}"], "providers": ["openai:chat:small"], "tests": list(tests), **more}
+    (world / "promptfooconfig.yaml").write_text(yaml.safe_dump(whole))
+    return "promptfoo", "promptfooconfig.yaml"
+
+
+def registry(world, kind="match:Match", **args):
+    for name, ideal in (("sums", ["4", "four"]), ("facts", "blue")):
+        (world / "reg" / "data" / name).mkdir(parents=True)
+        (world / "reg" / "data" / name / "samples.jsonl").write_text(json.dumps({"input": "q?", "ideal": ideal}) + "\n")
+    kinds = {"sums": kind, "facts": "includes:Includes"}
+    evals = {
+        f"{name}.dev.v0": {
+            "class": f"evals.elsuite.basic.{kinds[name]}",
+            "args": {"samples_jsonl": f"{name}/samples.jsonl", **(args if name == "sums" else {})},
+        }
+        for name in kinds
+    }
+    (world / "reg" / "evals").mkdir()
+    (world / "reg" / "evals" / "all.yaml").write_text(yaml.safe_dump(evals))
+    return "openai-registry", "reg"
+
+
+def hosted(world, *criteria):
+    whole = [
+        {"id": "e", "name": "t", "data_source_config": {"type": "custom"}, "testing_criteria": list(criteria)},
+        {"item": {"q": "a", "expected": "b"}},
+    ]
+    (world / "evals.json").write_text(json.dumps(whole))
+    return "openai-evals", "evals.json"
+
+
+def github(world, *evaluators):
+    prompt = {"name": "x", "model": "openai/small", "messages": [{"role": "user", "content": "{{input}}"}],
+              "testData": [{"input": "a", "expected": "b"}], "evaluators": list(evaluators)}  # fmt: skip
+    (world / "x.prompt.yml").write_text(yaml.safe_dump(prompt))
+    return "github-models", "x.prompt.yml"
+
+
+EQUAL = {
+    "type": "string_check",
+    "name": "m",
+    "input": "{{sample.output_text}}",
+    "reference": "{{item.expected}}",
+    "operation": "eq",
+}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda world: promptfoo(world, TEST),
+        lambda world: promptfoo(world, TEST, defaultTest={"assert": [{"type": "not-contains", "value": "sorry"}]}),
+        lambda world: hosted(world, EQUAL),
+        lambda world: github(world, {"name": "e", "string": {"contains": "{{expected}}"}}),
+        registry,
+    ],
+    ids=["promptfoo", "promptfoo with defaults", "openai-evals", "github-models", "openai-registry"],
+)
+def test_a_suite_that_is_written_has_no_fault(evalmark, world, made):
+    said = evalmark("import", *made(world), "-o", "in")
+    assert said.code == 0, said.text
+    suites = sorted((world / "in").rglob("suite*.yaml"))
+    assert suites
+    for suite in suites:
+        assert evalmark("validate", suite).out.startswith(f"{suite}: no fault found")
+
+
+LOSSES = [
+    (lambda world: promptfoo(world, {**TEST, "assert": [*TEST["assert"], RUBRIC]}), "$.tests[0]"),
+    (lambda world: promptfoo(world, TEST, providers=["python:app.py", "openai:chat:a"]), "$.providers[0]"),
+    (lambda world: hosted(world, EQUAL, {"type": "python", "name": "p", "source": "x"}), "$.testing_criteria[1]"),
+    (lambda world: github(world, {"name": "e", "string": {"contains": "b"}}, {"name": "f", "uses": "my/own"}), "$.evaluators[1]"),
+    (lambda world: registry(world, "fuzzy_match:FuzzyMatch"), "sums.dev.v0"),
+    (lambda world: registry(world, num_few_shot=2), "sums.dev.v0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "place"), LOSSES, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_part_that_would_be_lost_is_named_and_nothing_is_written(evalmark, world, made, place):
+    words = made(world)
+    before = sorted(world.rglob("*"))
+    said = evalmark("import", *words, "-o", "in")
+    assert said.code == 2
+    assert "nothing is imported, since the suite would ask or judge otherwise: 1 part cannot be taken over" in said.err
+    assert said.err.rstrip().endswith("--partial")
+    assert place.replace(" ", "") in re.sub(r"\s", "", said.out)
+    assert sorted(world.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("made", "place"), LOSSES, ids=lambda value: value if isinstance(value, str) else "")
+def test_partial_accepts_the_suite_without_it(evalmark, world, made, place):
+    said = evalmark("import", *made(world), "-o", "in", "--partial")
+    assert said.code == 0, said.text
+    assert place.replace(" ", "") in re.sub(r"\s", "", said.out)
+    suites = [*(world / "in").rglob("suite.yaml")]
+    assert suites
+    assert all(evalmark("validate", suite).code == 0 for suite in suites)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda world: promptfoo(world, {"vars": {"city": "Oslo"}}),
+        lambda world: promptfoo(world, {**TEST, "assert": [RUBRIC]}),
+        lambda world: hosted(world),
+        lambda world: hosted(world, {"type": "python", "name": "p", "source": "x"}),
+        lambda world: github(world),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--partial",)], ids=["whole", "partial"])
+def test_without_a_metric_nothing_is_written(evalmark, world, made, more):
+    words = made(world)
+    before = sorted(world.rglob("*"))
+    said = evalmark("import", *words, "-o", "in", *more)
+    assert said.code == 2
+    assert "nothing is imported, since" in said.err
+    if more:
+        assert "a suite needs a metric (suite.yaml)" in said.err
+    assert sorted(world.rglob("*")) == before
+
+
+def test_a_fault_that_validate_finds_keeps_the_suite_from_being_written(evalmark, world):
+    words = promptfoo(world, {**TEST, "vars": {"other": "x"}}, prompts=["Say: {{city}}"])
+    said = evalmark("import", *words, "-o", "deep/in")
+    assert said.code == 2
+    assert "since the suite could not be run" in said.err
+    assert "deep/in/cases.jsonl" in said.err
+    assert sorted(path.name for path in world.iterdir()) == ["promptfooconfig.yaml"]
+
+
+def test_results_alone_lose_no_part_of_a_suite(evalmark, world):
+    words = promptfoo(world, {**TEST, "assert": [RUBRIC]})
+    row = {"testIdx": 0, "vars": {"city": "Oslo"}, "provider": "p", "success": True, "response": {"output": "Oslo"}}
+    whole = {"config": yaml.safe_load((world / words[1]).read_text()), "results": {"version": 3, "results": [row]}}
+    (world / "results.json").write_text(json.dumps(whole))
+    assert evalmark("import", "promptfoo", "results.json").code == 0
+    runs = evalmark("list").out
+    assert evalmark("import", "promptfoo", "results.json", "-o", "in").code == 2
+    assert evalmark("list").out == runs  # what is refused keeps no run either
+
+
+def test_files_go_into_a_folder_that_is_there(evalmark, world):
+    (world / "in").mkdir()
+    (world / "in" / "mine.txt").write_text("x")
+    assert evalmark("import", *promptfoo(world, TEST), "-o", "in").code == 0
+    assert sorted(path.name for path in (world / "in").iterdir()) == [
+        "cases.jsonl", "mine.txt", "prompt-1.prompt.yml", "suite.yaml",
+    ]  # fmt: skip
+    assert not [path for path in world.iterdir() if path.name.startswith(".in")]
+
+
+def test_code_of_the_user_leaves_nothing_behind(evalmark, world):
+    (world / "checks_of_mine.py").write_text("def get_assert(output, context):\n    return True\n")
+    words = promptfoo(world, {**TEST, "assert": [{"type": "python", "value": "file://checks_of_mine.py"}]})
+    said = evalmark("import", *words, "-o", "in", "--code", "checks_of_mine.py")
+    assert said.code == 0, said.text
+    assert sorted(path.name for path in (world / "in").iterdir()) == [
+        "cases.jsonl", "checks_of_mine.py", "prompt-1.prompt.yml", "suite.yaml",
+    ]  # fmt: skip
