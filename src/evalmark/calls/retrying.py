@@ -52,7 +52,7 @@ class Retrying:
             if self._is_over(error, failed, faults, seconds):
                 raise _final(error, attempts, failed, seconds, self._patience) from None
             with current_uses().waiting():
-                await asyncio.sleep(self._wait(error, failed))
+                await asyncio.sleep(self._wait(error, faults))
             try:
                 reply = await self._model(request)
             except ModelCallError as later:
@@ -73,14 +73,17 @@ class Retrying:
             or seconds > patience.most_total
         )
 
-    def _wait(self, error: ModelCallError, failed: int) -> float:
+    def _wait(self, error: ModelCallError, faults: int) -> float:
         """Seconds until the next attempt: any time up to the backoff, and no sooner than the endpoint asks for.
 
-        Where a limit was met and the endpoint says for how long, its word counts: the gate holds everybody until then,
-        and the backoff, which doubles, would leave calls waiting at an endpoint that has long been free.
+        The backoff doubles with each fault of the server. It does not with a limit: the gate holds everybody for as long as
+        the endpoint asks for, and finds the pace that it takes; calls that backed off would wait at an endpoint that has
+        long been free.
         """
-        knows = _met_a_limit(error) and error.retry_after is not None
-        return max(error.retry_after or 0.0, self._chance.uniform(0.0, self._patience.backoff(1 if knows else failed)))
+        if _met_a_limit(error) and error.retry_after == 0:
+            return 0.0  # now
+        backoff = self._patience.backoff(1 if _met_a_limit(error) else faults)
+        return max(error.retry_after or 0.0, self._chance.uniform(0.0, backoff))
 
 
 def _met_a_limit(error: ModelCallError) -> bool:

@@ -7,6 +7,7 @@ from random import Random
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.values import Reply
 
+from .adaptive import AdaptivePace
 from .allowance import Allowance
 from .line import Line
 from .pace import USUAL, Bucket, Pace
@@ -27,6 +28,10 @@ class Place:
     """What it is expected to take."""
     number: int = 0
     """Which one it is of all that were let go."""
+    departed: float = 0.0
+    """When it was let go."""
+    is_known: bool = False
+    """Whether it is known what came of it."""
 
 
 class Throttle:
@@ -51,6 +56,9 @@ class Throttle:
         self._met_at = self._room
         """How many were let go at a time when the last limit was met."""
         self._streak = 0
+        self._is_halved = False
+        """Whether the last limit halved the room, and nothing from before it has been accepted since."""
+        self._adaptive = AdaptivePace()
         self._resume = 0.0
         self._silent_since: float | None = None
         self._answered = False
@@ -99,6 +107,8 @@ class Throttle:
 
     def leave(self, place: Place) -> None:
         """Give the place back."""
+        if not place.is_known:
+            self._adaptive.unsent(place.number)
         self._under_way -= 1
         self._line.move()
 
@@ -106,6 +116,7 @@ class Throttle:
         """A reply came: let more go at a time, and take in what its headers say."""
         now = asyncio.get_running_loop().time()
         self._answered = True
+        self._accepted(place, now)
         if place.number > self._cut_at:  # earlier ones say nothing of the pace since
             self._grow()
         taken, most = _taken(reply), self._pace.tpm
@@ -133,8 +144,9 @@ class Throttle:
             if (error.retry_after or 0.0) > self._patience.most_asked:
                 self._close(too_long(error, self._patience))
             elif status == _LIMIT:
-                self._slow_down(place, error.retry_after or 0.0)
+                self._meet_limit(place, error.retry_after or 0.0)
             else:
+                self._accepted(place, asyncio.get_running_loop().time())
                 self._pause(error.retry_after or 0.0)
         if self.closed is not None:
             raise RunStoppedError(self.closed) from error
@@ -165,17 +177,28 @@ class Throttle:
             more = max(1.0, abs(self._met_at - self._room) / _NEARER) / self._room if self._cut_at else 1.0
             self._room = min(float(self._pace.most), self._room + more)
 
-    def _slow_down(self, place: Place, asked: float) -> None:
-        if place.number > self._cut_at:  # those that were under way already met the same limit
-            self._met_at, self._room = self._room, max(1.0, self._room / 2)
+    def _accepted(self, place: Place, now: float) -> None:
+        place.is_known = True
+        if place.number <= self._cut_at and self._is_halved:  # not all of those that were under way met the limit
+            self._room, self._is_halved = max(self._room, self._met_at), False
+        self._adaptive.accepted(place.number, now, now - place.departed)
+
+    def _meet_limit(self, place: Place, asked: float) -> None:
+        """Slow down once for all that were under way, and halve the room where none of them was accepted."""
+        place.is_known = True
+        now = asyncio.get_running_loop().time()
+        if self._adaptive.turned_down(place.number, now, is_told=asked > 0):
             self._cut_at = self._departed
-            self._streak += 1
-            if not asked:
-                asked = self._patience.backoff(self._streak) * self._chance.uniform(0.5, 1.0)
+            if self._adaptive.was_futile:
+                self._met_at, self._room, self._is_halved = self._room, max(1.0, self._room / 2), True
+                self._streak += 1
+                asked = asked or self._patience.backoff(self._streak) * self._chance.uniform(0.5, 1.0)
         self._pause(asked)
 
     def _pause(self, seconds: float) -> None:
-        self._resume = max(self._resume, asyncio.get_running_loop().time() + seconds)
+        now = asyncio.get_running_loop().time()
+        self._resume = max(self._resume, now + seconds)
+        self._adaptive.paused(now, seconds)
 
     def _close(self, why: str) -> None:
         self.closed = self.closed or why  # those who wait hear of it as soon as this call leaves
@@ -192,7 +215,8 @@ class Throttle:
             return False
         self._departed += 1
         self._under_way += 1
-        place.number = self._departed
+        place.number, place.departed, place.is_known = self._departed, now, False
+        self._adaptive.sent(place.number, now)
         for bucket, amount in zip(self._flow(now), (1, place.tokens), strict=True):
             if bucket is not None:
                 bucket.take(amount, now)
@@ -205,6 +229,7 @@ class Throttle:
         requests, tokens = self._flow(now)
         return max(
             self._resume - now,
+            self._adaptive.wait(now),
             0.0 if requests is None else requests.wait(1, now),
             0.0 if tokens is None else tokens.wait(place.tokens, now),
             self._requests.wait(1, now),
