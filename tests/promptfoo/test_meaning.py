@@ -316,3 +316,15 @@ def test_a_whole_object_is_compared(tmp_path):
     cases = [Case(id=text, expected=case.expected, given=Output(value=text)) for text in answers]
     run = evaluate(cases, None, [resolve("structured_output", metric["structured_output"])], store=None)
     assert [result.verdict for result in run.results] == ["pass", "fail", "fail", "fail"]
+
+
+def test_a_reference_to_an_assertion_of_the_file_is_that_assertion(tmp_path):
+    refs = [{"$ref": "#/assertionTemplates/noise", "metric": "m"}, {"$ref": "#/assertionTemplates/gone"}]
+    test = {"vars": {"city": "Oslo"}, "assert": [*refs, {"type": "assert-set", "assert": [refs[0], {"value": 1}]}]}
+    templates = {"noise": {"type": "icontains", "value": "arrr"}}
+    imported, _, (case,) = moved(tmp_path, config(test, assertionTemplates=templates))
+    assert [part.to for part in imported.lost] == [
+        "'#/assertionTemplates/gone' points to nothing in the file",
+        "an assertion of the set has no `type`",
+    ]
+    assert list(case.metadata["assert"]) == [{"contains": {"ignore_case": True, "name": "m"}}] * 2

@@ -52,7 +52,17 @@ _NO_USE = (
     "tags",
     "metadata",
 )
-_KNOWN = ("description", "prompts", "providers", "targets", "tests", "scenarios", "defaultTest", "evaluateOptions")
+_KNOWN = (
+    "assertionTemplates",
+    "description",
+    "prompts",
+    "providers",
+    "targets",
+    "tests",
+    "scenarios",
+    "defaultTest",
+    "evaluateOptions",
+)
 _SETTINGS = {"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "seed": "seed", "stop": "stop"}
 _OF_TEST = ("description", "metadata", "providerOutput", "options")
 _NO_EFFECT = ("label", "delay", "apiKey", "apiKeyEnvar", "maxRetries", "organization")

@@ -146,21 +146,41 @@ class _Reading:
         """The assertions, those of sets among them; the first ones are those of the default test."""
         found: list[tuple[Data, str]] = []
         for number, item in enumerate(listed(whole.get("assert"))):
-            if not isinstance(item, dict) or not isinstance(item.get("type"), str):
+            said = self.referred(item, where)
+            if said is None:
+                continue
+            if not isinstance(said, dict) or not isinstance(said.get("type"), str):
                 raise PlacedError(place, f"assertion {number + 1} of the test, its defaults first, has no `type`.")
-            own = f"{where} {item.get('metric') or item['type']}"
-            if item["type"] != "assert-set":
-                found.append((item, own))
-                continue
-            if item.get("threshold") is not None or item.get("weight") == 0:
-                self.moving.part(
-                    own, "left out", "a set passes there from a mean score on; here each metric has to pass"
-                )
-                continue
-            self.moving.part(own, "mapped", "the assertions in the set, each by itself")
-            inner = item.get("assert")
-            found += [(one, own) for one in listed(inner) if isinstance(one, dict) and isinstance(one.get("type"), str)]
+            own = f"{where} {said.get('metric') or said['type']}"
+            found += self.of_set(said, own) if said["type"] == "assert-set" else [(said, own)]
         return tuple(found)
+
+    def of_set(self, said: Data, own: str) -> Iterator[tuple[Data, str]]:
+        """The assertions of a set, which passes where each of them does."""
+        if said.get("threshold") is not None or said.get("weight") == 0:
+            self.moving.part(own, "left out", "a set passes there from a mean score on; here each metric has to pass")
+            return
+        self.moving.part(own, "mapped", "the assertions in the set, each by itself")
+        for item in listed(said.get("assert")):
+            one = self.referred(item, own)
+            if isinstance(one, dict) and isinstance(one.get("type"), str):
+                yield one, own
+            elif one is not None:
+                self.moving.part(own, "left out", "an assertion of the set has no `type`")
+
+    def referred(self, item: Any, where: str) -> Any:
+        """An assertion, or what stands in the file where its `$ref` points to; None where nothing does."""
+        if not isinstance(item, dict) or "$ref" not in item:
+            return item
+        name = str(item["$ref"])
+        data = self.document.data
+        data = data["config"] if isinstance(data, dict) and data.keys() == {"config"} else data
+        for key in name.removeprefix("#/").split("/"):
+            data = data.get(key) if isinstance(data, dict) else None
+        if not name.startswith("#/") or not isinstance(data, dict):
+            self.moving.part(f"{where} $ref", "left out", f"{name!r:.80} points to nothing in the file")
+            return None
+        return {**data, **{key: said for key, said in item.items() if key != "$ref"}}
 
     def file(self, name: str, defaults: Data, at: DataPath) -> Iterator[Test]:
         """The tests of a file that the config names, which has to lie under the config's folder."""
