@@ -198,3 +198,28 @@ def test_all_that_is_required_is_known(tmp_path):
     )
     assert {"attr", "attrs", "google", "yaml"} <= names
     assert json.loads(done.stdout) == []
+
+
+def test_workers_of_isolated_targets_are_not_deceived_either(hostile):
+    done = evalmark(hostile, "run", "suite.yaml", "--isolate")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [file.name for file in hostile.glob("ran-*")] == []
+
+
+def test_nor_are_evals_under_pytest(hostile):
+    """pytest puts the folder of a test in front of the import path, and imports much of Python before evalmark is asked."""
+    for name in PYTHON:
+        (hostile / f"{name}.py").unlink(missing_ok=True)
+    for name in ("email", "asyncio"):
+        (hostile / name / "__init__.py").unlink()
+        (hostile / name).rmdir()
+    for name in ("pygments", "typing_extensions", "evalmark"):
+        (hostile / f"{name}.py").unlink()
+    (hostile / "test_evals_7p.py").write_text(
+        "import bot_7p\nfrom evalmark import describe_eval\n\n"
+        "describe_eval('greets', data=lambda: [{'input': 'a', 'expected': 'hello'}], task=bot_7p.answer, "
+        "scorers=['equals', {'regex': {'pattern': 'hello'}}, 'similarity'], embeddings=bot_7p.embed)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "--evalmark", "-q", "-p", "no:cacheprovider", "test_evals_7p.py"]
+    done = subprocess.run(command, cwd=hostile, capture_output=True, text=True, check=False)
+    assert (done.returncode, [file.name for file in hostile.glob("ran-*")]) == (0, []), done.stdout

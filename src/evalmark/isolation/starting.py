@@ -1,11 +1,12 @@
 """Starting a worker: what it needs to know, and what a process must not do while it becomes one."""
 
 import multiprocessing
+import os
 import pickle
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ UsersTarget = FunctionTarget | FreshTarget | ProgramTarget | AgentTarget
 CLOSED = 113
 """The exit status of a worker that can no more say what it has found, since a target has closed its files."""
 _COMMAND = "evalmark.cli"
+_SAFE_PATH = "PYTHONSAFEPATH"
 GUARD = 'in a script, calls of evaluate() have to stand under `if __name__ == "__main__":`'
 
 
@@ -57,6 +59,8 @@ class Order:
     """Where the process of the run looks for modules."""
     users: tuple[str, ...]
     """Those of these places in which users' modules lie."""
+    safe_path: str | None = field(default_factory=lambda: os.environ.get(_SAFE_PATH))
+    """What the variable PYTHONSAFEPATH is for the process of the run, and so for what targets start; None: not set."""
 
 
 class _Path(list[str]):
@@ -77,19 +81,29 @@ def started_without(users: Collection[str]) -> Iterator[None]:
 
     A script of the user's that runs again in a worker is loaded first, and finds its neighbours.
     """
-    before = sys.path
+    before, safe = sys.path, os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"  # else Python itself begins with the modules that it finds in the working directory
     if getattr(getattr(sys.modules["__main__"], "main", None), "__module__", "") == _COMMAND:
         sys.path = _Path(before, [place for place in before if place not in users])
     try:
         yield
     finally:
         sys.path = before
+        _set_back(safe)
+
+
+def _set_back(safe: str | None) -> None:
+    if safe is None:
+        os.environ.pop(_SAFE_PATH, None)
+    else:
+        os.environ[_SAFE_PATH] = safe
 
 
 def look_in(order: Order) -> None:
     """In a worker: look for modules where the process of the run does."""
     find_in([Path(place) for place in order.users])
     sys.path[:] = order.path
+    _set_back(order.safe_path)
 
 
 def recipes_for(targets: Sequence[Target]) -> tuple[Recipe, ...]:
