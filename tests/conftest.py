@@ -3,6 +3,7 @@
 import gc
 import ipaddress
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Generator, Iterator
@@ -22,6 +23,11 @@ hypothesis.settings.load_profile("same")
 
 # Hundreds of programs are started by tests: each finds what the one before it has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell without job control has what it starts in the background ignore Ctrl-C, and so would all programs of the tests.
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 ROOT = Path(__file__).parent.parent
 

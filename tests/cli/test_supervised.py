@@ -185,6 +185,16 @@ def test_a_module_that_leaves_while_it_is_imported_leaves_no_earlier_report_behi
     assert json.loads((world / "out.json").read_text(encoding="utf-8"))["run"]["status"] == "interrupted"
 
 
+def test_reports_of_a_rescoring_that_was_cut_off_say_so(process, suite, world):
+    assert ended(process, "run", suite)[0] == 0
+    with open_store(world / ".evalmark" / "evalmark.db", read_only=True) as store:
+        first = store.run("last").id
+    for metric in ("targets:scores_and_leaves", "leaves_at_import:score"):
+        assert ended(process, "rescore", first, "--metric", "equals", "-o", "out.json")[0] == 0
+        assert ended(process, "rescore", first, "--metric", metric, "-o", "out.json")[0] == 3
+        assert json.loads((world / "out.json").read_text(encoding="utf-8"))["run"]["status"] == "interrupted"
+
+
 def test_a_dataset_is_never_taken_for_a_report(process, suite, world):
     before = (world / "cases.jsonl").read_text(encoding="utf-8")
     code, _, _ = ended(process, "run", suite, "--target", "leaves_at_import:answer", "-o", "cases.jsonl")
@@ -286,11 +296,11 @@ def test_a_signal_that_is_ignored_stays_ignored(process, suite, world):
     assert running.returncode == 0, err
 
 
-def in_a_terminal(words, world, act):
+def in_a_terminal(words, world, act, program=("-m", "evalmark")):
     """What the command shows in a terminal in which `act` types, and its exit code."""
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execv(sys.executable, [sys.executable, "-m", "evalmark", *words])  # noqa: S606  the real command
+        os.execv(sys.executable, [sys.executable, *program, *words])  # noqa: S606  the real command
     act(terminal, pid)
     shown = b""
     try:
@@ -397,3 +407,26 @@ def test_a_number_that_stands_for_another_file_by_now_is_not_written_to(tmp_path
     assert (tmp_path / "other").read_bytes() == b""
     for number in {other, line._pipe, reads}:
         os.close(number)
+
+
+WITHOUT_DETAILS = """
+import signal
+del signal.sigwaitinfo  # as on a system that does not say where a signal comes from
+from evalmark.cli import main
+main()
+"""
+
+
+def test_ctrl_c_in_a_terminal_counts_once_where_nobody_says_where_it_comes_from(suite, world):
+    rows = [json.dumps({"id": f"{n}", "input": f"x{n}", "expected": f"X{n}"}) for n in range(30)]
+    (world / "cases.jsonl").write_text("\n".join(rows), encoding="utf-8")
+
+    def type_ctrl_c(terminal, pid):
+        worker_of(world)
+        os.write(terminal, b"\x03")
+
+    words = ["run", suite, "--target", "targets:asks", "-j", "1"]
+    code, shown = in_a_terminal(words, world, type_ctrl_c, ["-c", WITHOUT_DETAILS])
+    assert code == 130, shown
+    assert "Finishing the trials under way" in shown
+    assert "Left at once" not in shown

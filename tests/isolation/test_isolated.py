@@ -1,5 +1,6 @@
 """Targets in worker processes, with the real command and with scripts as users write them."""
 
+import asyncio
 import json
 import os
 import signal
@@ -10,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from evalmark.engine import Work
+from evalmark.isolation import opened
 from evalmark.store import open_store
+from evalmark.targets import as_target
 from evalmark.testing.scripted import ScriptedServer
+from evalmark.testing.sinks import MemorySink
 
 TARGETS = """
 import asyncio, ctypes, os, signal, sys, threading, time
@@ -425,6 +430,29 @@ def test_what_cannot_be_sent_is_one_sentence(world):
     said = done.stderr.strip().splitlines()[-1]
     assert "ConfigError: --isolate: the target '__main__:<lambda>' cannot be sent to a worker process" in said
     assert said.endswith("Define it at the top of a module, or name it as 'module:attribute'.")
+
+
+def test_a_function_that_no_worker_can_find_is_one_sentence(world):
+    lines = "from evalmark import evaluate\ndef task(text): return text\nevaluate(['a'], task, [lambda output: True], isolate=True, store=None)"
+    done = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    said = done.stderr.strip().splitlines()[-1]
+    assert "ConfigError: --isolate: a worker process cannot load the target: Can't get attribute 'task'" in said
+    assert said.endswith("define it at the top of a module, or name it as 'module:attribute'.")
+
+
+def test_a_worker_that_ends_between_cases_is_noted():
+    async def noted():
+        async with opened([as_target("textwrap:dedent")], "auto") as engine:
+            (worker,) = engine.workers._idle
+            os.kill(worker._process.pid, signal.SIGTERM)  # which it leaves to the run
+            os.kill(worker._process.pid, signal.SIGKILL)
+            while worker.is_usable:
+                await asyncio.sleep(0.01)
+            return (await engine(Work(trials=[], targets={}, scorers=(), sink=MemorySink()))).notes
+
+    (note,) = asyncio.run(noted())
+    assert note.startswith("Worker processes ended between cases, 1 time: was ended by SIGKILL")
 
 
 CONVERSATION = """

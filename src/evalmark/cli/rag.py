@@ -9,6 +9,7 @@ import typer
 from evalmark import api, calibration, cases, wording
 from evalmark.shell.conduct import Show, carry_out
 from evalmark.shell.progress import Progress
+from evalmark.shell.watched import tell_asked
 from evalmark.shell.words import once_more
 
 from . import flags
@@ -73,6 +74,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
 
     Everything happens on this machine; the embedding model is fetched once and checked by its SHA-256.
     """
+    tell_asked((), output or ())
     settings = flags.settings(embedding_mode=mode, offline=offline, store=store)
     job = api.RagJob(
         dataset=dataset,

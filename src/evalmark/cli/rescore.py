@@ -10,6 +10,7 @@ from evalmark import api, plans
 from evalmark import store as kept
 from evalmark.shell.conduct import Show, carry_out
 from evalmark.shell.progress import Progress
+from evalmark.shell.watched import tell_asked
 from evalmark.shell.words import once_more
 
 from . import flags
@@ -68,6 +69,7 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
 
     What is found is a new run. Exit codes are those of `run`.
     """
+    tell_asked(() if suite is None else [suite], output or ())
     settings = flags.settings(**flags.given(context))
     with kept.open_store(settings.store, read_only=True) as ledger:
         earlier = ledger.run(run)

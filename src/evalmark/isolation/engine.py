@@ -54,7 +54,7 @@ class Isolated:
         """As `run_trials`."""
         targets = {name: self._around(target) for name, target in work.targets.items()}
         outcome = await run_trials(replace(work, targets=targets), limits, stop=stop, watch=watch)
-        lost = self.workers.lost
+        lost = self.workers.lost_ones()
         said = f"Worker processes ended between cases, {counted(len(lost), 'time')}: {', '.join(lost)}."
         return replace(outcome, notes=(*outcome.notes, said)) if lost else outcome
 

@@ -3,8 +3,9 @@
 import os
 import signal
 import sys
+from contextlib import suppress
 
-from evalmark.errors import need
+from evalmark.errors import MissingExtraError, need
 
 _DIE_WITH_PARENT = 1
 """PR_SET_PDEATHSIG."""
@@ -16,10 +17,11 @@ def end_with_parent(parent: int, lives: int | None = None) -> None:
     `lives` is the reading end of a pipe whose other end only the parent has, for systems that cannot do it by themselves.
     """
     if sys.platform == "linux":
-        need("ctypes").CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() == parent:
-            return
-        end_now()
+        with suppress(MissingExtraError, AttributeError, OSError):  # a Python, or a library of C, that cannot do it
+            need("ctypes").CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+            lives = None
+        if os.getppid() != parent:
+            end_now()
     if lives is not None:
         watch(lives)
 

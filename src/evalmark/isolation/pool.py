@@ -235,8 +235,14 @@ class Workers:
         self._order = order
         self._all: set[Worker] = set()
         self._idle: list[Worker] = []
-        self.lost: list[str] = []
+        self._lost: list[str] = []
+
+    def lost_ones(self) -> list[str]:
         """How processes ended that had nothing to do."""
+        for worker in [worker for worker in self._idle if not worker.is_usable]:
+            self._idle.remove(worker)
+            self._forget(worker)
+        return self._lost
 
     async def take(self) -> Worker:
         """A worker that nobody else asks meanwhile; a new one where all are busy.
@@ -288,7 +294,7 @@ class Workers:
     def _forget(self, worker: Worker) -> None:
         """Of a worker that ended while it was idle, say so."""
         if not worker.is_usable and not worker.has_left:
-            self.lost.append(worker.end)
+            self._lost.append(worker.end)
         self._all.discard(worker)
 
     def _drop(self, worker: Worker) -> None:

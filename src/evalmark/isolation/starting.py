@@ -25,6 +25,7 @@ UsersTarget = FunctionTarget | FreshTarget | ProgramTarget | AgentTarget
 """Targets that are code of users; models and prompts are asked by the process of the run itself."""
 CLOSED = 113
 """The exit status of a worker that can no more say what it has found, since a target has closed its files."""
+_WHERE = "define it at the top of a module, or name it as 'module:attribute'."
 _COMMAND = "evalmark.cli"
 _SAFE_PATH = "PYTHONSAFEPATH"
 GUARD = 'in a script, calls of evaluate() have to stand under `if __name__ == "__main__":`'
@@ -42,7 +43,10 @@ class Recipe:
         """The target. Foreign code: may raise anything."""
         if self.pickled is None:
             return as_target(self.name)
-        found: Target = as_target(pickle.loads(self.pickled))  # noqa: S301  made by `recipe_for` in the process of the run
+        try:
+            found: Target = as_target(pickle.loads(self.pickled))  # noqa: S301  made by `_recipe` in the process of the run
+        except (AttributeError, ImportError) as error:
+            raise ConfigError(f"{error}; {_WHERE}") from error
         return found
 
 
@@ -125,7 +129,7 @@ def _recipe(target: UsersTarget) -> Recipe:
     except Exception as error:
         raise ConfigError(
             f"--isolate: the target {target.name!r} cannot be sent to a worker process ({type(error).__name__}: {error}). "
-            "Define it at the top of a module, or name it as 'module:attribute'."
+            f"{_WHERE[0].upper()}{_WHERE[1:]}"
         ) from error
 
 
