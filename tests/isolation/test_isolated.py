@@ -447,7 +447,7 @@ def test_a_worker_that_ends_between_cases_is_noted():
             (worker,) = engine.workers._idle
             os.kill(worker._process.pid, signal.SIGTERM)  # which it leaves to the run
             os.kill(worker._process.pid, signal.SIGKILL)
-            while worker.is_usable:
+            while worker.is_usable:  # noqa: ASYNC110  nothing here waits for it
                 await asyncio.sleep(0.01)
             return (await engine(Work(trials=[], targets={}, scorers=(), sink=MemorySink()))).notes
 
