@@ -442,3 +442,16 @@ def test_the_cases_of_the_page_are_those_of_the_chart(tmp_path):
     assert counts(by_pass_rate) == [20, 0, 0, 20]
     assert len(cases_of(fewer)) == 19
     assert "19 cases worse" in re.sub(r"<[^>]+>", "", run)
+
+
+def test_the_command_that_judges_again_names_the_store(tmp_path):
+    def of(name, version, **fields):
+        metrics = (Metric(name="similarity", version=version),)
+        return a_run(name, metrics=metrics, suite="s.yaml", **fields), [result(n) for n in range(5)]
+
+    with open_store(tmp_path / "evalmark.db") as store:
+        keep(store, *of(OLD, "1"))
+        keep(store, *of(NEW, "2", created="2026-11-22T10:15:00+00:00"))
+        app = site(Desk(Shelf(store, Figures(patience=60), " --store a.db"), DOOR.key, ""))
+        text = asked(app, f"/compare?run={NEW}").text
+    assert f"<code>evalmark rescore {OLD} --store a.db</code>" in text

@@ -15,6 +15,7 @@ from evalmark import store as kept
 from evalmark.addresses.paths import run_path
 from evalmark.errors import ConfigError, need
 from evalmark.shell.terminal import say_line
+from evalmark.shell.words import store_flag
 
 from . import flags
 
@@ -68,7 +69,8 @@ def view(
                 collect()
                 _tell(bound.address_of(path), bound.address_once(path) if opens else "")
 
-            doorway.serve(web.pages(ledger, bound.door, author=_author(), prepare_after=_SOON), bound, ready)
+            pages = web.pages(ledger, bound.door, author=_author(), prepare_after=_SOON, flags=store_flag(place))
+            doorway.serve(pages, bound, ready)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ def evals(
         parts += [Text("")] if parts else []
         parts += _eval(group, costs.get(group.dataset, ()), look)
         if group.dataset in against and not group.left_out:
-            parts += _compared(against[group.dataset], told)
+            parts += _compared(against[group.dataset], told, look.flags)
     if baseline is not None:
         parts += [Text(f"! {clean(said)}", style="yellow") for said in gate_caveats(run, baseline)]
     # Sorted: which eval comes first depends on which worker was done first.
@@ -94,9 +94,10 @@ def _results(run: Run) -> dict[str, list[Result]]:
     return found
 
 
-def _compared(found: Comparison, told: set[str]) -> Iterable[RenderableType]:
+def _compared(found: Comparison, told: set[str], flags: str) -> Iterable[RenderableType]:
     """What changed since the baseline, and whether that can be luck; what was `told` of another eval is not told twice."""
-    restoring = " ".join(compared.restoring(found)).strip()
+    sentence, command = compared.restoring(found)
+    restoring = f"{sentence} {command}{flags}" if command else sentence
     for said in filter(None, (*found.warnings, restoring)):
         if said not in told:
             yield Padding(Text(f"! {clean(said)}", style="yellow"), (0, 0, 0, 2))

@@ -150,9 +150,12 @@ class Ending:
 
     def _tell(self, reporter: Any) -> None:
         desk = self._desk
+        named = desk.config.getoption("evalmark_store")
+        store = f" --store {told_place(named)}" if named else ""
         look = console.Look(
             width=max(60, min(reporter._tw.fullwidth, 140)),
             color=bool(reporter.hasmarkup),
+            flags=store,
             unicode=(getattr(reporter._tw._file, "encoding", None) or "").lower().startswith("utf"),
         )
         reporter.section("evals")
@@ -162,8 +165,6 @@ class Ending:
         verdict = None if desk.gate is None else self._verdict(desk.gate)
         reporter.write(harmless(console.evals(run, costs, look, verdict=verdict, baseline=baseline)))
         if run.id:
-            named = desk.config.getoption("evalmark_store")
-            store = f" --store {told_place(named)}" if named else ""
             reporter.write_line(f"Look again with: evalmark show {run.id}{store}")
         if run.status == "interrupted":
             reporter.write_line(f"To go on, call pytest as before and add: --evalmark-resume {run.id}")

@@ -67,6 +67,7 @@ def compared(shelf: Shelf, run: Run, baseline: Run, targets: tuple[str, str] | N
 
     def work(patiently: Callable[[Run], Run]) -> Compared:
         found, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
+        found = replace(found, rescore=found.rescore + shelf.flags) if found.rescore else found
         return Compared(found=found, cases=cases, flipped=_flipped(shelf, run, cases))
 
     return shelf.figures.found(about, work)

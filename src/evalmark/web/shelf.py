@@ -43,8 +43,9 @@ class RunLine:
 class Shelf:
     """What pages ask of one store, for any thread."""
 
-    def __init__(self, store: Store, figures: Figures) -> None:
+    def __init__(self, store: Store, figures: Figures, flags: str = "") -> None:
         self.store = store
+        self.flags = flags
         self.figures = figures
         self._searching = threading.Lock()
         self._browsing = Remembered[tuple[str, str], Browsing](_OPEN)  # closed when the last page that uses it is done

@@ -51,14 +51,20 @@ PATIENCE = 0.3
 
 
 def pages(
-    store: Store, door: Door, patience: float = PATIENCE, author: str = "", prepare_after: float | None = None
+    store: Store,
+    door: Door,
+    patience: float = PATIENCE,
+    author: str = "",
+    prepare_after: float | None = None,
+    flags: str = "",
 ) -> Guarded:
     """The viewer of a store as an ASGI application, behind its door.
 
     `patience` is how many seconds a page waits for figures, `author` who labels where nobody says otherwise. After
-    `prepare_after` seconds the templates are read of pages that nobody has asked for yet; None: when somebody does.
+    `prepare_after` seconds the templates are read of pages that nobody has asked for yet; None: when somebody does. `flags` are
+    what a command needs, with a space before it, to look into this store.
     """
-    desk = Desk(Shelf(store, Figures(patience)), door.key, author)
+    desk = Desk(Shelf(store, Figures(patience), flags), door.key, author)
     if prepare_after is not None:
         soon = threading.Timer(prepare_after, desk.prepare)
         soon.daemon = True
