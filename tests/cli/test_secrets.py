@@ -131,6 +131,7 @@ def world(tmp_path_factory, server):
         "again": ["run", "model.json"],
         "jsonl to the terminal": ["report", model.id, "--to", "json"],
         "compare": ["compare", app.id, model.id],
+        "isolated": ["run", "app.json", "--isolate", "-o", "isolated.json"],
     }.items():
         found[name] = run(folder, server, *words)
     run(folder, server, "cache", "export", "calls.jsonl", code=0)
@@ -183,7 +184,7 @@ def test_what_is_masked_is_counted_once_and_not_judged_anew(world):
     assert len([note for note in world["app"].notes if MASK in note]) == 1
     assert "A secret stands in 5 results" in " ".join(world["app"].notes)
     with open_store(world["folder"] / ".evalmark/evalmark.db", read_only=True) as store:
-        rescored = next(run for run in store.runs() if run.name == "app")
+        rescored = next(run for run in store.runs() if run.name == "app" and len(run.metrics) == 1)
         states = {result.trial.case.id: result.scores[0] for result in rescored.results}
     assert rescored.id != world["app"].id
     assert {name: score.status for name, score in states.items()} == {

@@ -229,6 +229,8 @@ def test_user_and_password_before_a_host(text, left):
         "password: ${DB_PASSWORD}",
         "export API_KEY=YOUR_API_KEY",
         "token=tokenizer.next_token()",
+        "see https://maps.example/api?key=YOUR_API_KEY",
+        "It tests the basic functionality/requirements. Basic authentication failed.",
     ],
 )
 def test_what_looks_like_a_word_or_like_code_stays_in_what_an_app_says(text):

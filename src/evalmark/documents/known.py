@@ -19,6 +19,8 @@ MASK = NOT_KEPT
 """What stands in the place of a secret, as where one goes by its name."""
 RUN = 12
 """So many consecutive characters of a secret are a leak; a shorter text is no secret, since any text may hold it."""
+_LETTERS_ALONE = 16
+"""Characters of a key of nothing but letters; a shorter one may be a word."""
 _GRAM = 4
 _STEP = 8
 """Of a text, every eighth piece of four is looked up: wherever eleven characters in a row stand, one of these is within."""
@@ -223,10 +225,15 @@ def is_secret(value: str) -> bool:
     return len(value) >= RUN and not value.isalpha()
 
 
+def _is_key(value: str) -> bool:
+    """Whether a key that is sent can be told from the dummies that local servers get."""
+    return len(value) >= _LETTERS_ALONE or is_secret(value)
+
+
 def remember(secret: str) -> None:
     """Have a key that is sent to a server found in every text from now on, unless it is too short to be told from words."""
     global _sent
-    if is_secret(secret) and secret not in _sent:
+    if _is_key(secret) and secret not in _sent:
         _sent |= {secret}
 
 
@@ -243,7 +250,7 @@ def without_known(text: str) -> str:
 
 def without_key(text: str, key: str) -> str:
     """The text with a mark in the place of one key, and of every longer part of it."""
-    return _index_of_key(key).masked(text) if is_secret(key) else text
+    return _index_of_key(key).masked(text) if _is_key(key) else text
 
 
 @lru_cache(maxsize=64)

@@ -26,13 +26,17 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("SG.",), re.compile(r"\bSG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,80}")),
     (("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{0,1000}")),
 )
+_CALL = re.compile(r"[0-9a-f]{32}-\d+-\d+")
 _PRIVATE = "PRIVATE KEY"
 _PRIVATE_KEY = re.compile(
     # Up to its end, or that of the text: the headers of an encrypted key hold dashes of their own.
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END[A-Z0-9 ]{0,60}-----|\Z)",
     re.DOTALL,
 )
-_BEARER = re.compile(r"\b((?:Bearer|Basic)\s+)([A-Za-z0-9._~+/-]{12,4000}=*)", re.IGNORECASE)
+_BEARER = re.compile(
+    r"\b((?P<header>authorization\W{1,8})?(?:Bearer|Basic)\s+)(?P<value>[A-Za-z0-9._~+/-]{12,4000}=*)", re.IGNORECASE
+)
+_DIGIT_OR_END = re.compile(r"[0-9]|=\Z")
 _CLASSES = bytes(ord("x") if chr(c).isalnum() or chr(c) in "_.-" else 32 for c in range(128)).ljust(256)
 _RUN = b"x" * 15
 """Every key that one of `_SHAPES` fits holds so many letters, digits, dots, dashes and underscores in a row."""
@@ -72,7 +76,7 @@ def by_shape(text: str, hide: Hide, *, careful: bool = False) -> str:
 
     With `careful`, what stands behind a name such as `api_key=` is left where it looks like a word or like code.
     """
-    if _RUN in text.encode("ascii", "replace").translate(_CLASSES):
+    if _has_long_word(text):
         for words, shape in _SHAPES:
             if any(word in text for word in words):
                 text = shape.sub(lambda found: hide(found[0]), text)
@@ -83,8 +87,22 @@ def by_shape(text: str, hide: Hide, *, careful: bool = False) -> str:
     if "=" in text or ":" in text or " " in text:
         text = _named(text, text.lower(), hide, careful=careful)
     if "=" in text and ("?" in text or "&" in text or ";" in text):
-        text = _IN_QUERY.sub(lambda found: f"{found[1]}{hide(found[2])}", text)
+        text = _IN_QUERY.sub(
+            lambda found: found[0] if careful and _is_plain(found[2]) else f"{found[1]}{hide(found[2])}", text
+        )
     return text
+
+
+def _has_long_word(text: str) -> bool:
+    """Whether a word is long enough for a key, and no key of a call of ours, which nearly every result names."""
+    classes = text.encode("ascii", "replace").translate(_CLASSES)  # a byte for each character
+    at = classes.find(_RUN)
+    while at >= 0:
+        end = classes.find(b" ", at)
+        if not _CALL.fullmatch(text, at, end if end >= 0 else len(text)):
+            return True
+        at = classes.find(_RUN, end) if end >= 0 else -1
+    return False
 
 
 def _in_addresses(text: str, hide: Hide, *, careful: bool) -> str:
@@ -101,7 +119,7 @@ def _in_addresses(text: str, hide: Hide, *, careful: bool) -> str:
 def _named(text: str, low: str, hide: Hide, *, careful: bool) -> str:
     """Without what stands behind a name; `low` is the text in small letters, of the same length in nearly all texts."""
     if "bearer" in low or "basic" in low:
-        text = _BEARER.sub(lambda found: f"{found[1]}{hide(found[2])}", text)
+        text = _BEARER.sub(lambda found: _without_bearer(found, hide), text)
         low = text.lower()
     if len(low) != len(text):  # a few letters become two
         low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
@@ -114,6 +132,14 @@ def _named(text: str, low: str, hide: Hide, *, careful: bool) -> str:
             parts += (text[done:start], hide(text[start:end]))
             done = end
     return "".join((*parts, text[done:])) if parts else text
+
+
+def _without_bearer(found: re.Match[str], hide: Hide) -> str:
+    """Words may follow elsewhere than in a header: "basic functionality"."""
+    value = found["value"]
+    if found["header"] is None and not (_DIGIT_OR_END.search(value)):
+        return found[0]
+    return f"{found[1]}{hide(value)}"
 
 
 def _values(text: str, low: str) -> list[tuple[int, int]]:
