@@ -73,6 +73,12 @@ def test_large_runs_that_share_nothing_say_so(store):
     assert trends(shown(store))[0] == "nothing shared"
 
 
+def test_large_runs_that_are_judged_by_other_rules_are_not_counted_against_each_other(store):
+    runs(store, 5, of=1_100)
+    keep(store, a_run("run-1", metrics=(Metric(name="correct", threshold=0.1),)), answered(1_000, 1_100))
+    assert trends(shown(store))[0] == "judged otherwise"
+
+
 def test_a_run_under_way_has_no_trend_and_is_none_to_be_held_against(store):
     runs(store, 10)
     keep(store, a_run("going", metrics=(Metric(name="correct"),)), answered(20, 20), ends=False)
