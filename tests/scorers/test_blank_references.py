@@ -16,7 +16,7 @@ from .asking import Angles
 
 CASE = Case(id="1", input="deg=0", contexts=("deg=0",), metadata={"other": "Bergen"})
 OUTPUT = Output(value="deg=10", seconds=0.5)
-BLANK = ("", "  ", "\n\t", "\u00a0")
+BLANK = ("", "  ", "\n\t", "\u00a0", "\u200b", "\ufeff", " \u200e\u00ad")
 KEEPS_BLANKS = {"equals"}
 """`equals` compares data with data: an empty answer may be what is expected."""
 NEED_MORE = {"length", "compliance", "rules"}

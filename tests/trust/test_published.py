@@ -62,6 +62,12 @@ def test_the_prompt_that_is_named_wins_over_the_rules_beside_the_results(folder,
 def test_a_prompt_that_would_not_be_read_is_refused(folder, prompt, tmp_path):
     with pytest.raises(ConfigError, match="held against labels; add --against rules"):
         audited(read_promptpex(folder), prompt, tmp_path)
+    (tmp_path / "tag").mkdir()
+    (tmp_path / "tag/rules.txt").write_text("The output must be at most 9 characters.\n")
+    with pytest.raises(
+        ConfigError, match=r"tag/rules.txt: that is a file of rules and no prompt; name the prompt .*tag\.prompty"
+    ):
+        audited(read_promptpex(folder), tmp_path / "tag/rules.txt", tmp_path, against="rules")
 
 
 def test_the_rules_are_those_beside_the_results(folder, prompt):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from evalmark.roles import ChatModel
 from evalmark.scoring import shown, text_of, unscored
-from evalmark.values import Case, Output, Reply, Score, count, fingerprint
+from evalmark.values import Case, Output, Reply, Score, count, fingerprint, is_blank
 
 from .engine import hear_often
 from .faults import Fault, worded
@@ -74,9 +74,9 @@ class Faithfulness:
     async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
         """What the judge finds; `unscored` without contexts, without an answer, and without a claim in it."""
         contexts = case.contexts_of(output) or ()
-        if not any(text.strip() for text in contexts):
+        if all(map(is_blank, contexts)):
             return unscored(self.name, "there are no contexts")
-        if not text_of(output.value).strip():
+        if is_blank(text_of(output.value)):
             return unscored(self.name, "the answer is empty")
         question = self.question(case, output)
         material = [part.text for part in question.material]

@@ -97,7 +97,7 @@ _LOOSE = re.compile(
     r"aim|attempt|prefer\w*|recommended|encouraged|e\.g|i\.e|for\s+example|for\s+instance|such\s+as|etc|similar|like|except|"
     r"exclud\w+|not\s+counting|apart\s+from|other\s+than|rather\s+than|besides|unlike|per|might|could|need\s+not|would|"
     r"not\s+have\s+to|not\s+need|where|wherever|while|once|until|even|although|though|only\s+for|for\s+each|for\s+every|"
-    r"sometimes|often|mostly|mainly|at\s+times|whether)\b|~|\u2248",
+    r"sometimes|often|mostly|mainly|at\s+times|whether)\b|~|\u2248|\.\.|\u2026",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(

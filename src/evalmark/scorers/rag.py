@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
 from evalmark.scoring import NO_EXPECTED, no_reference, shown, text_of, unscored
-from evalmark.values import Case, Direction, Output, Score, count
+from evalmark.values import Case, Direction, Output, Score, count, is_blank
 
 from .cosine import rows
 from .grounding import relevance, similarities, similarity, sufficiency, supports, unsupported
@@ -38,10 +38,10 @@ class Texts:
     ) -> str:
         """Why this cannot be judged, or nothing."""
         needs = (
-            (answer, self.answer.strip(), NO_ANSWER),
-            (contexts, any(text.strip() for text in self.contexts), NO_CONTEXTS),
-            (reference, self.reference.strip(), NO_EXPECTED),
-            (question, self.question.strip(), NO_QUESTION),
+            (answer, not is_blank(self.answer), NO_ANSWER),
+            (contexts, not all(map(is_blank, self.contexts)), NO_CONTEXTS),
+            (reference, not is_blank(self.reference), NO_EXPECTED),
+            (question, not is_blank(self.question), NO_QUESTION),
         )
         return next((why for needed, found, why in needs if needed and not found), "")
 

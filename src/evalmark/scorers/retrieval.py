@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from evalmark.errors import ConfigError
 from evalmark.roles import Embedder
 from evalmark.scoring import no_reference, shown, unscored
-from evalmark.values import Case, Output, Score, count
+from evalmark.values import Case, Output, Score, count, is_blank
 
 from .cosine import rows
 from .grounding import table
@@ -125,7 +125,7 @@ async def _table(
     if why := texts.lacks(answer=False, reference=True):
         return unscored(metric.name, why)
     contexts = texts.contexts[: metric.k]
-    if not any(text.strip() for text in contexts):
+    if all(map(is_blank, contexts)):
         return unscored(metric.name, NO_CONTEXTS)
     sentences = split(texts.reference, metric.splitter) or (texts.reference,)
     vectors = rows(await embedder([*sentences, *contexts]))

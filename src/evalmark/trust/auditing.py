@@ -143,7 +143,7 @@ def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> 
     rules = None if spec is None else Rules(spec=spec)
     if rules is not None and not rules.checks:
         raise ConfigError(
-            f"{rules.spec.folder / RULES_FILE if rules.spec else ''}: has no rule that a machine can check, so there is nothing to hold a "
+            f"{rules.spec.folder / RULES_FILE if rules.spec else ''}{f' ({remark})' if remark else ''}: has no rule that a machine can check, so there is nothing to hold a "
             "judge against; state a check below a rule, such as check: {words: {max: 80}}."
         )
     found: dict[str, bool] = {}
@@ -182,7 +182,14 @@ def _spec(prompt: Path, run: Run) -> tuple[PromptSpec, str]:
     """The prompt with the rules in its own folder, or else with those beside results that were read from a folder.
 
     With it comes what a reader should know of the choice.
+
+    Raises:
+        ConfigError: it is a file of rules.
     """
+    if prompt.name == RULES_FILE:
+        raise ConfigError(
+            f"--prompt {prompt}: that is a file of rules and no prompt; name the prompt whose folder it lies in, as {prompt.parent}.prompty."
+        )
     own = folder_of(prompt)
     folders = (Path(info.path) for info in run.datasets if info.path)
     beside = next((f for f in folders if f.resolve() != own.resolve() and what_is(f / RULES_FILE) == "file"), None)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import category
 
 from .plain_data import fingerprint
 from .usage import Usage
@@ -76,12 +77,17 @@ class Output:
 
 
 def is_blank(value: Any) -> bool:
-    r"""Whether a value is None or a text without a visible character.
+    r"""Whether a value is None or a text without a visible character: blanks, marks of no width and controls are none.
 
-    >>> is_blank(" \n"), is_blank(0)
-    (True, False)
+    >>> is_blank(" \n"), is_blank("\u200b\ufeff"), is_blank(0)
+    (True, True, False)
     """
-    return value is None or (isinstance(value, str) and not value.strip())
+    if not isinstance(value, str):
+        return value is None
+    text = value.strip()
+    if not text or text[0].isalnum():
+        return not text
+    return all(character.isspace() or category(character) in ("Cf", "Cc") for character in text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
