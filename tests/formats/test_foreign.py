@@ -9,6 +9,7 @@ import yaml
 from evalmark import evaluate
 from evalmark.api import validate
 from evalmark.cases import read_cases
+from evalmark.errors import DataError
 from evalmark.exchange import Assertions
 from evalmark.formats import import_github_models
 from evalmark.judges import read_metric
@@ -89,6 +90,54 @@ def test_what_the_api_of_openai_gives_is_read(tmp_path):
     assert metric.template == ("Score {{input}}", "{{output}} { % x % } {y}")
     assert (metric.measure.kind, metric.threshold) == ("percentage", 0.6)
     assert "def grade" not in str(imported.files)
+
+
+def test_two_evals_of_a_folder_are_two_suites(tmp_path):
+    other = {
+        **EVAL,
+        "id": "eval_2",
+        "name": "Moods",
+        "testing_criteria": [{**EVAL["testing_criteria"][0], "operation": "like"}],
+    }
+    again = {**RUN, "id": "evalrun_2", "eval_id": "eval_2"}
+    again["data_source"] = {**RUN["data_source"], "source": {"type": "file_content", "content": [{"item": {**ITEM, "ticket": "Hm"}}]}}  # fmt: skip
+    files = {"e.json": [EVAL, other], "r.json": [RUN, again], "o.json": OUTPUTS}
+    imported = import_openai_evals(laid_out(tmp_path / "out", {name: json.dumps(data) for name, data in files.items()}))
+    assert imported.suites == ("Tickets/suite.yaml", "Moods/suite.yaml")
+    laid_out(tmp_path / "in", imported.files)
+    tickets, moods = (read_suite(tmp_path / "in" / name) for name in imported.suites)
+    assert [metric.label for metric in tickets.metrics] == ["Match", "metrics/quality.yaml"]
+    assert [metric.name for metric in moods.metrics] == ["contains"]
+    [case] = read_cases(tmp_path / "in" / "Moods" / "cases.jsonl")
+    assert (case.input, case.expected) == ({"ticket": "Hm"}, "Hardware")
+    assert len(imported.run.results) == 2
+
+
+def test_what_belongs_to_none_of_two_evals_is_refused(tmp_path):
+    files = {"e.json": [EVAL, {**EVAL, "id": "eval_2"}], "rows.jsonl": {"item": ITEM}}
+    with pytest.raises(DataError, match=r"rows.jsonl:1: nothing says to which of the 2 evals this belongs"):
+        import_openai_evals(laid_out(tmp_path, {name: json.dumps(data) for name, data in files.items()}))
+
+
+def test_prompts_of_a_folder_that_judge_otherwise_are_suites_of_their_own(tmp_path):
+    prompt = {
+        "name": "x",
+        "messages": [{"role": "user", "content": "{{input}}"}],
+        "testData": [{"input": "a", "expected": "b"}],
+    }
+    judged = [[{"name": "e", "string": {operation: "{{expected}}"}}] for operation in ("equals", "contains")]
+    files = {
+        "1.prompt.yml": {**prompt, "model": "openai/a", "evaluators": judged[0]},
+        "2.prompt.yml": {**prompt, "model": "openai/b", "evaluators": judged[0]},
+        "3.prompt.yml": {**prompt, "name": "y", "model": "openai/a", "evaluators": judged[1]},
+    }
+    imported = import_github_models(laid_out(tmp_path / "out", {n: yaml.safe_dump(d) for n, d in files.items()}))
+    assert imported.suites == ("x/suite.yaml", "y/suite.yaml")
+    laid_out(tmp_path / "in", imported.files)
+    one, other = (read_suite(tmp_path / "in" / name) for name in imported.suites)
+    assert (one.target.models, other.target.models) == (("openai/a", "openai/b"), ("openai/a",))
+    assert [[metric.name for metric in suite.metrics] for suite in (one, other)] == [["equals"], ["contains"]]
+    assert all(validate(tmp_path / "in" / name, Settings()) == [] for name in imported.suites)
 
 
 def test_an_eval_of_promptpex_is_read(shared, tmp_path):
