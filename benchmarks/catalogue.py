@@ -7,6 +7,7 @@ HERE = Path(__file__).parent
 PARTS = (
     "asking.py",
     "catalogue.py",
+    "faulty_server.py",
     "floor.py",
     "machine.py",
     "mock_server.py",
@@ -67,6 +68,8 @@ KNOWN = (
     Script("recording.py", "recording"),
     Script("tools.py", "recording", ()),
     Script("wrappers.py", "calls"),
+    Script("limits.py", "calls", _short("--cases 20 --latency 100")),
+    Script("latency.py", "calls", _short("--cases 40 --busy 0")),
     Script("comparing.py", "compare", _short("--cases 200")),
     Script("comparison_errors.py", "statistics", _short("--rounds 2")),
     Script("sequential.py", "statistics", _short("--runs 200 --cases 200 --gated 40")),

@@ -127,6 +127,17 @@ def test_s0_5_continue_on_error_goes_on(world):
     ]
 
 
+def test_the_store_keeps_where_a_tested_function_raised(world):
+    unit_test = quiet()
+    with unit_test as test:
+        for test_case in test.test_cases():
+            test_case.evaluate(broken, continue_on_error=True)
+    (result,) = unit_test.run.results
+    line = broken.__code__.co_firstlineno + 1
+    assert result.output.metadata["raised_at"].endswith(f":{line}")
+    assert "in broken" in result.output.metadata["traceback"]
+
+
 def test_s0_5_a_missing_input_of_a_chain_comes_with_a_hint_about_the_memory(world):
     def chain(inputs):
         raise ValueError("Missing some input keys: {'history'}")

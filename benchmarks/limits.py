@@ -1,0 +1,97 @@
+"""Runs against endpoints that turn requests down, over the time of the same run against one that does not.
+
+250 cases of a model with 64 requests in flight, as whole processes; seeds are fixed, so each server turns down the same requests
+in the same order. A real limit lets 600 requests a minute through and a burst of 20: the share of it that a run uses, and how many
+requests it sends for each that is answered, by the clock of the server, of twice as many cases.
+
+Run: python benchmarks/limits.py [--cases 250] [--latency 1800]
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from faulty_server import BURST, PER_SECOND
+from rows import add_json, telling
+
+HERE = Path(__file__).parent
+JOBS = 64
+BUCKET_LATENCY = 250
+"""Milliseconds; the limit decides, and not the latency."""
+
+
+@contextmanager
+def serving(kind: str, latency: float, retry_after: str = "0") -> Iterator[str]:
+    """A server of our own, and its address."""
+    words = [sys.executable, str(HERE / "faulty_server.py"), kind, "--latency", str(latency)]
+    words += ["--retry-after", retry_after]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield json.loads(process.stdout.readline())
+        process.stdin.close()
+
+
+def write_cases(folder: Path, cases: int) -> None:
+    with (folder / "cases.jsonl").open("w", encoding="utf-8") as stream:
+        for number in range(cases):
+            stream.write(json.dumps({"id": str(number), "input": f"Question {number}?"}) + "\n")
+    suite = {"datasets": ["cases.jsonl"], "target": {"model": "openai/mock"}, "metrics": [{"length": {"min_chars": 1}}]}
+    (folder / "suite.json").write_text(json.dumps(suite), encoding="utf-8")
+
+
+def run(folder: Path, url: str, name: str) -> tuple[float, dict, list[dict]]:
+    """Seconds of a whole process, the counts of the server, and the outputs."""
+    words = [sys.executable, "-m", "evalmark", "run", "suite.json", "-j", str(JOBS), "-q"]
+    words += ["--store", f"{name}.db", "-o", f"{name}.json"]
+    environment = {**os.environ, "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "none"}
+    started = time.perf_counter()
+    subprocess.run(words, cwd=folder, env=environment, check=False, capture_output=True)
+    seconds = time.perf_counter() - started
+    with urllib.request.urlopen(f"{url}/stats") as said:  # noqa: S310  our own, on this machine
+        counts = json.loads(said.read())
+    results = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))["results"]
+    return seconds, counts, [result["output"] for result in results]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=250)
+    parser.add_argument("--latency", type=float, default=1_800, help="milliseconds of an answer")
+    add_json(parser)
+    said = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, telling(said.json) as tell:
+        folder = Path(name)
+        write_cases(folder, said.cases)
+        with serving("clean", said.latency) as url:
+            clean, _, _ = run(folder, url, "clean")
+        tell(what=f"{said.cases} cases, nothing turned down", found=clean, unit="s")
+        for kind, goal in (("random", 1.5), ("mix", 1.3)):
+            with serving(kind, said.latency) as url:
+                seconds, counts, outputs = run(folder, url, kind)
+            errors = sum(output["error"] is not None for output in outputs)
+            beside = (
+                f"{counts['requests']} requests, {counts['limited']} of them met 429; {errors} cases without an answer"
+            )
+            tell(what=f"`{kind}`, over that", found=seconds / clean, unit="x", at_most=goal, beside=beside)
+        write_cases(folder, 2 * said.cases)
+        for after in ("0", "1"):
+            with serving("bucket", BUCKET_LATENCY, after) as url:
+                _, counts, _ = run(folder, url, f"bucket-{after}")
+            ideal = max(0.0, counts["answered"] - BURST) / PER_SECOND + BUCKET_LATENCY / 1_000
+            share = 100 * ideal / (counts["last"] - counts["first"])
+            sent = counts["requests"] / counts["answered"]
+            beside = f"{counts['answered']} answered, {sent:.2f} requests sent for each"
+            tell(
+                what=f"used of 600 a minute, `Retry-After: {after}`", found=share, unit="%", at_least=90, beside=beside
+            )
+
+
+if __name__ == "__main__":
+    main()
