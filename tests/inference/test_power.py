@@ -74,7 +74,7 @@ def test_the_smallest_difference_in_passes(n, discordance, effect):
         pytest.param(lambda: cases_needed(0.1), "must be a number from 0", id="nothing is known of the spread"),
         pytest.param(lambda: cases_needed(0.1, variance=1.0, discordance=0.5), "not both", id="both are"),
         pytest.param(lambda: cases_needed(0.1, variance=-1.0), "from 0", id="a variance below 0"),
-        pytest.param(lambda: cases_needed(0.1, variance=math.nan), "from 0", id="NaN"),
+        pytest.param(lambda: cases_needed(0.1, variance=math.nan), "variance must be a finite number", id="NaN"),
         pytest.param(lambda: cases_needed(0.3, discordance=0.2), "size of the effect", id="more than ever differ"),
         pytest.param(lambda: smallest_effect(9, discordance=1.2), "from 0 to 1", id="more than all differ"),
         pytest.param(lambda: smallest_effect(-1, variance=1.0), "counted from 0", id="cases below 0"),

@@ -243,7 +243,7 @@ def test_the_asymptotic_sequence_is_what_its_formula_says(seeds):
 
 @pytest.mark.parametrize("call", [(0.5, 0), (-1.0, 5), (math.nan, 5), (0.5, 5, 1.0), (0.5, 5, 0.95, 0)])
 def test_half_widths_of_nothing_are_refused(call):
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match=r"at least 1|finite number"):
         asymptotic_half_width(*call)
 
 

@@ -67,8 +67,8 @@ def test_the_area_at_its_edges(scores, labels, area):
 @pytest.mark.parametrize(
     ("scores", "labels", "said"),
     [
-        pytest.param([math.nan], [True], "finite scores, got nan", id="nan"),
-        pytest.param([INF], [True], "finite scores, got inf", id="infinite"),
+        pytest.param([math.nan], [True], "scores must be a finite number, got nan", id="nan"),
+        pytest.param([INF], [True], "scores must be a finite number, got inf", id="infinite"),
         pytest.param([0.5], [], "1 scores but 0 labels", id="lengths"),
         pytest.param([0.5], ["up"], "true or false, got 'up'", id="a word as label"),
         pytest.param([0.5], [None], "true or false, got None", id="no label"),

@@ -188,11 +188,11 @@ def test_labels_that_contradict_each_other_are_counted_and_each_of_them_counts()
 @pytest.mark.parametrize(
     ("scores", "labels", "rate", "said"),
     [
-        pytest.param([math.nan], [True], 0.05, "finite scores, got nan", id="nan"),
+        pytest.param([math.nan], [True], 0.05, "scores must be a finite number, got nan", id="nan"),
         pytest.param([0.5], [2], 0.05, "true or false, got 2", id="a number as label"),
         pytest.param([0.5], [True, False], 0.05, "1 scores but 2 labels", id="lengths"),
         pytest.param([0.5], [True], 0.0, "rate must be between 0 and 1", id="never a false pass"),
-        pytest.param([0.5], [True], math.nan, "rate must be between 0 and 1", id="a rate of nan"),
+        pytest.param([0.5], [True], math.nan, "max_false_pass must be a finite number", id="a rate of nan"),
     ],
 )
 def test_what_cannot_be_used_is_refused(scores, labels, rate, said):

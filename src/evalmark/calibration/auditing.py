@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 from evalmark.inference import LEVEL, Share, mean_interval, no_interval, share
+from evalmark.inference.checks import checked
 from evalmark.reliability import (
     ac1_with_interval,
     alpha_with_interval,
@@ -40,6 +41,7 @@ class _Row:
     detail: Mapping[str, Any]
 
 
+@checked
 def audited(
     results: Iterable[Result], metric: Metric, truths: Truths, *, threshold: float | None = None, level: float = LEVEL
 ) -> Audit:
@@ -74,6 +76,7 @@ def audited(
     )
 
 
+@checked
 def compared(
     truth: Sequence[bool], judged: Sequence[bool], cases: Sequence[Hashable], level: float = LEVEL
 ) -> Compared:
@@ -114,6 +117,7 @@ def _is_lopsided(words: Sequence[bool]) -> bool:
     return bool(words) and max(words.count(True), words.count(False)) >= COMMON * len(words)
 
 
+@checked
 def decides(results: Iterable[Result], metric: str) -> bool:
     """Whether any score of a metric passes or fails."""
     return any(score.name == metric and score.passed is not None for r in results for score in r.scores)
@@ -135,6 +139,7 @@ def _row(result: Result, metric: Metric, threshold: float | None) -> _Row | None
     )
 
 
+@checked
 def verdict_of(score: Score, threshold: float | None) -> bool | None:
     """Whether a score passes, by a threshold where one is given; None where it cannot be said."""
     if score.status != "scored":
@@ -197,6 +202,7 @@ def _ceiling(rows: Sequence[_Row], truths: Truths, level: float) -> Ceiling | No
     return ceiling(several, level) if several else None
 
 
+@checked
 def ceiling(several: Sequence[tuple[str, Sequence[bool]]], level: float = LEVEL) -> Ceiling:
     """How far people agree with each other, from what each says of some outputs; beside it the case of each output.
 

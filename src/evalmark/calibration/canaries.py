@@ -10,6 +10,7 @@ from pathlib import Path
 
 from evalmark.documents import document_of
 from evalmark.inference import LEVEL, Share, share
+from evalmark.inference.checks import checked
 from evalmark.scoring import text_of
 from evalmark.values import Case, Metric, Output, Result, fingerprint
 
@@ -58,6 +59,7 @@ def shipped_canaries() -> tuple[Canary, ...]:
     )
 
 
+@checked
 def canary_cases(results: Iterable[Result], most: int = CASES, seed: int = 0) -> tuple[Case, ...]:
     """Every canary as the answer to some cases of a run, which are drawn always in the same way.
 
@@ -74,6 +76,7 @@ def _standing_in(canary: Canary, case: Case) -> Case:
     return replace(case, id=f"{canary.id}/{case.id}", given=given, tags=(canary.kind,), place="")
 
 
+@checked
 def canaries_passed(
     results: Iterable[Result], metric: Metric, *, threshold: float | None = None, level: float = LEVEL
 ) -> tuple[Passed, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalmark.inference.checks import checked
 from evalmark.traffic import Labelled
 from evalmark.values import Case, Label, Output, Result, about_output, content_of, fingerprint, in_force
 
@@ -62,6 +63,7 @@ class Evidence:
         return fingerprint("labels-1", sorted({(one.content, one.liked) for one in self.told}))
 
 
+@checked
 def votes(labels: Iterable[Label]) -> tuple[bool, ...]:
     """The thumb of each person on one output, wherever it stood: the last one that the person has not taken back.
 
@@ -77,6 +79,7 @@ def votes(labels: Iterable[Label]) -> tuple[bool, ...]:
     return tuple(last.values())
 
 
+@checked
 def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], source: str = "") -> Evidence:
     """What people say of the outputs of a run, on these very outputs or on the same ones elsewhere.
 
@@ -117,6 +120,7 @@ def _told(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> Told:
     return Told(key=key, cluster=cluster_of(case.input), content=content, liked=2 * sum(said) > len(said), votes=said)
 
 
+@checked
 def of_traffic(found: Labelled, source: str) -> Evidence:
     """What people say of recorded answers; the key of each is the id of its span."""
     told = (
@@ -133,6 +137,7 @@ def of_traffic(found: Labelled, source: str) -> Evidence:
     )
 
 
+@checked
 def of_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], source: str) -> Evidence:
     """What the rows of a file say of the answers that they bring along; `liked` holds the label of each case by its id."""
     told = []
@@ -143,6 +148,7 @@ def of_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], source: str
     return Evidence(told=tuple(told), source=source, unlabelled=len(cases) - len(told))
 
 
+@checked
 def cluster_of(given: Any) -> str:
     """The name of the case of an input."""
     return fingerprint("case-of-1", given)[:16]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from evalmark.cases import Faults
 from evalmark.errors import ConfigError
+from evalmark.inference.checks import checked
 from evalmark.traffic import Labelled, Said
 from evalmark.values import Case, Example, Output, canonical, thumb
 
@@ -13,6 +14,7 @@ LABELS = ("label", "thumb", "feedback", "human_label", "rating")
 MOST_FAULTS = 20
 
 
+@checked
 def samples(found: Labelled) -> tuple[Case, ...]:
     """Each labelled answer as a case of its own, with the other labelled answers to the same input as its examples.
 
@@ -41,6 +43,7 @@ def _sample(one: Said, same_input: Iterable[Said]) -> Case:
     )
 
 
+@checked
 def row_labels(cases: Iterable[Case]) -> dict[str, bool | None]:
     """What the rows of a file say of their answers, by the id of the case; None where a row says nothing.
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from evalmark.errors import ConfigError
 from evalmark.inference import LEVEL
+from evalmark.inference.checks import checked
 from evalmark.reliability import Learned, learn_threshold
 from evalmark.scoring import is_barred
 from evalmark.values import Metric, Result, Score
@@ -80,6 +81,7 @@ class Calibration:
         return bool(self.metrics) and all(one.learned.threshold is not None for one in self.metrics)
 
 
+@checked
 def split_level(level: float, several: int) -> float:
     """The level of each of several promises that hold together at this level (Bonferroni).
 
@@ -102,6 +104,7 @@ class Scored:
     embedder: str = ""
 
 
+@checked
 def scored(results: Iterable[Result], metrics: Sequence[Metric], *, by_case: bool, run: str, embedder: str) -> Scored:
     """The scores of these metrics; an output goes by the id of its case, where each has one, or by that of its trial."""
     names = {metric.name for metric in metrics}
@@ -115,6 +118,7 @@ def scored(results: Iterable[Result], metrics: Sequence[Metric], *, by_case: boo
     return Scored(run=run, metrics=tuple(metrics), scores=scores, examples=examples, embedder=embedder)
 
 
+@checked
 def learn(kind: Kind, name: str, promise: Promise, evidence: Evidence, found: Scored) -> Calibration:
     """A threshold for each metric; with several, each is held to a higher level, so that all promises hold together."""
     level = split_level(promise.level, len(found.metrics))
@@ -178,6 +182,7 @@ def _within(learned: Learned) -> Learned:
     return replace(learned, threshold=min(1.0, max(0.0, learned.threshold)))
 
 
+@checked
 def wanted_metrics(known: Sequence[Metric], names: Sequence[str], judges: Sequence[str], where: str) -> list[Metric]:
     """The metrics of a run that are meant by these names, each of its judges for itself, unless some are named.
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from evalmark.inference.checks import checked
 from evalmark.values import Direction
 
 from .learning import Calibrated, Calibration, Kind
@@ -80,6 +81,7 @@ class Lock:
         return json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+@checked
 def locked(found: Calibration, created: str, evalmark: str) -> tuple[Locked, ...]:
     """An entry for each metric; `created` is ISO 8601 in UTC, `evalmark` the version that has learned it.
 

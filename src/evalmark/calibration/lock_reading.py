@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from evalmark.documents import DataPath, Document, PlacedError, load_document
 from evalmark.errors import ConfigError, DataError
+from evalmark.inference.checks import checked
 from evalmark.values import Direction
 
 from .learning import Kind
@@ -17,6 +18,7 @@ ROUNDING = 1e-6
 """Bounds are written to six digits."""
 
 
+@checked
 def read_lock(path: Path) -> Lock:
     """The thresholds in a lock file.
 

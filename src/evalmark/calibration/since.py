@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from evalmark.inference.checks import checked
 from evalmark.roles import model_and_mode
 from evalmark.values import Metric, count
 
@@ -9,6 +10,7 @@ from .evidence import Evidence
 from .lock import Locked
 
 
+@checked
 def changed(entry: Locked, metric: Metric, embedder: str, path: str) -> Iterator[str]:
     """One sentence for each thing about a metric that is not as it was; `embedder` is the fingerprint of the run's."""
     opening = f"Warning: {path}: the threshold of {metric.name}"
@@ -27,6 +29,7 @@ def changed(entry: Locked, metric: Metric, embedder: str, path: str) -> Iterator
         yield f"{opening} was learned with {other if model == earlier else 'another embedding model'}; {again}"
 
 
+@checked
 def labels_changed(entry: Locked, now: Evidence, path: str) -> str | None:
     """What to say where the labels are others now than those that a threshold was learned from; None where not.
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from evalmark.inference.checks import checked
 from evalmark.values import Mode, Result, Run, Score, Trial, Verdict
 
 from .change import Comparison, is_as_before
@@ -38,6 +39,7 @@ class Earlier(NamedTuple):
         return "same" if is_same else "other"
 
 
+@checked
 def earlier_answers(found: Comparison, results: Iterable[Result], baseline: Run) -> Mapping[str, Earlier]:
     """The answers of the baseline to the trials of some results of a run, by the id of the trial.
 

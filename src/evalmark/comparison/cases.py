@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
 
+from evalmark.inference.checks import checked
 from evalmark.values import Mode
 
 from .change import Flip, Key, MetricChange, TargetChange, is_as_before
@@ -83,6 +84,7 @@ class Place:
         return self.cases.went(self.metric, self.case)
 
 
+@checked
 def telling_cases(every: Sequence[Cases], metric: str | None = None) -> list[Place]:
     """The cases of all targets: what became worse by a metric, then what became better, the largest difference first.
 

@@ -17,6 +17,7 @@ from evalmark.inference import (
     mean,
     with_missing,
 )
+from evalmark.inference.checks import checked
 from evalmark.values import Direction, Run
 
 from .cases import Cases
@@ -32,6 +33,7 @@ MOST_SLICES = 200
 """Tags beyond these are not compared, the rarest first."""
 
 
+@checked
 def compare(
     run: Run,
     baseline: Run,
@@ -55,6 +57,7 @@ def compare(
     return _Both(run, baseline, (level, margin), targets).comparison()
 
 
+@checked
 def compare_by_case(
     run: Run,
     baseline: Run,

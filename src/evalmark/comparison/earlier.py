@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
+from evalmark.inference.checks import checked
 from evalmark.values import Run
 
 
+@checked
 def earlier_of(run: Run, runs: Iterable[Run]) -> Run | None:
     """The run that another is held against where nobody names one; None where there is none.
 
@@ -26,18 +28,21 @@ def earlier_of(run: Run, runs: Iterable[Run]) -> Run | None:
     )
 
 
+@checked
 def comparable_with(run: Run, runs: Iterable[Run]) -> Iterator[Run]:
     """The runs before one that share a dataset with it, the newest first, whatever became of them."""
     datasets = _datasets(run)
     return (one for one in _before(run, runs) if datasets & _datasets(one))
 
 
+@checked
 def is_whole(run: Run) -> bool:
     """Whether every case was asked: what a part of them says hides the others."""
     stopped_early = run.until_decided is not None and run.until_decided.outcome is not None
     return run.status == "complete" and not run.is_part and not stopped_early
 
 
+@checked
 def is_same_suite(run: Run, other: Run) -> bool:
     """By name and file; the folder does not count, as it is another one on another machine."""
     return run.name == other.name and PurePath(run.suite).name == PurePath(other.suite).name

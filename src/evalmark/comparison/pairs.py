@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 
+from evalmark.inference.checks import checked
 from evalmark.values import Result, Run
 
 from .change import Comparison, Flip, Key
@@ -20,6 +21,7 @@ class Pair:
     now: Result
 
 
+@checked
 def pairs_of(found: Comparison, run: Run, baseline: Run, limit: int) -> list[Pair]:
     """The results behind the first cases of every target that came out otherwise by what decided, the largest drop first.
 

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from evalmark.inference.checks import checked
 from evalmark.scoring import scorer_names
 from evalmark.stats import judge, summarise
 from evalmark.values import Gate, Run, count
@@ -41,6 +42,7 @@ def rule_caveats(rules: Rules) -> Iterator[str]:
             yield f"All metrics together: {said[0].lower()}{said[1:]}"
 
 
+@checked
 def gate_caveats(run: Run, baseline: Run, rules: Rules | None = None) -> Iterator[str]:
     """What changed of the gate, and what each gate says of the baseline; the `rules` are found where they are not given."""
     rules = one_rule(run, baseline) if rules is None else rules

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from evalmark.inference.checks import checked
 from evalmark.roles import model_and_mode
 from evalmark.scoring import is_barred, meets
 from evalmark.values import Direction, Metric, Result, Run, Score, metrics_for
@@ -242,6 +243,7 @@ def one_rule(run: Run, baseline: Run) -> Rules:
     return _Rulings(Side(run), Side(baseline)).rules()
 
 
+@checked
 def judge_alike(run: Run, baseline: Run) -> bool:
     """Whether the headers of two runs say that both are judged by one rule; nothing is read."""
     return bool(_headers(run, baseline) == _headers(baseline, run))
@@ -255,6 +257,7 @@ def _headers(run: Run, other: Run) -> Any:
     return model, sorted(found, key=lambda metric: (metric.name, metric.dataset))
 
 
+@checked
 def rules_before(run: Run, baseline: Run) -> Rules:
     """The rules for a run of which no result is known yet, by the headers alone."""
     if not (run.metrics and baseline.metrics):

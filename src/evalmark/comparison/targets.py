@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from evalmark.errors import ConfigError
+from evalmark.inference.checks import checked
 from evalmark.values import Run
 
 _NAMED = 10
 """Targets that a fault names."""
 
 
+@checked
 def two_targets(run: Run, target: str, against: str) -> tuple[str, str]:
     """The two, where the run has both; results are read only where its header does not say so.
 

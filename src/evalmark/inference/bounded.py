@@ -6,6 +6,7 @@ from typing import Any
 
 from evalmark.errors import need
 
+from .checks import checked
 from .intervals import LEVEL, Interval, no_interval
 
 METHOD = "Dirichlet bound"
@@ -16,6 +17,7 @@ _REACH = 16
 _NOTHING = 1e-17
 
 
+@checked
 def dirichlet_interval(values: Sequence[float], low: float, high: float, level: float = LEVEL) -> Interval:
     """The interval of the mean of values that can only lie from `low` to `high`, whatever their distribution.
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from .bounded import METHOD as DIRICHLET
 from .bounded import dirichlet_interval
-from .checks import check_level, check_numbers
+from .checks import checked
 from .flips import sign_flips
 from .intervals import LEVEL, Interval, no_interval, wilson
 from .means import DIFFERENT, FEW, mean, mean_interval
@@ -184,6 +184,7 @@ def _fewest(luck: float) -> int:
     return math.floor(1 - math.log2(luck)) + 1
 
 
+@checked
 def difference(
     targets: tuple[str, str],
     first: Mapping[Case, float],
@@ -200,10 +201,13 @@ def difference(
     Raises:
         ValueError: a value is not finite, or not from 0 to 1 where it should be; `level` or `margin` is none.
     """
-    check_level(level)
-    check_numbers("margin", [margin], low=0)
-    check_numbers("first", first.values(), low=0 if bounded else None, high=1 if bounded else None)
-    check_numbers("second", second.values(), low=0 if bounded else None, high=1 if bounded else None)
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")
+    if margin < 0:
+        raise ValueError(f"margin must not be below 0, got {margin!r}")
+    for name, side in (("first", first), ("second", second)):
+        if bounded and not all(0 <= value <= 1 for value in side.values()):
+            raise ValueError(f"{name}: values called bounded must be from 0 to 1")
     both = [case for case in first if case in second]
     one, other = [first[case] for case in both], [second[case] for case in both]
     apart = [a - b for a, b in zip(one, other, strict=True)]
@@ -277,6 +281,7 @@ def _are_truths(first: Sequence[float], second: Sequence[float]) -> bool:
     return {*first, *second} <= {0.0, 1.0}
 
 
+@checked
 def paired_interval(first: list[float], second: list[float], level: float = LEVEL) -> Interval:
     """The interval of mean(first) - mean(second) for paired values from 0 to 1, one pair a case.
 

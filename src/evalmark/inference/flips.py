@@ -7,6 +7,8 @@ from typing import Any
 
 from evalmark.errors import need
 
+from .checks import checked
+
 ALL = 36
 """So many differences have every choice of signs counted."""
 FINEST = 10_000
@@ -29,6 +31,7 @@ class SignFlips:
     method: str
 
 
+@checked
 def sign_flips(differences: Sequence[float], clusters: Sequence[Hashable] | None = None) -> SignFlips:
     """The two-sided permutation test of paired differences (Fisher 1935): were both sides alike, each could have either sign.
 

@@ -5,6 +5,8 @@ from statistics import NormalDist
 
 from evalmark.errors import need
 
+from .checks import checked
+
 LEVEL = 0.95
 
 
@@ -39,11 +41,13 @@ class Share:
     interval: Interval
 
 
+@checked
 def no_interval(reason: str, level: float = LEVEL) -> Interval:
     """Says that there is no interval, and why."""
     return Interval(low=None, high=None, level=level, method=f"none: {reason}")
 
 
+@checked
 def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wilson") -> Interval:
     """The Wilson score interval of a share: within 0 to 1, and never of zero width.
 
@@ -63,6 +67,7 @@ def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wils
     return Interval(low=low, high=high, level=level, method=method)
 
 
+@checked
 def clopper_pearson(passed: int, n: int, level: float = LEVEL) -> Interval:
     """The exact binomial interval of a share: at least as sure as it says, and wider for it.
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from evalmark.errors import need
 
 from .bootstrap import bca
+from .checks import checked
 from .intervals import LEVEL, Interval, Share, no_interval, wilson
 
 FEW = 10
@@ -17,6 +18,7 @@ DIFFERENT = 5
 """So many values must differ from the most common one before their spread says anything."""
 
 
+@checked
 def mean(values: Sequence[float]) -> float | None:
     """The mean, exactly rounded; None of nothing."""
     if not values:
@@ -28,6 +30,7 @@ def mean(values: Sequence[float]) -> float | None:
         return math.ldexp(math.fsum(math.ldexp(v, -64) for v in values) / len(values), 64)
 
 
+@checked
 def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
     """The standard error of a mean whose values come in clusters (CR1); None with fewer than two clusters.
 
@@ -43,6 +46,7 @@ def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> fl
     return math.sqrt(groups / (groups - 1) * math.fsum(s * s for s in sums)) / len(values)
 
 
+@checked
 def share_interval(
     passed: Sequence[float], clusters: Sequence[Hashable] | None = None, level: float = LEVEL
 ) -> Interval:
@@ -51,6 +55,8 @@ def share_interval(
     Repeats of one case tell less than as many cases: the interval is that of the effective number
     of trials, which lies between that of the cases alone and that of all trials.
     """
+    if not set(passed) <= {0, 1}:
+        raise ValueError(f"passed must be zeros and ones, got {next(p for p in passed if p not in (0, 1))!r}")
     n, k = len(passed), int(math.fsum(passed))
     if clusters is None or n == 0 or len(set(clusters)) == n:
         return wilson(k, n, level)
@@ -58,6 +64,7 @@ def share_interval(
     return wilson(k / n * effective, effective, level, method="Wilson, clustered by case")
 
 
+@checked
 def share(flags: Sequence[int], clusters: Sequence[Hashable] | None = None, level: float = LEVEL) -> Share:
     """So many of so many, with the interval of the share; `clusters` as in `share_interval`."""
     n, yes = len(flags), sum(flags)
@@ -79,6 +86,7 @@ def _effective_number(passed: Sequence[float], clusters: Sequence[Hashable], lev
     return max(cases_alone, min(n, share * (1 - share) / spread * fewer))
 
 
+@checked
 def mean_interval(
     values: Sequence[float],
     level: float = LEVEL,

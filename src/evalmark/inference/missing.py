@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from .checks import checked
 from .differences import Case, Difference, difference
 
 
@@ -23,6 +24,7 @@ class Judged:
         return {**self.values, **{case: ends[end] for case, ends in self.ranges.items()}}
 
 
+@checked
 def with_missing(found: Difference, first: Judged, second: Judged) -> Difference:
     """The difference of the judged values, with what it is with every missing value at its worst and at its best.
 
@@ -52,6 +54,7 @@ def with_missing(found: Difference, first: Judged, second: Judged) -> Difference
 Adjust = Callable[[Sequence[float | None]], list[float | None]]
 
 
+@checked
 def adjusted(differences: Sequence[Difference], by: Adjust) -> list[Difference]:
     """The differences with their p adjusted for each other `by` `holm` or `benjamini_hochberg`, also those at worst and best."""
     likely = by([one.p for one in differences])

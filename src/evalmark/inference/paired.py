@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from evalmark.errors import need
 
+from .checks import checked
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McNemar:
@@ -19,6 +21,7 @@ class McNemar:
     """The statistic with Edwards' correction for continuity."""
 
 
+@checked
 def sign_test(down: int, up: int) -> float | None:
     """The exact two-sided p that so many of `down` + `up` coins fall one way; None without coins.
 
@@ -34,6 +37,7 @@ def sign_test(down: int, up: int) -> float | None:
     return min(1.0, 2 * float(need("scipy.special").bdtr(min(down, up), n, 0.5)))
 
 
+@checked
 def mcnemar(b: int, c: int) -> McNemar:
     """McNemar's test in its four forms, from how many pairs changed one way, `b`, and the other, `c`.
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from .checks import checked
 from .intervals import LEVEL, Interval
 from .means import mean, mean_interval
 
@@ -22,6 +23,7 @@ class OfTries:
     interval: Interval
 
 
+@checked
 def pass_at_k(n: int, c: int, k: int) -> float | None:
     """The chance that at least one of `k` tries passes, drawn from `n` of which `c` passed; None where n < k.
 
@@ -38,6 +40,7 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
     return None if n < k else (math.comb(n, k) - math.comb(n - c, k)) / math.comb(n, k)
 
 
+@checked
 def pass_hat_k(n: int, c: int, k: int) -> float | None:
     """The chance that all of `k` tries pass (pass^k), drawn from `n` of which `c` passed; None where n < k.
 
@@ -53,6 +56,7 @@ def pass_hat_k(n: int, c: int, k: int) -> float | None:
     return None if n < k else math.comb(c, k) / math.comb(n, k)
 
 
+@checked
 def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> OfTries:
     """The mean of `pass_at_k` over `cases`, each (tries, passed), with an interval over cases.
 
@@ -66,6 +70,7 @@ def mean_pass_at_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVE
     return _over_cases(pass_at_k, cases, k, level)
 
 
+@checked
 def mean_pass_hat_k(cases: Sequence[tuple[int, int]], k: int, level: float = LEVEL) -> OfTries:
     """The mean of `pass_hat_k` over `cases`, each (tries, passed), with an interval over cases, as `mean_pass_at_k`.
 

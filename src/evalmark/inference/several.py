@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from .checks import checked
 
+
+@checked
 def holm(ps: Sequence[float | None]) -> list[float | None]:
     """Holm's adjusted p-values, in the order given; None stays None and is not counted as a test.
 
@@ -23,6 +26,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
+@checked
 def benjamini_hochberg(ps: Sequence[float | None]) -> list[float | None]:
     """Benjamini and Hochberg's adjusted p-values, in the order given; None stays None and is not counted as a test.
 

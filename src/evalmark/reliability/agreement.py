@@ -8,6 +8,7 @@ from itertools import accumulate, combinations
 from typing import Literal
 
 from evalmark.inference import FEW, LEVEL, Interval, mean, mean_interval, no_interval
+from evalmark.inference.checks import checked
 
 Scale = Literal["nominal", "ordinal", "interval", "ratio"]
 Weights = bool | Literal["linear", "quadratic"]
@@ -18,6 +19,7 @@ Unit = tuple[float, ...]
 """What was said of one output."""
 
 
+@checked
 def cohen_kappa(first: Sequence[float], second: Sequence[float], *, weighted: Weights = False) -> float | None:
     """How far two judges agree beyond luck: 1 always, 0 as often as luck has it; None when they show nothing.
 
@@ -34,6 +36,7 @@ def cohen_kappa(first: Sequence[float], second: Sequence[float], *, weighted: We
     return _kappa(first, second, weighted=weighted)[0]
 
 
+@checked
 def kappa_with_interval(
     first: Sequence[float],
     second: Sequence[float],
@@ -51,6 +54,7 @@ def kappa_with_interval(
     return found, agreement_interval(found, pulls, clusters, level)
 
 
+@checked
 def krippendorff_alpha(units: Iterable[Sequence[float]], level: Scale = "nominal") -> float | None:
     """How far any number of judges agree beyond luck, from what was said of each unit: 1 always, 0 as luck has it.
 
@@ -64,6 +68,7 @@ def krippendorff_alpha(units: Iterable[Sequence[float]], level: Scale = "nominal
     return _alpha(*_prepared(units, level))[0]
 
 
+@checked
 def alpha_with_interval(
     units: Iterable[Sequence[float]],
     level: Scale = "nominal",

@@ -4,10 +4,12 @@ import math
 from collections.abc import Hashable, Sequence
 
 from evalmark.inference import FEW, LEVEL, Interval, Share, clopper_pearson, mean_interval, no_interval
+from evalmark.inference.checks import checked
 
 ROUNDING = 1e-12
 
 
+@checked
 def position_share(first: int, second: int, level: float = LEVEL) -> Share:
     """How often a judge took the first place, of the pairs where the order of the two answers decided.
 
@@ -23,6 +25,7 @@ def position_share(first: int, second: int, level: float = LEVEL) -> Share:
     return Share(passed=first, n=n, value=first / n if n else None, interval=clopper_pearson(first, n, level))
 
 
+@checked
 def length_slope(
     scores: Sequence[float],
     lengths: Sequence[float],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 from evalmark.inference import DIFFERENT, FEW, LEVEL, BettingSequence, Interval, mean, no_interval
+from evalmark.inference.checks import checked
 
 ENOUGH = 100
 """From so many labels on, their mean is near enough to normal."""
@@ -31,6 +32,7 @@ class Corrected:
     """Refused since the judge may be no better than luck."""
 
 
+@checked
 def prediction_powered(
     labels: Sequence[float],
     judged: Sequence[float],
@@ -75,6 +77,7 @@ def prediction_powered(
     return Corrected(value=value, interval=interval, power=weight, caution=_caution(labels, judged))
 
 
+@checked
 def corrected_by_betting(
     labels: Sequence[float], judged: Sequence[float], others: Sequence[float], level: float = LEVEL
 ) -> Corrected:
@@ -103,11 +106,12 @@ def corrected_by_betting(
     return Corrected(value=value, interval=interval, power=power)
 
 
+@checked
 def rogan_gladen(
     passed: int,
     n: int,
-    good: tuple[int, int],
-    bad: tuple[int, int],
+    good: tuple[float, int],
+    bad: tuple[float, int],
     level: float = LEVEL,
 ) -> Corrected:
     """The true pass rate when a judge, who errs as the labels show, passed so many of `n` outputs.
@@ -156,7 +160,7 @@ def _bets(values: Sequence[float], level: float, bounds: tuple[float, float] = (
     return seen
 
 
-def _unusable(n: int, good: tuple[int, int], bad: tuple[int, int]) -> str:
+def _unusable(n: int, good: tuple[float, int], bad: tuple[float, int]) -> str:
     if not n:
         return "the judge has judged nothing"
     for name, (_, labels) in {"good": good, "bad": bad}.items():
@@ -167,7 +171,7 @@ def _unusable(n: int, good: tuple[int, int], bad: tuple[int, int]) -> str:
     return ""
 
 
-def _shrunk(k: int, n: int, extra: float) -> tuple[float, float]:
+def _shrunk(k: float, n: int, extra: float) -> tuple[float, float]:
     """A share drawn a little towards one half, and the number that it then stands for."""
     return (k + extra) / (n + 2 * extra), n + 2 * extra
 

@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from evalmark.inference import LEVEL, Interval
+from evalmark.inference.checks import checked
 
 from .agreement import agreement_interval
 
 
+@checked
 def gwet_ac1(units: Sequence[Sequence[float]], categories: int | None = None) -> float | None:
     """How far judges agree beyond luck, where one word is by far the most common: 1 always, 0 as luck has it.
 
@@ -24,6 +26,7 @@ def gwet_ac1(units: Sequence[Sequence[float]], categories: int | None = None) ->
     return _ac1(units, categories)[0]
 
 
+@checked
 def ac1_with_interval(
     units: Sequence[Sequence[float]],
     categories: int | None = None,
@@ -36,6 +39,7 @@ def ac1_with_interval(
     return found, agreement_interval(found, pulls, clusters, level)
 
 
+@checked
 def fleiss_kappa(units: Sequence[Sequence[float]]) -> float | None:
     """How far judges agree beyond luck, the same number for each unit; None when all always say one and the same.
 

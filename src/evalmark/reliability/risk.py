@@ -5,11 +5,13 @@ from collections.abc import Sequence
 
 from evalmark.errors import need
 from evalmark.inference import LEVEL
+from evalmark.inference.checks import checked
 
 ROUNDING = 1e-9
 """What a product of a rate and a count may be off."""
 
 
+@checked
 def upper_bound(k: int, n: int, level: float = LEVEL) -> float:
     """The rate that is not exceeded, one-sided, when `k` of `n` independent cases went wrong; 1 when n is 0.
 
@@ -24,6 +26,7 @@ def upper_bound(k: int, n: int, level: float = LEVEL) -> float:
     return 1.0 if k == n else float(need("scipy.special").betaincinv(k + 1, n - k, level))
 
 
+@checked
 def clean_negatives_needed(rate: float, level: float = LEVEL) -> int:
     """How many bad cases, none of which may pass, promise that at most this share of bad cases does.
 
@@ -37,6 +40,7 @@ def clean_negatives_needed(rate: float, level: float = LEVEL) -> int:
     return math.ceil(math.log1p(-level) / math.log1p(-rate) - ROUNDING)
 
 
+@checked
 def failures_allowed(n: int, rate: float, level: float = LEVEL) -> int | None:
     """How many of `n` bad cases may pass while at most `rate` of all can be promised; None when even none is too many.
 
@@ -54,6 +58,7 @@ def failures_allowed(n: int, rate: float, level: float = LEVEL) -> int | None:
     return allowed if allowed >= 0 else None
 
 
+@checked
 def hoeffding_bentkus(risk: float, n: int, limit: float) -> float:
     """The p-value of "the true risk is above the limit" when the mean of `n` independent losses from 0 to 1 is `risk`.
 
@@ -75,6 +80,7 @@ def hoeffding_bentkus(risk: float, n: int, limit: float) -> float:
     return min(1.0, math.exp(-n * float(apart)), bentkus)
 
 
+@checked
 def learn_then_test(risks: Sequence[float], n: int, limit: float, level: float = LEVEL) -> int | None:
     """The last of a fixed order of settings, strictest first, whose risk is shown to keep the limit; None when none is.
 
@@ -94,6 +100,7 @@ def learn_then_test(risks: Sequence[float], n: int, limit: float, level: float =
     return last
 
 
+@checked
 def conformal_threshold(bad: Sequence[float], rate: float, grid: Sequence[float]) -> float | None:
     """The lowest threshold of the grid that keeps false passes to this rate on average over labellings, or None.
 

@@ -9,6 +9,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from evalmark.inference import LEVEL, Interval, no_interval
+from evalmark.inference.checks import checked
 
 Direction = Literal["higher", "lower"]
 """Which scores are the better ones."""
@@ -43,6 +44,7 @@ class Youden:
     """All thresholds with this index, the strictest first."""
 
 
+@checked
 def roc_points(scores: Sequence[float], labels: Sequence[bool], direction: Direction = "higher") -> list[RocPoint]:
     """What each threshold would let pass, from the strictest on: none at all, then every score that occurs.
 
@@ -65,6 +67,7 @@ def roc_points(scores: Sequence[float], labels: Sequence[bool], direction: Direc
     return points
 
 
+@checked
 def youden(points: Sequence[RocPoint]) -> Youden | None:
     """The threshold with the largest difference between good and bad outputs that pass, and all that do as well.
 
@@ -88,6 +91,7 @@ def youden(points: Sequence[RocPoint]) -> Youden | None:
     )
 
 
+@checked
 def auc(points: Sequence[RocPoint]) -> float | None:
     """How often a good output scores better than a bad one, ties counted half: the area under `roc_points`.
 
@@ -105,6 +109,7 @@ def auc(points: Sequence[RocPoint]) -> float | None:
     return twice / (2 * points[-1].good * points[-1].bad)
 
 
+@checked
 def auc_interval(area: float | None, good: int, bad: int, level: float = LEVEL) -> Interval:
     """The score interval of an area under the ROC curve, of so many good and bad cases; it has a width at 0 and 1 too.
 

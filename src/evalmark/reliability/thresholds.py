@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from evalmark.inference import LEVEL, Interval
+from evalmark.inference.checks import checked
 
 from .risk import clean_negatives_needed, failures_allowed, upper_bound
 from .separation import Direction, Youden, auc, auc_interval, check_labelled, roc_points, youden
@@ -66,6 +67,7 @@ class Learned:
     best_cross_fitted: Errors | None
 
 
+@checked
 def learn_threshold(
     scores: Sequence[float],
     labels: Sequence[bool],

@@ -10,6 +10,7 @@ from operator import itemgetter
 from statistics import median
 
 from evalmark.inference import LEVEL, mean_pass_at_k, mean_pass_hat_k, share
+from evalmark.inference.checks import checked
 from evalmark.values import Metric, Mode, Result, Run, metrics_for
 
 from .headline import LeftOut, left_out
@@ -25,6 +26,7 @@ Key = tuple[str, str, Mode, LeftOut | None]
 """Dataset, target, mode, and why the trials do not count: what makes a group."""
 
 
+@checked
 def summarise(run: Run, *, worst: int = 20, level: float = LEVEL) -> Summary:
     """The figures of a run, found in one pass over its results."""
     groups: dict[Key, _Trials] = {}
@@ -122,6 +124,7 @@ def _not_run(run: Run, groups: Mapping[Key, "_Trials"]) -> int | None:
     return None if wanted is None else max(0, wanted - sum(len(trials.verdicts) for trials in groups.values()))
 
 
+@checked
 def planned(run: Run, targets: int) -> int | None:
     """How many trials a run over so many targets is to have; None where the rows of its datasets are not known."""
     rows = [dataset.rows for dataset in run.datasets]

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
+from evalmark.inference.checks import checked
 from evalmark.values import Case, Output, Result
 
 Place = tuple[str, int]
 """A case of a run: its dataset, and where it stands in it."""
 
 
+@checked
 def drawn(places: Iterable[Place], seed: int) -> list[Place]:
     """The places in a random order that rests on the seed.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
+from evalmark.inference.checks import checked
 from evalmark.values import Gate, Run, count
 from evalmark.values.words import percent, percent_beside
 
@@ -44,12 +45,14 @@ class _Finding:
     reason: str
 
 
+@checked
 def figures_and_verdict(run: Run, summary: Summary | None = None) -> tuple[Summary, GateVerdict]:
     """The figures of a run and what its gate says; the figures are found here unless somebody has them already."""
     summary = summary or summarise(run)
     return summary, judge(summary, run.gate)
 
 
+@checked
 def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
     """Fail only what no missing row could save; cannot tell while too much is missing; else pass.
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
+from evalmark.inference.checks import checked
 from evalmark.values import Case
 
 LeftOut = Literal["baseline", "invalid", "ungrounded"]
@@ -36,6 +37,7 @@ def left_out(case: Case) -> LeftOut | None:
     return "ungrounded" if said.get("grounded") is False else None
 
 
+@checked
 def told(counts: Mapping[LeftOut, int]) -> str:
     """How many trials are left out, and why.
 

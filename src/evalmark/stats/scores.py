@@ -10,6 +10,7 @@ from itertools import compress
 from typing import Literal
 
 from evalmark.inference import Interval, mean, mean_interval, share
+from evalmark.inference.checks import checked
 from evalmark.values import Direction, Metric, Score, Trial
 
 from .steadiness import Details
@@ -161,6 +162,7 @@ def _choices(scores: Scores) -> Mapping[str, int]:
     return dict(sorted((scores.choices or {}).items()))
 
 
+@checked
 def scale_ends(unit: str) -> tuple[float, float] | None:
     """The ends of a scale that a unit names, or None where it names none.
 

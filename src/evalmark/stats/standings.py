@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Literal
 
 from evalmark.inference import LEVEL, MARGIN, Difference, Judged, Share, difference, share, with_missing
+from evalmark.inference.checks import checked
 from evalmark.values import Case, Metric, Result, Run, Score
 
 from .headline import left_out
@@ -74,6 +75,7 @@ class Overview:
     """Whether a metric `compliance` decides; without one, every score that can pass has to."""
 
 
+@checked
 def overview(run: Run, *, level: float = LEVEL, margin: float = MARGIN) -> Overview:
     """The targets of a run side by side, found in one pass over its results.
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from evalmark.inference.checks import checked
 from evalmark.values import Result
 
 Prices = Callable[[Collection[str]], Mapping[str, tuple[str, float | None]]]
@@ -104,6 +105,7 @@ def own_calls(result: Result) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for key in found if isinstance(key, str)))
 
 
+@checked
 def unbeaten(points: Sequence[tuple[float, float]], *, lower: bool = False) -> list[bool]:
     """Of each cost and quality whether no other costs no more and is no worse, and differs in one of them.
 
