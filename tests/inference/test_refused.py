@@ -11,6 +11,7 @@ import pytest
 
 from evalmark.inference import Interval, difference, mean, share, share_interval
 from evalmark.reliability import cohen_kappa, krippendorff_alpha
+from evalmark.stats import drawn
 
 PACKAGES = ("inference", "reliability", "stats", "comparison", "calibration")
 UNLOOKED = {"stats.left_out"}
@@ -129,3 +130,7 @@ def test_numbers_of_other_libraries_are_numbers():
     assert share_interval([np.True_, np.False_, True, 0]).known
     assert isinstance(share_interval([np.int64(1)]), Interval)
     assert krippendorff_alpha(pair for pair in [[1, 2], [3, 4], [1, 1]]) is not None
+
+
+def test_a_mapping_is_an_iterable_of_its_keys():
+    assert sorted(drawn({("d", 1): "a row", ("d", 2): "another"}, 7)) == [("d", 1), ("d", 2)]

@@ -164,9 +164,11 @@ def _beside(run: Run, baseline: Run | None, rows: "Mapping[Place, Row]", targets
 
 
 def _passing(results: Iterable[Result], target: str | None = None, rules: Rules | None = None) -> float | None:
-    """The share of the judged trials of a case that pass; None where none was judged."""
+    """The share of the trials of a case that pass; None where any could not be judged: the others do not stand for it."""
     wanted = (result for result in results if target in (None, result.trial.target))
     verdicts = [result.verdict if rules is None else rules.run(result).verdict for result in wanted]
+    if any(verdict in ("error", "unscored") for verdict in verdicts):
+        return None
     return inference.mean([float(verdict == "pass") for verdict in verdicts if verdict in ("pass", "fail")])
 
 

@@ -98,7 +98,7 @@ def _check_tuple(value: Any, hints: tuple[Any, ...], where: str) -> None:
 
 
 def _check_many(value: Any, hint: Any, where: str) -> None:
-    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise ValueError(f"{where} must be a sequence, got {value!r}")  # noqa: TRY004  as for every argument
     _check_all(value, hint, where)
 
