@@ -55,9 +55,9 @@ def suite(world):
         pytest.param({}, 0, "every one passed", id="all pass"),
         pytest.param({"wrong": 1}, 1, "1 of 4", id="one fails and there is no gate"),
         pytest.param(
-            {"wrong": 1, "gate": {"min_pass_rate": 0.7}}, 0, "at least 0.7", id="one fails and the gate allows it"
+            {"wrong": 1, "gate": {"min_pass_rate": 0.7}}, 0, "at least 70 %", id="one fails and the gate allows it"
         ),
-        pytest.param({"wrong": 3, "gate": {"min_pass_rate": 0.7}}, 1, "less than 0.7", id="too many fail"),
+        pytest.param({"wrong": 3, "gate": {"min_pass_rate": 0.7}}, 1, "less than 70 %", id="too many fail"),
         pytest.param({"rows": ""}, 3, "No cases ran", id="no cases"),
         pytest.param({"target": "bot:picky"}, 3, "no c today", id="a target that raises"),
         pytest.param(

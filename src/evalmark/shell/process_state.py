@@ -3,11 +3,10 @@
 import errno
 import os
 import sys
-from asyncio import CancelledError
 from contextlib import suppress
 from typing import Any, TextIO
 
-from evalmark.errors import EvalmarkError
+from evalmark.errors import EvalmarkError, need
 from evalmark.shell.terminal import is_open
 from evalmark.shell.watched import open_file
 
@@ -54,7 +53,7 @@ class ProcessState:
             )
         if isinstance(error, SystemExit):
             return f"A target or a scorer has ended the event loop of the run with SystemExit({error.code!r})."
-        if isinstance(error, CancelledError):
+        if isinstance(error, need("asyncio").CancelledError):
             return "A target or a scorer has cancelled tasks that are not its own, the run among them."
         if isinstance(error, RuntimeError) and str(error) == _STOPPED:
             return "A target or a scorer has stopped the event loop of the run."

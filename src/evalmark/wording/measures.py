@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from evalmark import scorers  # its limits are looked up late: they load numpy
 from evalmark.inference import Share, share_interval
-from evalmark.scorers import FLAGS
 from evalmark.stats import Group, MetricSummary, Summary
 from evalmark.values import Result
 
@@ -46,7 +46,9 @@ def about_measures(summary: Summary, results: Iterable[Result], liked: Mapping[s
         f"{metric.name} {metric.mean:z.3f} {'>' if metric.direction == 'lower' else '<'} {flag.limit:g} ({flag.line})"
         for group in summary.groups
         for metric in group.metrics
-        if metric.name != TWINS[0] and (flag := FLAGS.get(metric.name)) is not None and flag.is_beyond(metric.mean)
+        if metric.name != TWINS[0]
+        and (flag := scorers.FLAGS.get(metric.name)) is not None
+        and flag.is_beyond(metric.mean)
     ]
     said = [SIMILARITY]
     if beyond:
@@ -61,7 +63,7 @@ def about_measures(summary: Summary, results: Iterable[Result], liked: Mapping[s
 def _validated(results: Sequence[Result], liked: Mapping[str, bool]) -> list[str]:
     """How often people dislike what each measure puts beyond its limit, and how often the rest."""
     told = [f"Held against your {len(liked)} labelled outputs, as if these were chosen at random:"]
-    for name, flag in FLAGS.items():
+    for name, flag in scorers.FLAGS.items():
         if name == TWINS[0]:
             continue
         flagged: list[bool] = []
