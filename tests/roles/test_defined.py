@@ -205,6 +205,25 @@ def test_a_file_may_name_what_the_project_has_elsewhere(world):
     assert named(world, "app_19k.bot:answer")("a") == "a"
 
 
+def test_namespace_packages_are_found_without_importing_those_above_them(world):
+    for root, code in (("project", "def answer(text):\n    return text\n"), ("outside", FOREIGN)):
+        for folder in ("space_19k/bots/inner", "space_19k/bots"):
+            (world / root / folder).mkdir(parents=True, exist_ok=True)
+            (world / root / folder / f"of_{root}.py").write_text(code)
+    sys.path.append(str(world / "project"))
+    for module in ("space_19k.bots.inner.of_outside", "space_19k.bots.of_outside"):
+        with pytest.raises(
+            ConfigError, match=rf"is defined in the module {module} in .*, and a file may name only code"
+        ):
+            named(world, f"{module}:run")
+    assert "space_19k" not in sys.modules
+    assert not list(world.rglob("*.ran"))
+    assert named(world, "space_19k.bots.inner.of_project:answer")("a") == "a"
+    assert named(world, "space_19k.bots.of_project:answer")("a") == "a"
+    with pytest.raises(ConfigError, match=r"there is no module .space_19k\.bots\.inner\.nothing."):
+        named(world, "space_19k.bots.inner.nothing:run")
+
+
 @pytest.mark.parametrize(
     "folder",
     [

@@ -8,7 +8,7 @@ import functools
 import inspect
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -192,8 +192,33 @@ def _spec(name: str, path: Any) -> ModuleSpec | None:
     if name in sys.modules:
         found: ModuleSpec | None = getattr(sys.modules[name], "__spec__", None)
         return found or ModuleSpec(name, None, origin="a module without a place")
-    finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
-    return next((spec for find in finders if find is not None and (spec := find(name, path, None)) is not None), None)
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        try:
+            spec: ModuleSpec | None = None if find is None else find(name, path, None)
+        except (
+            KeyError
+        ):  # a namespace within one that is not imported: its path would be worked out anew from that one's
+            spec = _in_folders(name, path)
+        if spec is not None:
+            return spec
+    return None
+
+
+def _in_folders(name: str, folders: Iterable[str] | None) -> ModuleSpec | None:
+    """A module or a namespace in folders, found without the packages above it."""
+    portions: list[str] = []
+    for folder in folders or ():
+        finder = need("pkgutil").get_importer(folder)
+        spec: ModuleSpec | None = finder.find_spec(name) if finder is not None else None
+        if spec is not None and spec.loader is not None:
+            return spec
+        portions += (spec.submodule_search_locations or ()) if spec is not None else ()
+    if not portions:
+        return None
+    found = ModuleSpec(name, None, is_package=True)
+    found.submodule_search_locations = portions
+    return found
 
 
 def _place_of(spec: ModuleSpec) -> str | None:
