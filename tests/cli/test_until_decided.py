@@ -74,7 +74,7 @@ def test_a_metric_that_judges_conversations_is_refused(evalmark, world, suite):
     ("rate", "code", "said"),
     [
         pytest.param("0.3", 0, "Decided after", id="its own gate"),
-        pytest.param("0.35", 3, "not complete", id="another, which the cases that were not asked may decide"),
+        pytest.param("0.35", 3, "incomplete", id="another, which the cases that were not asked may decide"),
         pytest.param("1", 1, "less than 1", id="another, which no case could save"),
     ],
 )
