@@ -7,6 +7,7 @@ import pytest
 from evalmark.comparison import compare, earlier_answers, pairs_of
 from evalmark.report.compared_document import comparison_of
 from evalmark.values import Case, DatasetInfo, Gate, Metric, Output, Result, Run, Score, Trial, metrics_for
+from evalmark.wording.compared import verdict_sentence
 
 LOW, HIGH = [0.1] * 14 + [0.5] * 6, [0.1] * 6 + [0.5] * 14
 
@@ -300,3 +301,12 @@ def test_trials_are_told_under_both_rules_where_several_metrics_changed():
         "All metrics together: under today's threshold 6 of 20 trials of the baseline pass; under its own 20 passed."
         in (found.warnings)
     )
+
+
+def test_equal_answers_judged_by_no_common_metric_say_nothing():
+    renamed = compare(run("now", LOW, sim(0.3, name="closeness")), run("then", LOW, sim(0.3)))
+    assert (renamed.outcome, renamed.exit_code) == ("cannot tell", 3)
+    assert verdict_sentence(renamed) == "No metric is judged by one rule in both runs, so nothing can be said."
+    added = compare(run("now", LOW, sim(0.3), sim(0.1, name="closeness")), run("then", LOW, sim(0.3)))
+    assert added.outcome == "same"
+    assert verdict_sentence(added).endswith("and so is every score that is compared.")

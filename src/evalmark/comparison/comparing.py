@@ -113,7 +113,7 @@ class _Both:
 
     def _known(self, side: "_Sides", change: TargetChange) -> TargetChange:
         """The change with its cases; without a metric that is compared, outputs that are the same say nothing of scores."""
-        is_judged = change.metrics or change.overall.difference.n or not self.rules.left_out
+        is_judged = change.metrics or change.overall.difference.n or not self.rules.is_partial
         change = change if is_judged else replace(change, is_identical=False)
         return replace(change, moved=tuple(side.moved(change.deciding)))
 

@@ -119,6 +119,11 @@ class Rules:
         """Whether anything of a metric that both runs have is not compared."""
         return any(change.compared != "all" and not change.only for change in self.changes)
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether anything of a metric is not compared, be it that of one run alone."""
+        return any(change.compared != "all" for change in self.changes)
+
 
 SAME = Rules()
 """Both runs are under one rule already."""

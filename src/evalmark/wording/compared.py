@@ -100,11 +100,11 @@ def verdict_sentence(found: Comparison) -> str:
     if found.outcome == "same" and all(target.is_identical for target in found.targets):
         was = "that of the other" if found.is_of_one_run else "what it was"
         return (
-            f"Every output is word for word {was}, and so is every score{' that is compared' * found.rules.left_out}."
+            f"Every output is word for word {was}, and so is every score{' that is compared' * found.rules.is_partial}."
         )
     if found.outcome == "same":
         return f"No difference is larger than the margin of {_points(found.margin)} points."
-    if found.outcome == "cannot tell" and found.rules.left_out and not any(c.difference.n for _, c in changes):
+    if found.outcome == "cannot tell" and found.rules.is_partial and not any(c.difference.n for _, c in changes):
         return "No metric is judged by one rule in both runs, so nothing can be said."
     if found.outcome == "cannot tell":
         return _undecided([change for _, change in changes], of_one_run=found.is_of_one_run)
