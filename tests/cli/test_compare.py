@@ -161,7 +161,7 @@ def results(values, text="x", start=0):
     ("now", "before", "said"),
     [
         pytest.param([], [], "There is nothing that could be compared.", id="no case"),
-        pytest.param(results([True]), results([False]), "1 case can show no difference", id="one case"),
+        pytest.param(results([True]), results([False]), "1 case cannot detect any change", id="one case"),
         pytest.param(results([True, True]), results([False, False]), "What changed may be luck", id="two cases"),
         pytest.param(results([None] * 5), results([True] * 5), "No case was judged in both runs", id="all unscored"),
         pytest.param(results([True] * 5), results([True] * 5, start=9), "have no case in common", id="no common case"),

@@ -127,7 +127,7 @@ def test_a_metric_that_one_run_alone_has_is_no_part_of_the_pass_rate():
     both = run("both", [[0.5] * 40, [0.1] * 40], sim(0.3), tone)
     alone = run("alone", [0.5] * 40, sim(0.3))
     assert compare(alone, both).outcome == compare(both, alone).outcome == "same"
-    assert "Only the baseline has the metric tone, which is not compared." in compare(alone, both).warnings
+    assert "Only the baseline has the metric tone; it is not compared." in compare(alone, both).warnings
     assert not compare(alone, both).rescore
     assert compare(both, alone).rescore == "evalmark rescore alone"
 
@@ -197,7 +197,7 @@ def test_a_pass_that_follows_from_no_threshold_is_no_part_of_the_verdict():
     newer = replace(run("now", LOW, sim(None)), results=own)
     found = compare(newer, run("then", LOW, sim(0.3)))
     assert [change.name for change in found.targets[0].changes] == ["sim"]  # the values are what they were
-    assert "no pass rate takes part in the verdict" in found.warnings[0]
+    assert "the means are compared, and what passes is not" in found.warnings[0]
     assert found.rescore == "evalmark rescore then"
 
 

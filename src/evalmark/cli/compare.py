@@ -84,7 +84,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
 ) -> None:
     """Compare RUN, the newer one, with BASELINE, case by case: better, worse, the same within a margin, or cannot tell.
 
-    For example: evalmark compare last last~1. With --target and --against, two targets of RUN are compared. Exit code 0: better or the same. 1: worse. 3: it cannot be told
+    For example: evalmark compare last last~1. With --target and --against, two targets of RUN are compared. Exit code 0: better or the same. 1: worse. 3: cannot tell
     (0 with --allow-undecided). 2: something is wrong with the call.
     """
     if to not in (None, "github"):

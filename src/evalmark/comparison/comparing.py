@@ -98,6 +98,7 @@ class _Both:
         run, baseline = self.run, self.baseline
         units = {metric.name: metric.unit for metric in run.metrics}
         changes = [side.whole(units) for side in self.sides]
+        has_common = any(change.matching.common for change in changes)
         return Comparison(
             run=run.id,
             baseline=baseline.id,
@@ -106,7 +107,7 @@ class _Both:
             targets=tuple(self._known(*one) for one in zip(self.sides, _adjusted(changes), strict=True)),
             warnings=warnings(run, baseline, changes, self.targets, self.rules),
             rules=self.rules,
-            rescore=rescore_command(run, baseline, self.rules),
+            rescore=rescore_command(run, baseline, self.rules) if has_common else "",
             level=self.asked[0],
             margin=self.asked[1],
         )

@@ -1,4 +1,4 @@
-"""What a reader has to know of metrics, thresholds and gates that are other ones in two runs."""
+"""Warnings about metrics, thresholds and gates that differ between two runs."""
 
 import dataclasses
 import shlex
@@ -14,15 +14,17 @@ from .rules import Rejudged, RuleChange, Rules, one_rule
 
 _NAMED = 3
 """Metrics that one sentence names."""
-_OUTCOMES = {"pass": "passes", "fail": "fails", "cannot tell": "cannot be told"}
+_OUTCOMES = {"pass": "passes", "fail": "fails", "cannot tell": "is undecided"}
 
 
 def rule_caveats(rules: Rules) -> Iterator[str]:
-    """One sentence for each kind of change: what it was and is, and what of the metrics is compared."""
+    """Describe each change of metrics, thresholds and judges, and say what is compared in spite of it."""
     for only in ("run", "baseline"):
         names = [change.metric for change in rules.changes if change.only == only]
         if names:
-            yield f"Only the {only} has the metric {_listed(names)}, which is not compared."
+            is_one = len(set(names)) == 1
+            metrics, are = ("metric", "it is") if is_one else ("metrics", "they are")
+            yield f"Only the {only} has the {metrics} {_listed(names)}; {are} not compared."
     several = {change.dataset for change in rules.changes}
     for (was, compared), changes in _grouped(change for change in rules.changes if not change.only).items():
         names = [change.metric + (f" ({change.dataset})" if len(several) > 1 else "") for change in changes]
@@ -31,8 +33,8 @@ def rule_caveats(rules: Rules) -> Iterator[str]:
             yield f"{_listed(names)}: {was}, so {it} scores are not compared."
         elif compared == "values":
             yield (
-                f"{_listed(names)}: {was}, by which the stored scores of the baseline cannot be judged; "
-                "the means are compared, and no pass rate takes part in the verdict."
+                f"{_listed(names)}: {was}, which cannot be applied to the stored scores of the baseline; "
+                "the means are compared, and what passes is not."
             )
         else:
             yield from (f"{name}: {was}. {_both(change.rejudged)}" for name, change in zip(names, changes, strict=True))

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from io import StringIO
 
 from rich.console import Console, Group, RenderableType
+from rich.table import Table
 
 from evalmark import wording
+from evalmark.stats import GateVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,16 @@ _ASCII = str.maketrans(
     | dict(zip(wording.BLOCKS, wording.ASCII_BLOCKS, strict=True))
     | dict(zip(RAISED, "abcdefghi", strict=True))
 )
+
+
+def gate_table(verdict: GateVerdict) -> Table:
+    """The outcome of the gate beside its reasons, a line each; long reasons continue below their start."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
+    table.add_column(overflow="fold")
+    for number, reason in enumerate(verdict.reasons):
+        table.add_row("" if number else f"Gate {wording.outcome(verdict)}:", wording.clean(reason))
+    return table
 
 
 def inner(look: Look) -> int:

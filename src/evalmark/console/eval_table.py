@@ -15,7 +15,7 @@ from evalmark.values import Result, Run, Spending, count, in_all
 from evalmark.wording import clean, compared, one_line
 from evalmark.wording.spending import cost
 
-from .drawing import COLORS, DEFAULT, Look, drawn, inner
+from .drawing import DEFAULT, Look, drawn, gate_table, inner
 
 _SHOWN = 5
 """Of the cases that changed, by name."""
@@ -51,7 +51,7 @@ def evals(
     parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
     if verdict is not None:
         parts += [Text("")] if parts else []
-        parts.append(_gate(verdict))
+        parts.append(gate_table(verdict))
     return drawn(parts, look).removeprefix("\n")
 
 
@@ -149,12 +149,3 @@ def _intervals(methods: Iterable[str]) -> str:
     told = [f"95 % intervals: {'; '.join(found)}."] if found else []
     told += [f"No interval: {'; '.join(none)}."] if none else []
     return " ".join(told)
-
-
-def _gate(verdict: GateVerdict) -> Table:
-    table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
-    table.add_column(overflow="fold")
-    for number, reason in enumerate(verdict.reasons):
-        table.add_row("" if number else f"Gate {wording.outcome(verdict)}:", clean(reason))
-    return table

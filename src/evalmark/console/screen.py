@@ -14,7 +14,7 @@ from evalmark.values import Run
 from evalmark.wording import clean, one_line, spent_lines
 
 from .cases import worst_cases
-from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, gate_table
 from .table import Layout, fitting, metric_table
 
 _WORST_ROWS = 2
@@ -98,11 +98,11 @@ def _listed(heading: str, lines: Sequence[tuple[str, str]], look: Look) -> list[
     return [Text(""), *([Text(heading, style="bold")] if heading else []), Padding(table, (0, 0, 0, indent))]
 
 
-def _verdict(verdict: GateVerdict) -> Iterable[Text]:
-    opening = f"Gate {wording.outcome(verdict)}: " if verdict.gated else ""
-    for index, reason in enumerate(verdict.reasons):
-        line = Text(opening if index == 0 else " " * len(opening), style=f"bold {_color(verdict)}")
-        yield line.append(clean(reason), style="not bold default")
+def _verdict(verdict: GateVerdict) -> Iterable[RenderableType]:
+    if not verdict.gated:
+        yield from (Text(clean(reason)) for reason in verdict.reasons)
+        return
+    yield gate_table(verdict)
 
 
 def _color(verdict: GateVerdict) -> str:

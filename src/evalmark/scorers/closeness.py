@@ -42,7 +42,10 @@ class EditSimilarity:
         )
         edits = Levenshtein.distance(answer, self._key(expected))
         one, other = both(text_of(output.value), text_of(expected))
-        reason = f"the answer {one} is {count(edits, 'edit')} away from {other}"
+        is_equal = text_of(output.value) == text_of(expected)
+        reason = f"the answer {one} " + (
+            "is the reference" if is_equal else f"is {count(edits, 'edit')} away from {other}"
+        )
         return Score(name=self.name, raw=similarity, value=similarity, reason=reason, detail={"edits": edits})
 
     def _key(self, value: Any) -> str:

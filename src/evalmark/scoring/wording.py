@@ -39,7 +39,7 @@ def shown(value: Any, start: int = 0) -> str:
 
 def both(one: Any, other: Any) -> tuple[str, str]:
     """Two values side by side, cut so that the place where they part can be seen."""
-    if not (isinstance(one, str) and isinstance(other, str)):
+    if one == other or not (isinstance(one, str) and isinstance(other, str)):
         return shown(one), shown(other)
     parting = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     start = max(0, parting - LONGEST // 4) if parting > LONGEST // 2 else 0

@@ -111,7 +111,7 @@ def verdict_sentence(found: Comparison) -> str:
     more = f", and {count(len(decisive) - _NAMED, 'more metric')}" if len(decisive) > _NAMED else ""
     said = "; ".join(decisive[:_NAMED]) + more
     unclear = [_name(change) for target, change in changes if target.outcome_of(change) == "cannot tell"]
-    doubt = f" It cannot be told of {_listed(unclear)}." if found.outcome == "better" and unclear else ""
+    doubt = f" Cannot tell for {_listed(unclear)}." if found.outcome == "better" and unclear else ""
     return f"{said}.{doubt}"
 
 
@@ -297,11 +297,12 @@ def _whatever_is_missing(change: MetricChange) -> str:
 
 def _what_would_decide(change: MetricChange, found: Difference) -> str:
     cases = count(found.n, "case")
-    can = (
-        f"{cases} can show {'no difference' if found.smallest is None else _plain(change, found.smallest) + ' or more'}"
-    )
-    same = "" if found.within is None else f", and the same within {_plain(change, found.within)}"
-    more = "" if found.needed is None else f"; about {found.needed:,} more like these would decide"
+    if found.smallest is None:
+        can = f"{cases} cannot detect any change"
+    else:
+        can = f"{cases} can only detect changes of {_plain(change, found.smallest)} or more"
+    same = "" if found.within is None else f" and rule out those beyond {_plain(change, found.within)}"
+    more = "" if found.needed is None else f"; add about {count(found.needed, 'similar case')} to decide"
     return f"{can}{same}{more}."
 
 

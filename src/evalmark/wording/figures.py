@@ -126,12 +126,12 @@ def time_taken(seconds: float | None, waited: float | None) -> str:
 def duration(seconds: float | None) -> str:
     """Seconds in a unit that fits.
 
-    >>> duration(0.0123), duration(59.96), duration(5_400), duration(86_480), duration(3e6)
-    ('12.3 ms', '60 s', '90 min', '24 h', '34.7 days')
+    >>> duration(0.0123), duration(0.9996), duration(59.96), duration(5_400), duration(86_480), duration(3e6)
+    ('12.3 ms', '1 s', '60 s', '90 min', '24 h', '34.7 days')
     """
     if seconds is None:
         return GAP
-    if seconds < 1:
+    if seconds < 0.9995:
         return f"{1000 * seconds:z.3g} ms"
     for most, size, unit in ((600, 1, "s"), (36_000, 60, "min"), (259_200, 3_600, "h")):
         if seconds < most:

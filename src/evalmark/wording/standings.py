@@ -141,14 +141,18 @@ def _difference(found: Difference) -> str:
 
 
 def _what_would_show(found: Difference) -> str:
-    """Where no difference was found, the smallest that so many tests show, and how many more would decide."""
+    """State the smallest difference that the tests can detect, and how many more would decide; empty where one was found."""
     if found.outcome not in ("same", "cannot tell"):
         return ""
     if found.judged_outcome != found.outcome:
         return f"; {count(found.missing, 'missing result')} could turn the verdict"
-    shown = "no difference" if found.smallest is None else f"{100 * found.smallest:z.1f} points or more"
-    more = f", and about {found.needed:,} more like these would decide" if found.needed is not None else ""
-    return f"; {found.n:,} can show {shown}{more}"
+    tests = count(found.n, "test")
+    if found.smallest is None:
+        can = f"{tests} cannot detect any difference"
+    else:
+        can = f"{tests} can only detect {100 * found.smallest:z.1f} points or more"
+    more = f"; about {found.needed:,} more would decide" if found.needed is not None else ""
+    return f"; {can}{more}"
 
 
 def _points(found: Interval) -> str:
