@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from evalmark.store import open_store
+from evalmark.testing.scripted import ScriptedServer
 from evalmark.values import Output, Score
 from evalmark.wording import DASH
 from tests.journal.calls import MODEL, call, failed, key, tool_call
@@ -334,3 +335,58 @@ def test_nothing_that_a_tool_gave_acts_on_the_terminal(evalmark, world):
         said = evalmark(*words).out
         assert said
         assert not {"\x1b", "\x07", "\x9b"} & set(said)
+
+
+ADDRESSES = """
+datasets: [cases.jsonl]
+target: {models: [openai/small]}
+metrics: [{contains: {any: [small]}}]
+"""
+
+
+def test_recordings_of_another_address_are_named_and_mapped(evalmark, world, monkeypatch):
+    for name in ("OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    (world / "cases.jsonl").write_text('{"input": "one"}\n{"input": "two"}\n')
+    (world / "suite.yaml").write_text(ADDRESSES)
+    with ScriptedServer(lambda said: f"from {said.model}") as first, ScriptedServer(lambda said: "never") as second:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{first.url}/v1")
+        assert evalmark("run", "suite.yaml", "--store", "old.db").code == 0
+        assert evalmark("cache", "export", "calls.jsonl", "--store", "old.db").code == 0
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{second.url}/v1")
+        strict = ("run", "suite.yaml", "--replay", "strict")
+        assert evalmark("cache", "import", "calls.jsonl").code == 0
+        said = evalmark(*strict)
+        assert said.code == 3
+        told = "".join(said.text.split())
+        mapping = f"{first.url}/v1={second.url}/v1"
+        assert f"notrecordedatopenai/small@{second.url}/v1,butat{first.url}/v1:'one'" in told
+        assert told.count(f"note:openai/small:Thesamerequestsarerecordedforanotheraddress,{first.url}/v1.") == 1
+        assert f"evalmarkcacheimportcalls.jsonl--address{mapping}" in told
+        assert evalmark("cache", "import", "calls.jsonl", "--address", mapping).out == (
+            "calls.jsonl: 2 calls added, 0 known before\n"
+        )
+        assert evalmark(*strict).code == 0
+        assert (
+            evalmark("cache", "export", "mapped.jsonl", "--model", "openai/small").code == 0
+        )  # what was mapped is sound
+        assert evalmark("cache", "import", "mapped.jsonl", "--store", "third.db").out.endswith(
+            "4 calls added, 0 known before\n"
+        )
+        assert second.requests == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("http://a/v1",), "--address http://a/v1: it takes OLD=NEW, two addresses"),
+        (("a=b",), "--address a=b: it takes OLD=NEW, two addresses"),
+        (("http://a=http://b", "http://a=http://c"), "http://a is said to become http://b already"),
+        (("http://nowhere/v1=http://b/v1",), "holds no call of a model at http://nowhere/v1; the addresses in it are "),
+    ],
+)
+def test_an_address_that_cannot_be_mapped_is_refused(evalmark, recorded, words, said):
+    assert evalmark("cache", "export", "calls.jsonl").code == 0
+    found = evalmark("cache", "import", "calls.jsonl", *(word for text in words for word in ("--address", text)))
+    assert found.code == 2
+    assert said in " ".join(found.err.split())

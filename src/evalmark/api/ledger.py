@@ -150,6 +150,9 @@ class _Calls:
         call = self._kept.get(key)
         return None if call is None else call.replayed
 
+    async def identities(self) -> list[str]:
+        return list({call.identity: None for call in self._kept.values()})
+
     async def sending(self, key: str) -> None:
         """Nobody resumes what only memory knows."""
 

@@ -78,6 +78,7 @@ class Meter:
         self._prices = prices or Prices()
         # What earlier passes replayed is not counted again.
         self._tallies = {spent.model: Tally(spent=replace(spent, replayed=0)) for spent in earlier}
+        self._noted: dict[str, None] = {}
         self._line: Line[Guess] = Line(self._hold, self.release)
         answered = sum(spent.calls for spent in earlier)
         # What was sent a second time after a break was paid twice, most likely; and so will be what is lost now.
@@ -185,7 +186,11 @@ class Meter:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know: models that changed while the run went on, and replies not kept."""
-        return (*_notes(self._tallies), *_masked(self.masked))
+        return (*_notes(self._tallies), *_masked(self.masked), *self._noted)
+
+    def note(self, sentence: str) -> None:
+        """Say something that a reader of the run should know, once."""
+        self._noted.setdefault(sentence)
 
     def _of(self, model: str) -> Tally:
         if (tally := self._tallies.get(model)) is None:

@@ -34,6 +34,8 @@ class Replayed:
         self.name, self.identity = model.name, model.identity
         self._model, self._journal, self._mode, self._meter = model, journal, mode, meter
         self._under_way: dict[str, asyncio.Future[Reply]] = {}
+        self._others: list[str] | None = None
+        """The other models and addresses that the journal knows; None: nobody has looked yet."""
         self._fresh: set[str] = set()
         """Keys that this run has recorded; `record` asks for each once."""
 
@@ -98,11 +100,38 @@ class Replayed:
         first = request.plain.key(self.identity)
         has_first = first != request.kept_as and await self._find(first)
         asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
-        return (
-            f"{self.name}: not recorded at {self.identity}: {_first_words(request)!r}. The journal has no reply {asked} "
-            f"under the key {request.kept_as}, and strict replay sends nothing. Run once with --replay auto at the same "
-            "address, and commit what `evalmark cache export` writes."
+        missing = f"The journal has no reply {asked} under the key {request.kept_as}, and strict replay sends nothing."
+        place, advice = await self._elsewhere(request)
+        if self._meter is not None and advice:
+            self._meter.note(f"{self.name}: {advice}")
+        advice = (
+            advice or "Run once with --replay auto at the same address, and commit what `evalmark cache export` writes."
         )
+        return f"{self.name}: not recorded at {self.identity}{place}: {_first_words(request)!r}. {missing} {advice}"
+
+    async def _elsewhere(self, request: Keyed) -> tuple[str, str]:
+        """Where the same request is recorded, and how to use the reply here; empty where it is nowhere."""
+        mine, _, address = self.identity.rpartition("@")
+        for identity in await self._identities():
+            if await self._find(request.plain.key(identity, request.repeat, request.use)) is None:
+                continue
+            model, _, other = identity.rpartition("@")
+            if model != mine:
+                return f", but at {identity}", f"The same requests are recorded of {identity}; name that model instead."
+            return f", but at {other}", (
+                f"The same requests are recorded for another address, {other}. To replay them at {address}: evalmark cache "
+                f"export calls.jsonl, then evalmark cache import calls.jsonl --address {other}={address}"
+            )
+        return "", ""
+
+    async def _identities(self) -> list[str]:
+        """The other models and addresses that the journal knows: the same model first."""
+        if self._others is None:
+            mine = self.identity.rpartition("@")[0]
+            known = [] if self._journal is None else await self._journal.identities()
+            others = [identity for identity in known if identity != self.identity]
+            self._others = sorted(others, key=lambda identity: identity.rpartition("@")[0] != mine)
+        return self._others
 
 
 def _first_words(request: Request) -> str:

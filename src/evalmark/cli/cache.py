@@ -1,7 +1,7 @@
 """`evalmark cache list`, `clear`, `export`, `import`: the recorded calls of chat models and tools."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -95,12 +95,34 @@ def export(
 
 def import_calls(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `evalmark cache export` wrote.")],
+    address: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--address",
+            metavar="OLD=NEW",
+            help="Add calls of models at the address OLD as calls of the address NEW. Repeatable.",
+        ),
+    ] = None,
     store: flags.Store = None,
 ) -> None:
     """Add the recordings of a file, all or none; those that are recorded already stay as they are."""
+    addresses = _addresses(address or [])
     with kept.open_store(flags.settings(store=store).store) as ledger:
-        added, known = ledger.recordings.add(file)
+        added, known = ledger.recordings.add(file, addresses)
     say_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
+
+
+def _addresses(said: Sequence[str]) -> dict[str, str]:
+    """Which address stands for which."""
+    found: dict[str, str] = {}
+    for text in said:
+        old, _, new = text.partition("=")
+        old, new = old.strip().rstrip("/"), new.strip().rstrip("/")
+        if "://" not in old or "://" not in new:
+            raise ConfigError(f"--address {text}: it takes OLD=NEW, two addresses such as http://127.0.0.1:8000/v1.")
+        if found.setdefault(old, new) != new:
+            raise ConfigError(f"--address {text}: {old} is said to become {found[old]} already.")
+    return found
 
 
 def _of_one_kind(tool: str | None, others: Mapping[str, bool]) -> None:

@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ _CHANGED = (
     "again."
 )
 _TOOL_KEY = re.compile(r"tool-[0-9a-f]{32}")
+NO_ADDRESSES: Mapping[str, str] = {}
 _MOST_COST = 1_000_000
 """US dollars; what says that it cost more would make every sum it is part of worthless."""
 PUBLIC_HEADERS = frozenset({"apim-request-id", "date", "request-id", "x-request-id"})
@@ -117,24 +118,48 @@ def _refuse_other(path: Path) -> None:
     raise StoreError(f"{path}: something else than recorded calls stands there and stays; name another file.")
 
 
-def read_calls(path: Path) -> list[CallRow | ToolRow]:
+def read_calls(path: Path, addresses: Mapping[str, str] = NO_ADDRESSES) -> list[CallRow | ToolRow]:
     """The calls of a file, each checked: its form, and that its key is that of what it says was asked.
 
+    A call of an endpoint at one of the `addresses` is read as one of the address that stands there for it.
+
     Raises:
-        DataError: it is no such file, or one of its lines may not be used; the message names the line.
+        DataError: it is no such file, one of its lines may not be used, or no call is of one of the addresses; the
+            message names the line.
     """
     found = numbered_lines(text_chunks(path))
     _check_first(path, *next(found, (1, "")))
     rows: list[CallRow | ToolRow] = []
     seen: dict[str, int] = {}
+    met: dict[str, None] = {}
     for number, line in found:
         place = f"{path}:{number}"
-        key, row = _call(line, path, number)
+        key, row = _call(line, path, number, _Moved(addresses, met))
         if key in seen:
             raise PlacedError(place, f"the key {key!r} stands here a second time; it stood first in line {seen[key]}.")
         seen[key] = number
         rows.append(row)
+    if unmet := [address for address in addresses if address not in met]:
+        known = ", ".join(met) or "none at all"
+        raise PlacedError(str(path), f"holds no call of a model at {unmet[0]}; the addresses in it are {known}.")
     return rows
+
+
+class _Moved(NamedTuple):
+    """Which addresses stand for which, and those that were met."""
+
+    addresses: Mapping[str, str]
+    met: dict[str, None]
+
+    def __call__(self, call: Call) -> Call:
+        """The call as one of the other address; its name too, where that holds the address."""
+        model, _, address = call.identity.rpartition("@")
+        self.met.setdefault(address)
+        if (new := self.addresses.get(address)) is None:
+            return call
+        identity = f"{model}@{new}"
+        name = call.model.replace(f":{address}/", f":{new}/", 1)
+        return replace(call, model=name, identity=identity, key=call.request.key(identity, call.repeat, call.use))
 
 
 def _check_first(path: Path, number: int, line: str) -> None:
@@ -157,8 +182,8 @@ def _check_first(path: Path, number: int, line: str) -> None:
         raise PlacedError(place, f"the first line is not that of version {VERSION}; export the file again.")
 
 
-def _call(line: str, path: Path, number: int) -> tuple[str, CallRow | ToolRow]:
-    """The call in one line, with its key."""
+def _call(line: str, path: Path, number: int, moved: _Moved) -> tuple[str, CallRow | ToolRow]:
+    """The call in one line, with the key that stands there."""
     place = f"{path}:{number}"
     if len(line) > MAX_ROW:
         raise PlacedError(place, f"the line is longer than {MAX_ROW >> 20} MiB.")
@@ -167,7 +192,7 @@ def _call(line: str, path: Path, number: int) -> tuple[str, CallRow | ToolRow]:
         return _tool_call(data, place)
     try:
         call: Call = read(Call, CALL, data)
-        row = encode_call(replace(call, reply=call.reply and _public(call.reply)))
+        row = encode_call(replace(moved(call), reply=call.reply and _public(call.reply)))
     except (ValueError, TypeError) as fault:
         raise PlacedError(place, f"is no recorded call: {fault}.") from None
     cost = None if call.reply is None else call.reply.cost

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalmark.database.faults import explained
-from evalmark.database.fields import sql_text
+from evalmark.database.fields import from_sql, sql_text
 from evalmark.database.schema import transaction
 from evalmark.database.ways import Connection, Place
 from evalmark.values import Call, Reply, Spending
@@ -36,6 +36,7 @@ _KEEP = f"""
     on conflict (key) do update set {", ".join(f"{name} = excluded.{name}" for name in _KEPT if name != "key")}
     where excluded.ok >= call.ok
 """  # noqa: S608  columns, not data
+_NEXT = "select min(identity) from call where ok = 1 and identity > ?"
 _FIND = f"select {COLUMNS} from call where key = ? and ok = 1"  # noqa: S608  columns, not data
 
 
@@ -123,13 +124,18 @@ class Finder:
             self._notes(f"{self._path}: the recorded call {key} is damaged ({error}) and counts as not recorded.")
             return None
 
+    def identities(self) -> list[str]:
+        """The models, each at its address, of which there are such replies."""
+        found: list[str] = []
+        while (row := self._lookups(_NEXT, found[-1] if found else "")) is not None and row[0] is not None:
+            found.append(from_sql(row[0]))
+        return found
+
 
 class CallJournal:
     """Keeps the calls of one run, or of none."""
 
-    def __init__(
-        self, find: Callable[[str], Reply | None], writable: Callable[[], object], log: Log[Entry], sent: Sent | None
-    ) -> None:
+    def __init__(self, find: Finder, writable: Callable[[], object], log: Log[Entry], sent: Sent | None) -> None:
         self._find, self._writable, self._log, self._sent = find, writable, log, sent
 
     async def find(self, key: str) -> Reply | None:
@@ -139,6 +145,14 @@ class CallJournal:
             StoreError: the store cannot be read.
         """
         return self._find(key)
+
+    async def identities(self) -> list[str]:
+        """The models, each at its address, of which replies are kept that may stand for the truth.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._find.identities()
 
     async def sending(self, key: str) -> None:
         """Note that a request is about to go out; outside of runs nobody would ask for the note.

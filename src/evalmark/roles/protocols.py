@@ -74,6 +74,10 @@ class Journal(Protocol):
         """The reply that is kept under this key, as one that is replayed; None where none may stand for the truth."""
         ...
 
+    async def identities(self) -> Sequence[str]:
+        """The models, each at its address, of which replies are kept that may stand for the truth."""
+        ...
+
     async def sending(self, key: str) -> None:
         """Note that a request is about to go out; a resumed run counts those that never came back."""
         ...

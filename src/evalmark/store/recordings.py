@@ -78,11 +78,14 @@ class Recordings:
 
         return self._access.read(export)
 
-    def add(self, path: str | os.PathLike[str]) -> Imported:
+    def add(self, path: str | os.PathLike[str], addresses: Mapping[str, str] = exchange.NO_ADDRESSES) -> Imported:
         """Add the recordings of a file, all or none; gives how many are new, and how many were known.
 
+        Calls of models at one of the `addresses` are added as calls of the address that stands there for it.
+
         Raises:
-            DataError: a line may not be used: its form is wrong, or its key is not that of what was asked.
+            DataError: a line may not be used: its form is wrong, or its key is not that of what was asked; or no call is
+                of one of the addresses.
         """
-        rows = exchange.read_calls(Path(path))
+        rows = exchange.read_calls(Path(path), addresses)
         return self._access.write(lambda db: exchange.add(db, rows), "the recordings", sum(row.size for row in rows))

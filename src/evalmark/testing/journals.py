@@ -36,6 +36,10 @@ class MemoryJournal:
         call = self._kept.get(key)
         return None if call is None else call.replayed
 
+    async def identities(self) -> list[str]:
+        """The models, each at its address, of which replies are kept that may stand for the truth."""
+        return list({call.identity: None for call in self._kept.values() if call.can_be_replayed})
+
     async def sending(self, key: str) -> None:
         """Note that a request is about to go out; the same one twice counts once."""
         self.sent.append(key)
