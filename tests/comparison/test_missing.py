@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -185,3 +186,35 @@ def test_what_a_metric_was_not_asked_about_is_not_missing():
         found = compare(some(one), some(other)).targets[0]
         (extra,) = (change for change in found.changes if change.name == "extra")
         assert [side.total for side in extra.unjudged] == [0, 0]
+
+
+@pytest.mark.parametrize("status", ["interrupted", "stopped", "running"])
+def test_what_an_unfinished_run_did_not_come_to_is_missing(status):
+    """The cases that take longest may be those that fail."""
+    then = run([[n >= 10] for n in range(60)])
+    now = replace(run([[True] for _ in range(40)]), status=status)
+    found = compare(now, then)
+    assert (found.outcome, found.exit_code) == ("cannot tell", 3)
+    change = found.targets[0].overall
+    assert (change.now, change.difference.n, change.difference.judged_outcome) == (1.0, 40, "better")
+    assert change.unjudged == (Unjudged(of=60), Unjudged(unscored=20, of=60))
+    assert (
+        "The run is not finished: 20 cases of the baseline (c40, c41, c42 and 17 more) have no result in it, counted as missing."
+        in found.warnings
+    )
+    assert compare(run([[True] for _ in range(40)]), then).outcome == "better"
+    assert compare(then, now).outcome == "cannot tell"
+
+
+def test_repeats_that_an_unfinished_run_did_not_come_to_are_missing():
+    then = replace(run([[True, False, True] for _ in range(60)]), repeat=3)
+    assert (
+        compare(replace(run([[True] for _ in range(60)]), repeat=3, status="interrupted"), then).outcome
+        == "cannot tell"
+    )
+    assert compare(run([[True] for _ in range(60)]), then).outcome == "better"
+
+
+def test_a_gain_is_found_though_an_unfinished_run_lacks_a_few_cases():
+    then = run([[n > 30] for n in range(100)])
+    assert compare(replace(run([[True] for _ in range(98)]), status="interrupted"), then).outcome == "better"

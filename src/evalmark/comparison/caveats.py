@@ -28,7 +28,7 @@ def warnings(
                 *_unfinished(run, baseline),
                 *_datasets(run, baseline),
                 *_targets(changes, targets, within_one=_is_one(run, baseline)),
-                *(said for change in changes for said in _cases(change, within_one=_is_one(run, baseline))),
+                *(said for change in changes for said in _cases(change, run, baseline)),
                 *rule_caveats(rules),
                 *gate_caveats(run, baseline, rules),
                 *_models(run, baseline),
@@ -88,10 +88,10 @@ def _other_targets(changes: Sequence[TargetChange], targets: tuple[Sequence[str]
             yield f"Only {where} has {_some(alone)}, which is not compared."
 
 
-def _cases(change: TargetChange, *, within_one: bool) -> Iterator[str]:
-    if within_one and change.target != change.against:
+def _cases(change: TargetChange, run: Run, baseline: Run) -> Iterator[str]:
+    if _is_one(run, baseline) and change.target != change.against:
         return _cases_of_two(change)
-    return _cases_of_runs(change.matching)
+    return _cases_of_runs(change.matching, run, baseline)
 
 
 def _cases_of_two(change: TargetChange) -> Iterator[str]:
@@ -104,15 +104,23 @@ def _cases_of_two(change: TargetChange) -> Iterator[str]:
             yield f"{count(len(ids), 'case')} only of {_named(target)}{_such_as(ids)}; not compared."
 
 
-def _cases_of_runs(matching: Matching) -> Iterator[str]:
+def _cases_of_runs(matching: Matching, run: Run, baseline: Run) -> Iterator[str]:
     if not matching.common:
         yield "The two runs have no case in common."
     if matching.edited:
         yield f"The dataset has changed: {count(len(matching.edited), 'case')} ({_some(matching.edited)}) with another content, not compared."
-    if matching.new or matching.gone:
+    new, gone = matching.new, matching.gone
+    for ids, one, called, other in ((gone, run, "run", "baseline"), (new, baseline, "baseline", "run")):
+        if ids and one.status != "complete":
+            yield (
+                f"The {called} is not finished: {count(len(ids), 'case')} of the {other}{_such_as(ids)} "
+                f"{'has' if len(ids) == 1 else 'have'} no result in it, counted as missing."
+            )
+    new, gone = (new if baseline.status == "complete" else ()), (gone if run.status == "complete" else ())
+    if new or gone:
         yield (
-            f"The dataset has changed: {count(len(matching.new), 'case')} only in the run"
-            f"{_such_as(matching.new)}, {len(matching.gone):,} only in the baseline{_such_as(matching.gone)}; not compared."
+            f"The dataset has changed: {count(len(new), 'case')} only in the run"
+            f"{_such_as(new)}, {len(gone):,} only in the baseline{_such_as(gone)}; not compared."
         )
     if matching.renamed:
         yield f"{count(matching.renamed, 'case')} with another id and the same content: matched by content."

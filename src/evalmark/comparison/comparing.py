@@ -24,7 +24,7 @@ from .cases import Cases
 from .caveats import warnings
 from .change import DRAWN, Comparison, Flip, Key, MetricChange, Slice, TargetChange, is_as_before
 from .columns import VERDICT, Column, Columns, columns_of
-from .lost import Lost, lost_values
+from .lost import Lost, lost_values, with_unasked
 from .matching import match
 from .rule_caveats import rescore_command
 from .rules import one_rule
@@ -90,8 +90,10 @@ class _Both:
         judged, against = self.rules.runs(run, baseline)
         now, before = columns_of(judged, first), columns_of(against, second)
         self.targets = tuple(now), tuple(before)
+        unfinished = _asked(run), _asked(baseline)
         self.sides = [
-            _Sides((target, other), now[target], before[other], asked) for target, other in _pairs(now, before)
+            _Sides((target, other), now[target], before[other], asked, unfinished)
+            for target, other in _pairs(now, before)
         ]
 
     def comparison(self) -> Comparison:
@@ -127,13 +129,26 @@ def _pairs(now: Iterable[str], before: Iterable[str]) -> list[tuple[str, str]]:
     return [(target, target) for target in mine if target in theirs]
 
 
+def _asked(run: Run) -> int:
+    """How many results of each case a run would have that has not come to its end; 0 for one that has."""
+    return 0 if run.status == "complete" else run.repeat
+
+
 class _Sides:
     """One target in both runs; cases go by their keys in the run."""
 
-    def __init__(self, names: tuple[str, str], now: Columns, before: Columns, asked: tuple[float, float]) -> None:
+    def __init__(
+        self,
+        names: tuple[str, str],
+        now: Columns,
+        before: Columns,
+        asked: tuple[float, float],
+        unfinished: tuple[int, int],
+    ) -> None:
         self.names, self.now, self.before = names, now, before
         matched = match(now.cases, before.cases)
         self.pairs, self.matching = matched.pairs, matched.matching
+        self.expected = with_unasked(matched, (now, before), unfinished)
         self.level, self.margin = asked
 
     def whole(self, units: Mapping[str, str]) -> TargetChange:
@@ -197,14 +212,14 @@ class _Sides:
         return mine, theirs, mine.valueless or theirs.valueless
 
     def _lost(self, mine: Column, theirs: Column, in_units: bool) -> Lost:
-        return lost_values(self.pairs, (self.now, mine), (self.before, theirs), in_units=in_units)
+        return lost_values(self.expected, (self.now, mine), (self.before, theirs), in_units=in_units)
 
     def _both(self, mine: Column, theirs: Column, in_units: bool) -> tuple[dict[Key, float], dict[Key, float]]:
         now = mine.raw_means() if in_units else mine.means()
         before = theirs.raw_means() if in_units else theirs.means()
         return (
-            {key: now[key] for key in self.pairs if key in now},
-            {key: before[old] for key, old in self.pairs.items() if old in before},
+            {key: now[key] for key in self.expected if key in now},
+            {key: before[old] for key, old in self.expected.items() if old in before},
         )
 
     def _difference(

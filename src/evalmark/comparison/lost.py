@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from .change import Key, Unjudged
 from .columns import Column, Columns
+from .matching import Matched
 
 Counts = Mapping[Key, tuple[int, int, int]]
 """For each case the errors, the unscored trials, and all that should have been judged."""
@@ -63,6 +64,25 @@ def lost_values(
         now=LostSide(counts=mine, ranges={} if in_units else _ranges(mine, now[1], {key: key for key in mine})),
         before=LostSide(counts=theirs, ranges={} if in_units else _ranges(theirs, before[1], pairs)),
     )
+
+
+def with_unasked(matched: Matched, sides: tuple[Columns, Columns], unfinished: tuple[int, int]) -> Mapping[Key, Key]:
+    """The common cases, with those that a run did not come to, and with the repeats that it did not come to.
+
+    A run that was interrupted lacks the cases that take longest, which may be those that fail; so what it would still have
+    asked is missing. `unfinished` says of the run and of the baseline how many results each case was to have, 0 where the
+    run has come to its end.
+    """
+    (now, before), (of_run, of_baseline) = sides, unfinished
+    pairs, edited = dict(matched.pairs), set(matched.matching.edited)
+    if of_run:
+        taken = set(matched.pairs.values())
+        pairs |= {key: key for key in before.cases if key not in taken and key[1] not in edited}
+    if of_baseline:
+        pairs |= {key: key for key in now.cases if key not in matched.pairs and key[1] not in edited}
+    for trials, keys, of in ((now.trials, pairs, of_run), (before.trials, pairs.values(), of_baseline)):
+        trials.update({key: max(of, trials.get(key, 0)) for key in keys} if of else {})
+    return pairs
 
 
 @dataclass(frozen=True, slots=True)
