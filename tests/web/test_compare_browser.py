@@ -25,9 +25,9 @@ TEXTS = ["\n".join(PAYLOADS[first : first + 12]) for first in range(0, len(PAYLO
 
 
 def turned(number):
-    """Every second case that passed fails, with another answer."""
+    """Every case but one that passed fails, with another answer; those that break do so as before."""
     before = result(number)
-    if before.output.error is not None or number % 2:
+    if before.output.error is not None or number % 3 == 0 or number == 1:
         return before
     score = replace(before.scores[0], raw=0.1, value=0.1, passed=False)
     return replace(before, output=replace(before.output, value="It is 1. It roars."), scores=(score, before.scores[1]))
