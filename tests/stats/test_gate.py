@@ -1,5 +1,7 @@
 """The gate: pass, fail or cannot tell, and the exit code that says so."""
 
+from dataclasses import replace
+
 import pytest
 
 from evalmark.stats import judge, summarise
@@ -53,6 +55,14 @@ def test_trials_and_gaps(endings, gate, exit_code, reason):
     verdict = judge(trials(endings), gate)
     assert (verdict.exit_code, verdict.reasons) == (exit_code, (reason,))
     assert verdict.outcome == {0: "pass", 1: "fail", 3: "cannot tell"}[exit_code]
+
+
+def test_where_every_trial_ended_in_an_error_the_errors_are_the_reason():
+    skipped = Score(name="m", status="skipped", reason="the target gave no answer")
+    results = [replace(result(position, skipped), output=Output(value=None, error="boom")) for position in range(2)]
+    verdict = judge(summarise(Run(id="r", name="n", created="", results=results)), None)
+    assert verdict.outcome == "cannot tell"
+    assert verdict.reasons == ("No trial was judged.", "2 errors, and 0 allowed.")
 
 
 @pytest.mark.parametrize(

@@ -84,8 +84,12 @@ def _nothing(summary: Summary) -> Iterable[_Finding]:
         yield _Finding("cannot tell", "No cases ran.")
     elif not summary.total.trials:
         yield _Finding("cannot tell", f"No trial counts; left out of the headline: {told(summary.reasons)}.")
-    elif metrics and all(m.skipped and not m.scored + m.missing for m in metrics):
+    elif summary.total.errors < summary.total.trials and metrics and all(map(_is_all_skipped, metrics)):
         yield _Finding("cannot tell", "Every score was skipped.")
+
+
+def _is_all_skipped(metric: MetricSummary) -> bool:
+    return bool(metric.skipped) and not metric.scored + metric.missing
 
 
 def _gaps(summary: Summary, gate: Gate) -> Iterable[_Finding]:
