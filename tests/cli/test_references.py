@@ -92,6 +92,26 @@ def test_every_metric_that_compares_is_refused_without_anything_to_compare_with(
     assert f"the metric '{metric}' can judge no row" in said.text
 
 
+@pytest.mark.parametrize("metric", ["faithfulness", "context_sufficiency", "context_relevance", "context_recall_at_k"])
+def test_a_metric_of_contexts_is_refused_where_neither_rows_nor_a_model_bring_any(evalmark, server, metric):
+    suite = MODEL.replace("equals", metric) + "judge: openai/judge\n"
+    said = evalmark("run", written("expected", suite))
+    assert said.code == 2
+    assert (
+        f"the metric '{metric}' can judge no row: none of them has contexts, and openai/small brings none." in said.text
+    )
+    assert server.requests == []
+    rows = "Question,{}\nWhat is 2+2?,4,2+2=4\nCapital of Norway?,Oslo,\n"
+    assert evalmark("run", written("expected,contexts", suite, rows)).code != 2
+    assert server.requests
+
+
+def test_a_target_in_python_may_bring_contexts(evalmark, world):
+    said = evalmark("run", written("expected", CODE.replace("METRIC", "context_sufficiency")))
+    assert said.code == 3
+    assert "there are no contexts" in said.out
+
+
 def test_what_may_come_behind_the_rows_that_are_checked_is_waited_for(evalmark, world):
     rows = "".join(f"q{n},\n" for n in range(1_001)) + "last,4\n"
     said = evalmark("run", written("expected", CODE.replace("METRIC", "equals"), f"Question,{{}}\n{rows}"))

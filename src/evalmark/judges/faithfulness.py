@@ -49,6 +49,7 @@ class Faithfulness:
     """
 
     name: ClassVar[str] = "faithfulness"
+    needs_contexts: ClassVar[bool] = True
 
     repeat: int | None = None
     """How often the judge is asked about each output."""

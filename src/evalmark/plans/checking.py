@@ -25,6 +25,10 @@ _SAY_EXAMPLES = (
 _ADVICE = (
     "Add it, or say which column holds it (`expected: NAME` beside the `path` in a suite), or leave the metric out"
 )
+_ADVICE_ON_CONTEXTS = (
+    "Add them, say which column holds them (`contexts: NAME` beside the `path` in a suite), name a Python target that gives "
+    "them with its answers, or leave the metric out"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +81,18 @@ def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
         return []
     places = ", ".join(found.where for found in datasets)
     hints = "".join(f" {note}" for found in datasets for note in found.notes if LOOKS_KNOWN in note)
-    return [
+    told = [
         f"{places}: the metric {name!r} can judge no row: in each of them {one.lacks(EMPTY)}. {_ADVICE}.{hints}"
         for name, one in datasets[0].waiting.items()
         if all(name in found.waiting for found in datasets)
+    ]
+    if any(getattr(target, "brings_contexts", True) for target in plan.targets):
+        return told
+    bare = [name for name in datasets[0].bare if all(name in found.bare for found in datasets)]
+    return told + [
+        f"{places}: the metric {name!r} can judge no row: none of them has contexts, and {plan.target_name} brings none. "
+        f"{_ADVICE_ON_CONTEXTS}.{hints}"
+        for name in bare
     ]
 
 
@@ -159,6 +171,8 @@ class _Rows:
     """The names of those that some case asks."""
     waiting: dict[str, BoundScorer] = field(default_factory=dict)
     """Scorers, by name, for which no case has brought yet what they judge by."""
+    bare: dict[str, BoundScorer] = field(default_factory=dict)
+    """Scorers, by name, that judge by contexts, as long as no case has brought any."""
     notes: dict[str, None] = field(default_factory=dict)
     count: int = 0
     cases: int = 0
@@ -174,6 +188,7 @@ class _Rows:
         self.cases += 1
         self.have_examples = self.have_examples or bool(row.references)
         self.waiting = {name: one for name, one in self.waiting.items() if one.lacks(row)}
+        self.bare = {name: one for name, one in self.bare.items() if one.lacks_contexts(row)}
         self.asked |= {one.name for one in self.unjudged if one.name not in self.asked and not one.skips(row)}
         for fault in dict.fromkeys(fault for target in targets if (fault := _unfit(target, row))):
             self.faults.add(fault, row.place or row.id)
@@ -211,7 +226,8 @@ class _Rows:
 def _read(plan: Plan, source: Source, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
     name = source.info.name
     waiting = {one.name: one for one in _bound(plan) if one.lacks(EMPTY)}
-    rows = _Rows(source.info.path or name, Faults(name), Faults(name), unjudged, waiting=waiting)
+    bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(EMPTY)}
+    rows = _Rows(source.info.path or name, Faults(name), Faults(name), unjudged, waiting=waiting, bare=bare)
     try:
         for row in islice(source.read(rows.notes.setdefault), most):
             rows.add(row, plan.targets if plan.kept is None else ())

@@ -70,6 +70,7 @@ class ContextRelevance:
     """The mean similarity of the question and the contexts."""
 
     name: ClassVar[str] = "context_relevance"
+    needs_contexts: ClassVar[bool] = True
     unit: ClassVar[str] = "cosine"
 
     embedder: Any = field(default=None, repr=False)
@@ -89,6 +90,7 @@ class ContextSufficiency:
     """The share of contexts that are close enough to the question."""
 
     name: ClassVar[str] = "context_sufficiency"
+    needs_contexts: ClassVar[bool] = True
 
     sufficiency: float = 0.5
     """The least cosine to the question that is enough."""

@@ -34,6 +34,7 @@ class ContextPrecisionAtK:
     """Relevant contexts stand before irrelevant ones; relevant is what is close to a sentence of the reference."""
 
     name: ClassVar[str] = "context_precision_at_k"
+    needs_contexts: ClassVar[bool] = True
 
     k: int | None = None
     """How many contexts count, from the first; None: all."""
@@ -66,6 +67,7 @@ class ContextRecallAtK:
     """The share of the reference's sentences that one of the first k contexts covers."""
 
     name: ClassVar[str] = "context_recall_at_k"
+    needs_contexts: ClassVar[bool] = True
 
     k: int | None = None
     """How many contexts count, from the first; None: all."""

@@ -8,7 +8,7 @@ from typing import Any
 from evalmark import models
 from evalmark.errors import ConfigError
 from evalmark.roles import Binding, ChatModel, Embedder, Threads, bind, described, own
-from evalmark.values import Case, Direction, Metric, Output, Score, fingerprint
+from evalmark.values import Case, Direction, Metric, Output, Score, fingerprint, is_blank
 
 from .given import as_scores
 from .verdict import meets
@@ -148,6 +148,11 @@ class BoundScorer:
         """Why the scorer could judge no output of this case, as far as it can say that beforehand; empty where it can."""
         why = getattr(self.scorer, "lacks", None)
         return str(why(case)) if callable(why) and _is_ours(self.scorer) else ""
+
+    def lacks_contexts(self, case: Case) -> bool:
+        """Whether the scorer judges by contexts and the case brings none, so that the target has to."""
+        needs = _is_ours(self.scorer) and bool(getattr(self.scorer, "needs_contexts", False))
+        return needs and all(map(is_blank, case.contexts or ()))
 
     async def _called(self, arguments: Mapping[str, Any]) -> Any:
         if _is_ours(self.scorer):

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from evalmark.roles import ChatModel
 from evalmark.values import Case, Output, Reply, Request, Turn, canonical, fingerprint
@@ -19,6 +19,8 @@ class ModelTarget:
     >>> asyncio.run(target(Case(id="1", input="2 + 2"))).value
     '4'
     """
+
+    brings_contexts: ClassVar[bool] = False
 
     model: ChatModel
     system: str = ""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from evalmark.errors import ConfigError
 from evalmark.prompts import Prompt, render
@@ -18,6 +18,8 @@ class PromptTarget:
 
     The input of a case is a mapping of the prompt's inputs, or the value of the only one that is open.
     """
+
+    brings_contexts: ClassVar[bool] = False
 
     prompt: Prompt
     model: ChatModel
