@@ -310,3 +310,17 @@ def test_equal_answers_judged_by_no_common_metric_say_nothing():
     added = compare(run("now", LOW, sim(0.3), sim(0.1, name="closeness")), run("then", LOW, sim(0.3)))
     assert added.outcome == "same"
     assert verdict_sentence(added).endswith("and so is every score that is compared.")
+
+
+@pytest.mark.parametrize(("now", "then"), [(0.9, 0.4), (0.4, 0.9)])
+def test_scores_say_which_way_is_better_where_the_metric_does_not(now, then):
+    """A scorer written as a function can say so in its scores alone."""
+
+    def of(name, threshold, output):
+        found = run(name, LOW, Metric(name="errors", threshold=threshold, direction="lower"), output=output)
+        return replace(found, metrics=(Metric(name="errors", threshold=threshold, version="1"),))
+
+    found = compare(of("now", now, "x"), of("then", then, "y"))
+    overall = found.targets[0].overall
+    assert overall.before == overall.now == sum(value <= now for value in LOW) / 20
+    assert found.outcome == "cannot tell"

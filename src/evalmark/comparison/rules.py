@@ -8,7 +8,7 @@ from typing import Any, Literal
 from evalmark.inference.checks import checked
 from evalmark.roles import model_and_mode
 from evalmark.scoring import is_barred, meets
-from evalmark.values import Direction, Metric, Result, Run, Score, metrics_for
+from evalmark.values import Metric, Result, Run, Score, metrics_for
 
 Compared = Literal["all", "values", "nothing"]
 """What of a metric takes part in a comparison: all; the values of its scores, but not whether they pass; nothing."""
@@ -21,7 +21,6 @@ class Rule:
     kind: Literal["threshold", "bars", "truth", "undecided", "left out"]
     """It passes by a threshold, by the scorer's own bars or by its truth value; it neither passes nor fails; it is left out."""
     threshold: float = 0.0
-    direction: Direction = "higher"
     bars: Mapping[str, float] = field(default_factory=dict)
 
     def of(self, score: Score) -> Score | None:
@@ -39,12 +38,13 @@ class Rule:
         return score if score.passed is passed else replace(score, passed=passed)
 
     def _passes(self, score: Score) -> bool | None:
+        # Which way is better, a score says itself: a scorer written as a function has no other place to say it.
         if self.kind == "truth":
-            return score.raw is (self.direction == "higher") if isinstance(score.raw, bool) else None
+            return score.raw is (score.direction == "higher") if isinstance(score.raw, bool) else None
         if score.value is None:
             return None
         bar = self.threshold if self.kind == "threshold" else _own_bar(score, self.bars)
-        return None if bar is None else not is_barred(score) and meets(score.value, bar, self.direction)
+        return None if bar is None else not is_barred(score) and meets(score.value, bar, score.direction)
 
 
 def _own_bar(score: Score, bars: Mapping[str, float]) -> float | None:
@@ -184,10 +184,10 @@ class Evidence:
         self.scored += 1
         self.decided += score.passed is not None
         self.booleans = self.booleans and isinstance(score.raw, bool)
-        self.truths = self.truths and Rule(kind="truth", direction=score.direction).of(score) is score
+        self.truths = self.truths and Rule(kind="truth").of(score) is score
         threshold = None if metric is None else metric.threshold
         if threshold is not None:
-            by_threshold = Rule(kind="threshold", threshold=threshold, direction=score.direction)
+            by_threshold = Rule(kind="threshold", threshold=threshold)
             self.follows = self.follows and by_threshold.of(score) is score
 
 
@@ -438,10 +438,10 @@ def _rule_of(now: Metric, evidence: tuple[Evidence, Evidence] | None) -> Rule | 
     if seen.scored and not seen.decided:
         return Rule(kind="undecided")  # they are only recorded
     if now.threshold is not None:
-        return Rule(kind="threshold", threshold=now.threshold, direction=now.direction) if seen.follows else None
+        return Rule(kind="threshold", threshold=now.threshold) if seen.follows else None
     if now.bars:
-        return Rule(kind="bars", direction=now.direction, bars=now.bars)
-    return Rule(kind="truth", direction=now.direction) if seen.truths and stored.booleans else None
+        return Rule(kind="bars", bars=now.bars)
+    return Rule(kind="truth") if seen.truths and stored.booleans else None
 
 
 def _said(bar: float | None) -> str:
