@@ -218,3 +218,10 @@ def test_repeats_that_an_unfinished_run_did_not_come_to_are_missing():
 def test_a_gain_is_found_though_an_unfinished_run_lacks_a_few_cases():
     then = run([[n > 30] for n in range(100)])
     assert compare(replace(run([[True] for _ in range(98)]), status="interrupted"), then).outcome == "better"
+
+
+def test_no_number_of_cases_makes_up_for_missing_results():
+    then, now = run([[n >= 20] for n in range(60)]), run([[ERROR if n < 20 else True] for n in range(60)])
+    found = compare(now, then).targets[0].overall.difference
+    assert (found.judged_outcome, found.needed) == ("cannot tell", None)
+    assert found.within == max(found.worst.within, found.best.within) > 0.3

@@ -107,7 +107,14 @@ class Difference:
 
     @property
     def within(self) -> float | None:
-        """The smallest margin within which these cases show both to be the same; None where they show none."""
+        """The smallest margin within which these cases show both to be the same; None where they show none.
+
+        Whatever the missing values are, both are the same within it.
+        """
+        if self.missing:
+            ends = [None if one is None else one.within for one in (self.worst, self.best)]
+            known = [end for end in ends if end is not None]
+            return max(known) if len(known) == len(ends) else None
         low, high = self.interval.low, self.interval.high
         if low is None or high is None or not self.interval.method.startswith((SCORE, DIRICHLET)):
             return None
@@ -119,9 +126,9 @@ class Difference:
 
         The fewer of those that find the difference that was seen in four of five attempts, and those that find it within the
         margin. No exact test finds anything in fewer than six cases that differ, which is counted with. None also from a
-        billion on.
+        billion on, and where values are missing, as more cases do not tell what these are.
         """
-        if self.judged_outcome != "cannot tell" or self.value is None or not self.spread:
+        if self.missing or self.judged_outcome != "cannot tell" or self.value is None or not self.spread:
             return None
         room = self.margin - abs(self.value)
         # Both ends have to hold, so that each may fail in half as many attempts.
