@@ -55,7 +55,7 @@ _REMARKS = re.compile(
 )
 _PAIR = re.compile(r"(?:yes\s+or\s+no|no\s+or\s+yes|true\s+or\s+false|false\s+or\s+true)", re.IGNORECASE)
 _NO_LABEL = re.compile(
-    r"(?:[Aa]n?|[Tt]he)\s|(?:any|some|such|others?|none|another|both|either|neither|all|similar|etc|or|and|not|no|your|its|in|with|of|for|to|as|followed|plus)\b"
+    r"(?:[Aa]n?|[Tt]he)\s|(?:any|some|such|others?|none|another|both|either|neither|all|similar|etc|blank|empty|nothing|or|and|not|no|your|its|in|with|of|for|to|as|followed|plus)\b"
 )
 _KINDS = frozenset(
     {"json", "xml", "yaml", "csv", "html", "markdown", "text", "plain text", "poem", "list", "table"}

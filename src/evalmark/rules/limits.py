@@ -239,6 +239,9 @@ def _unit(word: str) -> str:
     return "bullet point" if plain == "bullet" else plain
 
 
+_EXACTLY = re.compile(r"(?:exactly|precisely|only|just)\s", re.IGNORECASE)
+
+
 def limits_in(clause: Clause) -> Demand | None:
     """The limits that a clause sets on the whole output; None where it sets none, or one on parts of the output."""
     text = clause.text
@@ -312,6 +315,8 @@ def _linked(text: str, place: int, kept: bool) -> Demand | None:
         found = _element(text, place, kept)
         if found is None or (checks and isinstance(checks[-1], Limit) and not _may_follow(text, place, checks)):
             return None
+        if _may_share_a_bound(text[place:], found[0], checks):
+            return None
         check, place = found
         checks.append(check)
         if _ends(text, place):
@@ -321,6 +326,13 @@ def _linked(text: str, place: int, kept: bool) -> Demand | None:
         if (joint := _JOINT.match(text, place)) is None:
             return None
         place = joint.end()
+
+
+def _may_share_a_bound(said: str, check: Check, earlier: list[Check]) -> bool:
+    """Whether an amount without a bound of its own may stand under that of an earlier one: `at most 3 sentences and 50 words`."""
+    if not isinstance(check, Limit) or check.low != check.high or _EXACTLY.match(said):
+        return False
+    return any(isinstance(one, Limit) and one.low != one.high for one in earlier)
 
 
 def _asks_for_more(check: Check, rest: str) -> bool:

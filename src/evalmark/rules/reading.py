@@ -34,6 +34,8 @@ _BESIDE = re.compile(
     r"translat\w+|given|split|divid\w+|doubl\w+|extend\w*|with|by|plus)\b",
     re.IGNORECASE,
 )
+_APART = re.compile(r"(?:be\s+)?(?:follow\w*|accompan\w+|preced\w+|append\w*|prepend\w*)\b", re.IGNORECASE)
+"""What stands beside the output of which the rest of a rule speaks, and may or may not count as a part of it."""
 _HOLDS = re.compile(r"(?:contain|have|include|use)\b", re.IGNORECASE)
 
 
@@ -182,6 +184,8 @@ def _fit(said: tuple[Clause, ...], found: list[Demand | None]) -> bool:
             return False
         if demand is None and place < first and not _is_quality(clause):
             return False
+    if any(demand is None and _APART.match(clause.text) for clause, demand in zip(said, found, strict=True)):
+        return False
     exact = any(_is_exact(check) for demand in found if demand for check in demand.checks)
     unread = [clause for clause, demand in zip(said, found, strict=True) if demand is None]
     return not exact or all(clause.negated or _says_how(clause) for clause in unread)
