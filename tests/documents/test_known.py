@@ -50,6 +50,10 @@ SPELLINGS = {
     "letter by letter": " ".join,
     "with marks that nobody sees": "\u200b".join,
     "with quotes in it": lambda key: f'{key[:13]}" "{key[13:]}',
+    "in full width": lambda key: "".join(chr(ord(c) + 0xFEE0) for c in key),
+    "in full width, escaped": lambda key: "".join(f"\\u{ord(c) + 0xFEE0:04x}" for c in key),
+    "in letters of mathematics": lambda key: "".join(chr(ord(c) + 0x1D3BF) if c.isupper() else c for c in key),
+    "with another dash": lambda key: key.replace("-", "\u2011"),
     "in Markdown": lambda key: key.replace("_", "\\_").replace("-", "\\-"),
 }
 
@@ -192,6 +196,9 @@ def test_the_places_of_a_plain_text_are_those_of_its_characters(seed):
         "%2541",
         "&amp;#65;",
         "\ud800",
+        "\uff21",
+        "\\uff3c",
+        "\u2011",
     ]
     text = "".join(chance.choices(pieces, k=60))
     assert len(_places(text)) == len(_plain(text))

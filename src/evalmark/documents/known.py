@@ -34,6 +34,8 @@ _ESCAPE = re.compile(
     r"\\+(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([0-3][0-7]{2})|[nrtfbv])"
     r"|%([0-9a-fA-F]{2})|&(?:#[xX]([0-9a-fA-F]{1,6});?|#([0-9]{1,7});?|[A-Za-z]{2,10};)"
 )
+_VARIANT = re.compile("[\u2010-\u2015\u2212\uff01-\uff5e\U0001d400-\U0001d7ff]")
+"""Other forms of ASCII characters: dashes, full width, and the letters and digits of mathematics."""
 _BASES = (16, 16, 16, 16, 8, 16, 16, 10)
 """In which base each group of the pattern writes the number of a character."""
 _LAST = 0x10FFFF
@@ -157,6 +159,8 @@ def _plain(text: str) -> bytes:
             if decoded == text:
                 break
             text = decoded
+    if not text.isascii():
+        text = _VARIANT.sub(_ascii, text)
     return text.encode(errors="surrogatepass").translate(_FOLD, _DROPPED)
 
 
@@ -166,6 +170,11 @@ def _decoded(found: re.Match[str]) -> str:
             code = int(number, base)
             return chr(code) if code <= _LAST else ""
     return need("html").unescape(found[0]) if found[0][0] == "&" else " "
+
+
+def _ascii(found: re.Match[str]) -> str:
+    """One character for one, so that places stay what they are."""
+    return "-" if found[0] < "\uff00" else need("unicodedata").normalize("NFKC", found[0])
 
 
 def _numbers(plain: bytes) -> list[int]:
@@ -203,7 +212,9 @@ def _places(text: str) -> list[tuple[int, int]]:
             break
         spelled = decoded + spelled[done:]
     return [
-        (start, end) for char, start, end in spelled if char.encode(errors="surrogatepass").translate(None, _DROPPED)
+        (start, end)
+        for char, start, end in spelled
+        if _VARIANT.sub(_ascii, char).encode(errors="surrogatepass").translate(None, _DROPPED)
     ]
 
 
