@@ -52,7 +52,7 @@ def test_a_reference_is_a_run_or_none(store):
     [
         pytest.param({"passed": True}, True, id="a complete run whose gate passed"),
         pytest.param({"passed": False}, False, id="a gate that failed"),
-        pytest.param({"passed": True, "status": "interrupted"}, False, id="a run that did not come to its end"),
+        pytest.param({"passed": True, "status": "interrupted"}, False, id="a run that did not finish"),
         pytest.param({"passed": True, "is_part": True}, False, id="a run of some of the cases"),
         pytest.param({"passed": True, "until_decided": EARLY}, False, id="a run that stopped early"),
         pytest.param({"passed": True, "name": "other"}, False, id="another suite"),

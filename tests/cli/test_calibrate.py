@@ -132,7 +132,7 @@ def test_a_suite_may_name_the_lock_before_it_is_learned(evalmark, demo):
     assert again.code == 0
     assert evalmark("run", "s.yaml").code == 0
     outside = evalmark("run", suite(more="lock: ../away/evalmark.lock.json\n"), "--lock", "none")
-    assert (outside.code, "leads out of the suite's folder" in outside.err) == (2, True)
+    assert (outside.code, "lies outside the suite's folder" in outside.err) == (2, True)
 
 
 def test_no_page_is_written_over_what_is_read(evalmark, demo):

@@ -214,7 +214,7 @@ def test_a_shard_that_broke_off_is_named_and_merged_anew_once_it_is_complete(eva
     assert (code, broken.status, len(broken.results)) == (3, "stopped", 2)
     first = evalmark("merge", *ALL[:2], "-o", "merged.db")
     assert first.code == 3
-    assert f"Missing: shard 2/2 ({broken.id}) did not come to its end." in kept().notes
+    assert f"Missing: shard 2/2 ({broken.id}) did not finish." in kept().notes
     assert evalmark("run", "suite.json", "--shard", "2/2", "--store", "shard-2.db", "--resume", "-q").code == 0
     assert kept("shard-2.db").id == broken.id, "the same run went on"
     assert evalmark("merge", *ALL[:2], "-o", "merged.db").code == 0

@@ -182,7 +182,7 @@ def test_targets_and_scorers_see_what_is_masked_where_it_is_kept(world):
 
 def test_what_is_masked_is_counted_once_and_not_judged_anew(world):
     assert len([note for note in world["app"].notes if MASK in note]) == 1
-    assert "A secret stands in 5 results" in " ".join(world["app"].notes)
+    assert "5 results contain a secret" in " ".join(world["app"].notes)
     with open_store(world["folder"] / ".evalmark/evalmark.db", read_only=True) as store:
         rescored = next(run for run in store.runs() if run.name == "app" and len(run.metrics) == 1)
         states = {result.trial.case.id: result.scores[0] for result in rescored.results}

@@ -111,7 +111,7 @@ def test_the_next_start_after_a_kill_says_how_to_go_on(process, suite, world):
     again = process("run", suite)
     _, err = again.communicate(timeout=60)
     assert again.returncode == 0
-    assert f"The run {run} before this one broke off with {kept} results. " in err
+    assert f"The run {run} before this one was interrupted with {kept} results. " in err
     assert f"To go on with it: evalmark run suite.json --resume {run}\n" in err
     third = process("run", suite)
     _, err = third.communicate(timeout=60)

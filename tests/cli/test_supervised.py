@@ -120,8 +120,8 @@ def soon(found, what="it"):
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        ("leaves", "its process left with exit status 0"),
-        ("leaves_later", "its process left with exit status 0"),
+        ("leaves", "its process exited with status 0"),
+        ("leaves_later", "its process exited with status 0"),
         ("aborts", "its process crashed with SIGABRT"),
         ("crashes", "its process crashed with SIGSEGV"),
         ("is_killed", "its process was killed with SIGKILL"),
@@ -181,7 +181,7 @@ def test_a_module_that_leaves_while_it_is_imported_leaves_no_earlier_report_behi
     assert ended(process, "run", suite, "-o", "out.json")[0] == 0
     code, _, err = ended(process, "run", suite, "--target", "leaves_at_import:answer", "-o", "out.json")
     assert code == 3
-    assert "before anything was asked. Start again with: evalmark run suite.json" in err
+    assert "before anything was sent. Start again with: evalmark run suite.json" in err
     assert json.loads((world / "out.json").read_text(encoding="utf-8"))["run"]["status"] == "interrupted"
 
 
@@ -208,7 +208,7 @@ def test_validate_and_plan_do_not_pass_where_the_target_left(process, suite, wor
     for verb in ("validate", "plan"):
         code, _, err = ended(process, verb, suite)
         assert code == 3
-        assert f"evalmark {verb} did not come to its end: its process left with exit status 0" in err
+        assert f"evalmark {verb} did not finish: its process exited with status 0" in err
 
 
 def test_a_scorer_that_leaves_ends_a_run_and_a_rescoring(process, suite, world):

@@ -143,10 +143,10 @@ def test_what_works_in_one_process_works_in_workers(suite, world, target):
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        ("leaves", "its worker process left with exit status 0"),
-        ("leaves_async", "its worker process left with exit status 7"),
-        ("leaves_stream", "its worker process left with exit status 0"),
-        ("Leaves", "its worker process left with exit status 0"),
+        ("leaves", "its worker process exited with status 0"),
+        ("leaves_async", "its worker process exited with status 7"),
+        ("leaves_stream", "its worker process exited with status 0"),
+        ("Leaves", "its worker process exited with status 0"),
         ("crashes", "its worker process was ended by SIGSEGV"),
         ("aborts", "its worker process was ended by SIGABRT"),
         ("is_killed", "its worker process was ended by SIGKILL"),
@@ -158,7 +158,7 @@ def test_what_works_in_one_process_works_in_workers(suite, world, target):
         ("hangs", "no answer within 3 s"),
         ("hangs_hard", "no answer within 3 s"),
         ("no_data", "cannot leave its worker process"),
-        ("forks", "its worker process left with exit status 9"),
+        ("forks", "its worker process exited with status 9"),
     ],
 )
 @pytest.mark.parametrize("jobs", ["1", "3"])
@@ -205,14 +205,14 @@ def test_a_setting_of_the_project_or_the_environment_isolates_too(suite, world):
     assert evalmark("run", suite, "--target", "targets:leaves", "-o", "out.json").returncode == 3
     assert outcome(world)[1]["run"]["status"] == "complete"
     off = evalmark("run", suite, "--target", "targets:leaves", "--no-isolate", "-o", "out.json")
-    assert "did not come to its end" in off.stderr
+    assert "did not finish" in off.stderr
 
 
 def test_workers_of_this_machine_and_a_cluster_are_not_mixed(suite):
     done = evalmark("run", suite, "--isolate", "--on", "ray")
     assert (done.returncode, done.stderr) == (
         2,
-        "--isolate has workers on this machine, and --on ray elsewhere; leave one of them out.\n",
+        "--isolate starts workers on this machine, and --on ray elsewhere; use one of them.\n",
     )
 
 
@@ -358,7 +358,7 @@ def test_a_call_of_a_case_that_crashed_is_kept(model, world, monkeypatch):
     monkeypatch.setenv("CRASH", "1")
     words = ["run", "suite.json", "--target", "asks:answer", "--isolate", "-o", "out.json"]
     assert evalmark(*words).returncode == 3
-    assert outcome(world)[0]["c"] == ("error", "WorkerDiedError: its worker process left with exit status 0")
+    assert outcome(world)[0]["c"] == ("error", "WorkerDiedError: its worker process exited with status 0")
     monkeypatch.delenv("CRASH")
     assert evalmark("run", "suite.json", "--target", "asks:answer", "--isolate", "--retry-errors").returncode == 0
     assert model.count == 6
@@ -413,14 +413,14 @@ def test_a_task_of_a_script(world):
     done = script(world, GUARDED)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
-        "[('a', 'A', None), ('b', None, 'WorkerDiedError: its worker process left with exit status 0'), ('c', 'C', None)]\n"
+        "[('a', 'A', None), ('b', None, 'WorkerDiedError: its worker process exited with status 0'), ('c', 'C', None)]\n"
     )
 
 
 def test_a_script_without_a_guard_is_told_so(world):
     done = script(world, GUARDED.replace('if __name__ == "__main__":', "if True:"))
     assert done.returncode == 1
-    assert "ConfigError: --isolate: a worker process cannot load the target: it left with exit status 1" in done.stderr
+    assert "ConfigError: --isolate: a worker process cannot load the target: it exited with status 1" in done.stderr
     assert 'calls of evaluate() have to stand under `if __name__ == "__main__":`' in done.stderr
 
 
@@ -487,7 +487,7 @@ if __name__ == "__main__":
 def test_a_conversation_goes_on_in_a_new_worker_that_heard_the_turns_before(world):
     done = script(world, CONVERSATION)
     assert done.stdout.splitlines() == [
-        "a", "a b", "WorkerDiedError: its worker process left with exit status 0", "a b d", "a b d e",
+        "a", "a b", "WorkerDiedError: its worker process exited with status 0", "a b d", "a b d e",
     ] * 2, done.stderr  # fmt: skip
 
 

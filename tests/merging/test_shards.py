@@ -125,10 +125,10 @@ def test_conversations_have_seen_their_own_datasets_only():
         pytest.param(three()[1:2], "interrupted", ["Missing: shards 1, 3 of 3 were not there."], id="two are lost"),
         pytest.param([shard("1/30"), shard("9/30")], "interrupted", ["Missing: shards 2 to 8, 10 to 30 of 30 were not there."], id="many are lost"),
         pytest.param([shard(f"{n}/50", f"r{n}") for n in range(1, 50, 2)], "interrupted", ["Missing: shards 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and others of 50 were not there."], id="every other one is lost"),
-        pytest.param(three(status="interrupted"), "interrupted", ["Missing: shard 3/3 (run-3) did not come to its end."], id="one was interrupted"),
-        pytest.param(three(status="stopped"), "stopped", ["Missing: shard 3/3 (run-3) did not come to its end."], id="one ran out of budget"),
-        pytest.param(three(status="running", finished=None), "interrupted", ["Missing: shard 3/3 (run-3) did not come to its end."], id="one was killed elsewhere"),
-        pytest.param([shard("1/3"), shard("3/3", status="interrupted")], "interrupted", ["Missing: shard 2 of 3 was not there.", "Missing: shard 3/3 (run-3) did not come to its end."], id="one is lost, and one was interrupted"),
+        pytest.param(three(status="interrupted"), "interrupted", ["Missing: shard 3/3 (run-3) did not finish."], id="one was interrupted"),
+        pytest.param(three(status="stopped"), "stopped", ["Missing: shard 3/3 (run-3) did not finish."], id="one ran out of budget"),
+        pytest.param(three(status="running", finished=None), "interrupted", ["Missing: shard 3/3 (run-3) did not finish."], id="one was killed elsewhere"),
+        pytest.param([shard("1/3"), shard("3/3", status="interrupted")], "interrupted", ["Missing: shard 2 of 3 was not there.", "Missing: shard 3/3 (run-3) did not finish."], id="one is lost, and one was interrupted"),
     ],
 )  # fmt: skip
 def test_what_is_lost_leaves_the_whole_incomplete_and_is_named(shards, status, says):

@@ -354,7 +354,7 @@ def test_a_file_that_is_no_suite_is_told_what_one_is(folder, text, told):
         ),
         pytest.param("target: {model: a/b, models: [a/c]}", "`target.model` stands beside `models`", id="both"),
         pytest.param(
-            "target: {prompt: ../x.prompty}", "`target.prompt` '../x.prompty': leads out of", id="a prompt elsewhere"
+            "target: {prompt: ../x.prompty}", "`target.prompt` '../x.prompty': lies outside", id="a prompt elsewhere"
         ),
         pytest.param("target: {model: 3}", "`target.model` is 3; it takes a model, such as openai/NAME.", id="3"),
         pytest.param("target: {model: ''}", '`target.model` is ""; it takes a model, such', id="no name of a model"),
@@ -487,9 +487,9 @@ def test_a_faulty_metric_is_named_with_its_number(folder, item, told):
             "pipe.jsonl", '`datasets[1]` names "pipe.jsonl", which is a pipe;', id="a pipe, which is never opened"
         ),
         pytest.param("../../../../../../../../etc/passwd", '`datasets[1]` names "../..', id="up and out"),
-        pytest.param("/etc/passwd", '`datasets[1]` names "/etc/passwd", which leads out of', id="an absolute path"),
-        pytest.param("/dev/zero", '`datasets[1]` names "/dev/zero", which leads out of', id="a device"),
-        pytest.param("out.jsonl", '`datasets[1]` names "out.jsonl", which leads out of', id="a link that leads out"),
+        pytest.param("/etc/passwd", '`datasets[1]` names "/etc/passwd", which lies outside', id="an absolute path"),
+        pytest.param("/dev/zero", '`datasets[1]` names "/dev/zero", which lies outside', id="a device"),
+        pytest.param("out.jsonl", '`datasets[1]` names "out.jsonl", which lies outside', id="a link that leads out"),
         pytest.param("file://localhost/etc/passwd#x.png", '`datasets[1]` names "file://', id="a file address"),
         pytest.param("https://example.org/x.jsonl", '`datasets[1]` names "https://', id="a web address"),
         pytest.param("C:\\x.jsonl", '`datasets[1]` names "C:', id="a drive"),

@@ -24,7 +24,7 @@ async def engine_for(plan: Plan, settings: Settings, limits: Limits) -> AsyncIte
     """
     if settings.isolate and settings.on != "local":
         raise ConfigError(
-            f"--isolate has workers on this machine, and --on {settings.on} elsewhere; leave one of them out."
+            f"--isolate starts workers on this machine, and --on {settings.on} elsewhere; use one of them."
         )
     if settings.isolate and plan.kept is None:
         async with isolation.opened(plan.targets, settings.replay) as isolated:

@@ -303,7 +303,7 @@ def _notes(outcome: Outcome | None, bound: Bound) -> tuple[str, ...]:
     ):  # a busy machine delays the loop too, and nobody's code is at fault
         return stopped
     said = (
-        f"Something kept the event loop to itself for {outcome.longest_block:z.1f} s, and every other trial waited; "
+        f"Something blocked the event loop for {outcome.longest_block:z.1f} s, and every other trial waited; "
         "is there blocking work in an `async` target or scorer? Without `async` it would get a thread of its own."
     )
     return (*stopped, said)

@@ -42,7 +42,7 @@ def validate(path: Path, settings: Settings, notes: Note = unheard) -> list[str]
             return check_cases(path, notes=notes)
         plan = plan_suite(path, settings, Overrides(unnamed=ANY_MODEL), _unfetched, recorded_cases)
         if plan.imported:
-            notes(f"Imported, to look at what is named: {', '.join(plan.imported)}. No target was called.")
+            notes(f"Imported to check what is named: {', '.join(plan.imported)}. No target was called.")
         return list(check(plan, most=None, final=False, notes=notes).faults)
     except ConfigError as fault:
         return str(fault).splitlines()

@@ -1,42 +1,42 @@
-"""How fast an endpoint takes requests, learned from those that it turns down for a limit (429)."""
+"""Adaptive request rate of an endpoint, derived from the requests that it rejects (429)."""
 
 from dataclasses import dataclass, replace
 
 USUAL_SHARE = 0.25
-"""Share of requests that may be turned down before a limit is suspected: some endpoints turn requests down at random."""
+"""Share of rejected requests above which a limit is suspected: some endpoints reject requests at random."""
 MOST_SHARE = 0.6
-"""Where more are turned down it is a limit, whatever the pace."""
+"""Share of rejected requests above which it is a limit, whatever the request rate."""
 _MARGIN = 0.05
 _SUSPECT = 5.0
-"""Requests turned down beyond the usual share before a limit is suspected; and fewer where one is known:"""
+"""Rejections beyond the usual share before a limit is suspected; fewer where one is known:"""
 _KNOWN = 1.5
 _FUTILE = 3
-"""Requests turned down in a row, with none under way, after which nothing comes through."""
+"""Rejections in a row, with no request in flight, after which the endpoint counts as accepting nothing."""
 _SAMPLE = 16
-"""Requests that test a suspicion."""
+"""Requests sent at a slower rate to test whether there is a limit."""
 _MOST_LATENCIES = 3.0
 """Round trips for which a test waits for its last requests."""
 _LEAST_WINDOW = 1.0
-"""Seconds after which a limited pace may change again; a round trip where that is longer."""
+"""Least seconds between changes of a limited rate; a round trip where that is longer."""
 _MOST_WINDOWS = 20
-"""As many of these are looked back on while the pace is free."""
+"""Windows of that length that are counted while the rate is not limited."""
 _GROWTH = (1.03, 1.06, 1.12, 1.25)
-"""A limited pace grows by the next of these with each window that meets no limit."""
+"""Factors by which a limited rate grows with each window without a limit; the last one repeats."""
 _BURST = 2.0
-"""Requests that a limited pace lets go at once."""
+"""Requests that may be sent at once at a limited rate (the size of the token bucket)."""
 _NOISE = 0.15
-"""By how much two shares of samples may differ where nothing has changed."""
+"""Largest difference between the shares of two samples that counts as noise."""
 _BELOW = 0.95
-"""A pace that met a limit goes on at this part of what was accepted."""
+"""After a limit, the new rate as a share of the accepted rate."""
 _LEAST_RATE = 0.5
-"""Requests a second that are no storm to anybody."""
+"""The lowest rate, in requests a second."""
 _ALMOST = 1e-9
-"""What rounding may leave a pace short of."""
+"""Tolerance for rounding."""
 
 
 @dataclass(slots=True)
 class _Window:
-    """What happened since a moment."""
+    """Counts of requests since a point in time."""
 
     since: float
     after: int = 0
@@ -45,7 +45,7 @@ class _Window:
     accepted: int = 0
     turned_down: int = 0
     paused: float = 0.0
-    """Seconds of it in which nobody went, because the endpoint asked for it."""
+    """Seconds of it in which no request was sent, because the endpoint asked for a pause."""
 
     @property
     def returned(self) -> int:
@@ -53,17 +53,17 @@ class _Window:
 
     @property
     def share(self) -> float:
-        """Turned down of all; those under way count as accepted until they are not."""
+        """The share of rejected requests; those in flight count as accepted."""
         return self.turned_down / max(1, self.sent, self.returned)
 
     def busy(self, now: float) -> float:
-        """Seconds up to now in which requests could go."""
+        """Seconds up to now in which requests could be sent."""
         return max(0.0, now - self.since - self.paused)
 
 
 @dataclass(slots=True)
 class _Suspicion:
-    """The requests that led to a slower pace, and the pace at which they went."""
+    """The requests that led to a slower rate, and the rate at which they were sent."""
 
     after: int
     """The number of the last request before them."""
@@ -71,9 +71,9 @@ class _Suspicion:
     sent: int
     turned_down: int
     was_free: bool
-    """Whether the pace was not limited: then only a sample goes until the effect of a slower one is known."""
+    """Whether the rate was unlimited: then only a sample is sent until the effect of a slower rate is known."""
     is_told: bool = False
-    """Whether the endpoint says itself that it is a limit."""
+    """Whether the endpoint stated a limit itself."""
 
     @property
     def share(self) -> float:
@@ -81,47 +81,47 @@ class _Suspicion:
 
 
 class AdaptivePace:
-    """Limits the pace of requests where a slower pace has fewer of them turned down, and only there.
+    """Limits the request rate where a slower rate has fewer rejections, and only there.
 
-    A 429 may mean that requests come too fast, or nothing at all: overloaded endpoints and proxies turn down a share of all
-    requests, however slowly they come. So a suspicion (more than the usual share, or an endpoint that names a time) slows the
-    pace to that of the requests that were accepted, once a round trip, and looks at the next ones: where the share falls, the
-    pace stays limited and grows from there until the next limit; where it does not, the share is the endpoint's usual one,
-    and the pace is free again at once.
+    A 429 may mean that requests come too fast, or nothing at all: overloaded endpoints and proxies reject a share of all
+    requests, however slowly they come. So where a limit is suspected (more rejections than the usual share, or an endpoint that
+    names a time to wait), the rate is lowered to that of the accepted requests, at most once a round trip, and the next requests
+    are counted: where the share of rejections falls, the rate stays limited and grows until the next limit; where it does not,
+    that share is the endpoint's usual one, and the rate is unlimited again at once.
     """
 
     def __init__(self) -> None:
         self.rate: float | None = None
-        """Requests a second; None: any."""
+        """Requests a second; None: unlimited."""
         self.was_futile = False
         """Whether no request had been accepted before the last decrease."""
         self._usual = USUAL_SHARE
         self._window = _Window(0.0)
         self._mark = 0
-        """The number of the last request before the last decrease; what comes of it and of those before says no more."""
+        """The number of the last request before the last decrease; replies to it and to those before are not counted."""
         self._departed = 0
         """The number of the last request of all."""
         self._under_way = 0
-        """Requests after the mark that are under way."""
+        """Requests after the mark that are in flight."""
         self._excess = 0.0
-        """Requests turned down beyond the usual share; never below 0."""
+        """Rejections beyond the usual share; never below 0."""
         self._suspect: _Suspicion | None = None
-        """What led to the decreases whose effect is looked at."""
+        """The suspected limit whose test is in progress."""
         self._clean = 0
         self._latency = 1.0
-        """Seconds until a request that is accepted comes back, smoothed."""
+        """Smoothed round-trip time of accepted requests, in seconds."""
         self._level, self._then = 0.0, 0.0
         self._paused_until = 0.0
 
     def wait(self, now: float) -> float:
-        """Seconds until the next request may go; 0: now."""
+        """Return the seconds until the next request may be sent; 0: now."""
         if self._suspect is not None and self._suspect.was_free and self._window.sent >= _SAMPLE:
             return max(0.0, _MOST_LATENCIES * self._latency - self._window.busy(now))
         short = 0.0 if self.rate is None else 1.0 - self._filled(now)
         return short / self.rate if self.rate is not None and short > _ALMOST else 0.0
 
     def sent(self, number: int, now: float) -> None:
-        """A request goes out; they are numbered in their order."""
+        """Count a request that is sent; requests are numbered in their order."""
         self._look(now)
         self._departed = number
         self._window.sent += 1
@@ -130,13 +130,13 @@ class AdaptivePace:
             self._level, self._then = self._filled(now) - 1.0, now
 
     def unsent(self, number: int) -> None:
-        """A request did not go out after all, or nothing will be known of it."""
+        """Take back a request that was not sent after all, or whose outcome will not be known."""
         if number > self._mark:
             self._window.sent -= 1
             self._under_way -= 1
 
     def accepted(self, number: int, now: float, seconds: float) -> None:
-        """A request was not turned down, whatever else came of it; it took so many seconds."""
+        """Count a request that was not rejected, whatever else became of it, with its round-trip time in seconds."""
         self._latency += (seconds - self._latency) / 8
         if number <= self._mark:
             return
@@ -146,7 +146,7 @@ class AdaptivePace:
         self._look(now)
 
     def turned_down(self, number: int, now: float, *, is_told: bool) -> bool:
-        """A request met a limit; whether the pace is slower from now on. `is_told`: the endpoint names a time to wait."""
+        """Count a rejected request; return whether the rate was lowered. `is_told`: the endpoint named a time to wait."""
         if number <= self._mark:
             if self._suspect is not None and number > self._suspect.after:
                 self._suspect.turned_down += 1
@@ -160,7 +160,7 @@ class AdaptivePace:
         return self._look(now)
 
     def _is_suspicious(self, now: float, *, is_told: bool) -> bool:
-        """Whether a limit is the reason, by all that is known; at most once a round trip."""
+        """Whether a limit is the likely reason; at most once a round trip."""
         window = self._window
         if window.accepted == 0 and self._under_way == 0:  # nothing at all comes through
             return is_told or window.turned_down >= (1 if self.was_futile else _FUTILE)
@@ -171,11 +171,11 @@ class AdaptivePace:
         return self._is_busy(now) and window.busy(now) >= self._least and (is_told or self._excess > _KNOWN)
 
     def _is_busy(self, now: float) -> bool:
-        """Whether requests come as fast as the pace lets them."""
+        """Whether requests are sent as fast as the rate allows."""
         return self.rate is None or self._window.sent >= 0.5 * self.rate * self._window.busy(now)
 
     def paused(self, now: float, seconds: float) -> None:
-        """Nobody goes for so many seconds."""
+        """Note that no request is sent for so many seconds."""
         end = now + seconds
         self._window.paused += max(0.0, end - max(now, self._paused_until))
         self._paused_until = max(self._paused_until, end)
@@ -216,7 +216,7 @@ class AdaptivePace:
         self._window.paused = max(0.0, self._paused_until - now)
 
     def _look(self, now: float) -> bool:
-        """Judge the window when enough is known of it; whether the pace is slower from now on."""
+        """Evaluate the window once it holds enough requests; return whether the rate was lowered."""
         window, rate = self._window, self.rate
         seconds = window.busy(now)
         if self._suspect is not None:
@@ -235,7 +235,7 @@ class AdaptivePace:
         return False
 
     def _conclude(self, window: _Window, suspect: _Suspicion, now: float) -> bool:
-        """Keep the slower pace where it has helped; whether it is slower still from now on."""
+        """Keep the slower rate if it helped, else undo it; return whether the rate was lowered further."""
         share, rate = window.share, self.rate or 0.0
         if share <= 2 * _MARGIN:
             self._usual = share + _MARGIN

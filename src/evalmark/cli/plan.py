@@ -59,7 +59,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
             wanted = plans.plan_suite(path, settings, overrides, _no_weights, api.recorded_cases)
             say(console.plan(need("asyncio").run(forecasting.foresee(wanted, conduct)), look()))
             if wanted.imported:
-                say_line(f"  Imported, to look at what is named: {', '.join(wanted.imported)}. No target was called.")
+                say_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
 
 
 def _ledger(path: str) -> "AbstractContextManager[api.Ledger]":

@@ -150,7 +150,7 @@ def allowed_path(text: str, *folders: Path, is_code: bool = False) -> Path:
     if real is None or not any(real.is_relative_to(root) for root in roots):
         raise PlacedError(
             shown(text, 200),
-            f"leads out of the suite's folder and of {', '.join(map(str, roots))}; copy the file there, or give it on the "
+            f"lies outside the suite's folder and {', '.join(map(str, roots))}; copy the file there, or give it on the "
             "command line.",
         )
     return regular_file(path, is_code=is_code)

@@ -217,10 +217,10 @@ def told_exit(code: int) -> str:
     """What became of a process, by its exit code; negative for a signal.
 
     >>> told_exit(0), told_exit(-11)
-    ('left with exit status 0', 'was ended by SIGSEGV')
+    ('exited with status 0', 'was ended by SIGSEGV')
     """
     if code >= 0:
-        return f"left with exit status {code}"
+        return f"exited with status {code}"
     try:
         name = signal.Signals(-code).name
     except ValueError:

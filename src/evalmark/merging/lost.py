@@ -20,7 +20,7 @@ def missing(runs: Sequence[Run]) -> tuple[str, ...]:
     lost = sorted({*range(1, of + 1)} - {shard.number for shard in shards})
     said = [f"{LOST}{_listed(lost)} of {of} {'was' if len(lost) == 1 else 'were'} not there."] if lost else []
     broken = (run for run in runs if run.status != "complete")
-    return (*said, *(f"{LOST}shard {run.shard} ({run.id}) did not come to its end." for run in broken))
+    return (*said, *(f"{LOST}shard {run.shard} ({run.id}) did not finish." for run in broken))
 
 
 def alone(run: Run) -> Run:

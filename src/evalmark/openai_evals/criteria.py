@@ -150,7 +150,7 @@ def read_criterion(said: Mapping[str, Any], place: str, moving: Moving, expected
         moving.part(what, "left out", f"it {error}")
         return
     if wanted is None:
-        moving.part(what, "left out", "no metric of ours does what it does")
+        moving.part(what, "left out", "no metric here does what it does")
         return
     moving.metrics.append(wanted)
     moving.part(

@@ -63,7 +63,7 @@ def suite_of(evals: Sequence[Eval], samples: Sequence[Sample]) -> Moving:
             row.append(check)
         if wanted is not None:
             moving.metrics.append(wanted)
-        said = "a metric file" if wanted and wanted.file else wanted.scorer if wanted else "regex, row by row"
+        said = "a metric file" if wanted and wanted.file else wanted.scorer if wanted else "regex, for each case"
         moving.part(one.place, "mapped", said)
     _add(kept, own, moving)
     return moving

@@ -83,7 +83,7 @@ def read_assertion(
         raise RefusedError("left out", "it reads a file; write what stands there in its place")
     reader = _READERS.get(base)
     if reader is None:
-        raise RefusedError("left out", _NOT_HERE.get(base, f"no metric of ours does what {base!r:.40} does"))
+        raise RefusedError("left out", _NOT_HERE.get(base, f"no metric here does what {base!r:.40} does"))
     scorer, settings, expected = reader(filled(value, variables), said)
     if base != kind:
         if scorer not in ("contains", "regex", "is_json", "json_schema", "length"):
@@ -319,7 +319,7 @@ def _words(value: Any, said: Mapping[str, Any]) -> Found:
 
 def _judged(value: Any, said: Mapping[str, Any]) -> Found:
     if said.get("threshold") is not None:
-        raise RefusedError("left out", "it passes from a score on, and a criterion here is met or not")
+        raise RefusedError("left out", "it has a threshold for a score, and a criterion here is either met or not")
     return "closed_qa", {"criteria": _words_of(value)}, None
 
 
@@ -371,7 +371,7 @@ _THRESHOLDS: Mapping[str, Callable[[Mapping[str, Any]], float]] = {
 }
 _NOT_HERE = dict.fromkeys(
     ("context-faithfulness", "context-relevance", "context-recall", "answer-relevance"),
-    "a model judges it there by the variables `query` and `context`, and the metric with a similar name here measures "
+    "promptfoo has a model judge it by the variables `query` and `context`, and the metric with a similar name here measures "
     "something else",
 )
 _OTHERS = (

@@ -308,7 +308,7 @@ def _tell(wanted: Sequence[Asked], lost: Sequence[Asked], moving: Moving) -> Non
     """Note what became of the assertions of a test."""
     for one in wanted:
         if one in lost:
-            why = "not every test asks for it in the same way, and it cannot stand with one case"
+            why = "only some tests have it, or with other settings, and here it can only judge all cases of a suite"
             moving.part(one.where, "left out", why)
         else:
             moving.part(one.where, "mapped", one.scorer)

@@ -60,8 +60,8 @@ def note_on(results: int) -> tuple[str, ...]:
     """What a reader of the run should know of so many results that hold a secret."""
     whom = "it" if results == 1 else "them"
     said = (
-        f"A secret stands in {count(results, 'result')}; it is kept as {MASK!r}, and `evalmark rescore` leaves "
-        f"{whom} unscored."
+        f"{count(results, 'result')} {'contains' if results == 1 else 'contain'} a secret, which is masked as {MASK!r}; "
+        f"`evalmark rescore` leaves {whom} unscored."
     )
     return (said,) if results else ()
 

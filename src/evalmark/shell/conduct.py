@@ -249,7 +249,7 @@ def _tell_of_unfinished(plan: "plans.Plan", ledger: "store.Store", show: Show) -
     if found is not None and found.status != "running" and found.id == newest[0].id:
         there = values.count(len(found.results), "result")
         complain(
-            f"The run {found.id} before this one broke off with {there}. To go on with it: {show.again} --resume {found.id}\n"
+            f"The run {found.id} before this one was interrupted with {there}. To go on with it: {show.again} --resume {found.id}\n"
         )
 
 

@@ -33,7 +33,7 @@ _RUNS = ("run", "rescore", "rag")
 
 
 def explained(words: Sequence[str], ended: int, heard: Sequence[tuple[str, str]], code: int | None) -> int:
-    """Say why a command did not come to its end, and mark its reports; gives the exit code, `code` where one was told."""
+    """Say why a command did not finish, and mark its reports; gives the exit code, `code` where one was told."""
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(_SHOW_CURSOR)  # a progress display that was killed has hidden it
     told = dict(heard)
@@ -54,12 +54,12 @@ def how_it_ended(ended: int) -> str:
     """What became of a process, by its exit status; negative for a signal.
 
     >>> how_it_ended(0)
-    'its process left with exit status 0'
+    'its process exited with status 0'
     >>> how_it_ended(-11)
     'its process crashed with SIGSEGV'
     """
     if ended >= 0:
-        return f"its process left with exit status {ended}"
+        return f"its process exited with status {ended}"
     try:
         name = signal.Signals(-ended).name
     except ValueError:
@@ -71,10 +71,10 @@ def how_it_ended(ended: int) -> str:
 
 def _sentence(words: Sequence[str], why: str, told: Mapping[str, str]) -> str:
     said = in_full(words)
-    what = "The run did not come to its end" if said[0] in _RUNS else f"evalmark {said[0]} did not come to its end"
+    what = "The run did not finish" if said[0] in _RUNS else f"evalmark {said[0]} did not finish"
     if "run" in told:
         return f"{what}: {why}. What was recorded is kept. Go on with: {told['again']}"
-    return f"{what}: {why} before anything was asked. Start again with: {once_more(said)}"
+    return f"{what}: {why} before anything was sent. Start again with: {once_more(said)}"
 
 
 def mark_reports(paths: Sequence[Path], suites: Sequence[Path], told: Mapping[str, str], why: str) -> list[Path]:
