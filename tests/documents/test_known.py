@@ -237,6 +237,9 @@ def test_user_and_password_before_a_host(text, left):
         "export API_KEY=YOUR_API_KEY",
         "token=tokenizer.next_token()",
         "see https://maps.example/api?key=YOUR_API_KEY",
+        "pip install sk-learn-contrib-something-long",
+        '<div class="sk-toolbar__button--primary-active rk-table-of-contents-entry">',
+        "password=********, and then password: \u2022\u2022\u2022\u2022\u2022\u2022\u2022\u2022",
         "It tests the basic functionality/requirements. Basic authentication failed.",
     ],
 )

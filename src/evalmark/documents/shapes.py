@@ -25,6 +25,8 @@ _SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("SG.",), re.compile(r"\bSG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,80}")),
     (("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{0,1000}")),
 )
+_NAME = re.compile(r"[a-z]{2,15}(?:[-_]{1,2}[a-z]{1,15})+[-_]*")
+"""Short words in small letters, as of a package or a class of a style sheet: `sk-learn-contrib-examples`; no key is one."""
 _BEGIN = re.compile("|".join(re.escape(word) for words, _ in _SHAPES for word in words))
 _SLACK_HOST = "hooks.slack.com"
 _SLACK = re.compile(r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,120}")
@@ -102,7 +104,7 @@ def _in_long_words(text: str, classes: bytes, hide: Hide) -> str:
         if _BEGIN.search(text, at, end):
             word = text[at:end]
             for _, shape in _SHAPES:
-                word = shape.sub(lambda found: hide(found[0]), word)
+                word = shape.sub(lambda found: found[0] if _NAME.fullmatch(found[0]) else hide(found[0]), word)
             parts += (text[done:at], word)
             done = end
         at = classes.find(_RUN, end)
@@ -174,6 +176,7 @@ def _end_of_name(text: str, word: str, at: int) -> int:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether a value is a word, or code that fetches one: neither digits nor signs in it, or brackets."""
+    """Whether a value is a word, or code that fetches one: neither digits nor signs in it, or brackets; or nothing but signs."""
     word = value.rstrip(_PUNCTUATION)
-    return bool(_CODE & set(word)) or all(c.isalpha() or c in "._-: " for c in word)
+    is_word = all(c.isalpha() or c in "._-: " for c in word)
+    return is_word or bool(_CODE & set(word)) or not any(c.isalnum() for c in word)
