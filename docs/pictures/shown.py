@@ -11,7 +11,9 @@ import zlib
 WORDS = {
     "rag.svg": (
         "context_relevance", "context_sufficiency", "answer_relevance", "answer_correctness", "answer_hallucination",
-        "95 % interval", "worst cases", "unsupported",
+        "95 % interval", "worst cases", "not in contexts",
+        "similarity measures",
+        "Not validated on your data",
     ),
     "run.svg": ("FAILED", "gate", "interval", "similarity"),
     "compare.svg": ("worse", "similarity fell", "pass rate", "before", "now", "passed, fails now"),

@@ -208,7 +208,7 @@ class World:
         ordered = sorted(
             self.sink.results, key=lambda r: (r.trial.position, r.trial.repeat, r.trial.mode, r.trial.target)
         )
-        return [replace(result, output=replace(result.output, seconds=None)) for result in ordered]
+        return [replace(result, output=replace(result.output, seconds=None, waited=None)) for result in ordered]
 
     @property
     def sent(self):

@@ -75,7 +75,10 @@ def half(output):
 def unknown(output):
     return None
 
-describe_eval("evals", data=[{"id": "a", "input": "1"}], task=lambda text: text, scorers=[half, "equals"], threshold=0.4)
+def equal(output):
+    return None
+
+describe_eval("evals", data=[{"id": "a", "input": "1"}], task=lambda text: text, scorers=[half, equal], threshold=0.4)
 describe_eval("unknown", data=[{"id": "b", "input": "1"}], task=lambda text: text, scorers=[unknown])
 
 def test_expecting():
@@ -101,7 +104,7 @@ def test_junit_xml_has_the_scores(suite, words):
         for case in written.iter("testcase")
     }
     assert cases == {
-        "evals[a]": {"score.half": "0.5", "score.equals": "unscored"},
+        "evals[a]": {"score.half": "0.5", "score.equal": "unscored"},
         "unknown[b]": {"score.unknown": "unscored"},
         "test_expecting": {"score.half": "0.5", "score.equals": "1.0"},
         "test_marked": {"score.liked": "0.123457"},

@@ -72,7 +72,7 @@ def alike(run):
         set(run.datasets),
         held,
         {metric.name for metric in run.metrics},
-        sorted((replace(r, output=replace(r.output, seconds=0.0)) for r in run.results), key=repr),
+        sorted((replace(r, output=replace(r.output, seconds=0.0, waited=None)) for r in run.results), key=repr),
     )
 
 
