@@ -89,7 +89,7 @@ def test_a_scorer_whose_code_changed_is_compared_once_the_baseline_is_judged_aga
     code, text = finished(process, "compare", "last", "last~1")
     assert code == 3
     assert "close: the scorer's code or settings have changed, so its scores are not compared." in text
-    assert "No metric is judged by one rule in both runs, so nothing can be said." in text
+    assert "No metric is judged by the same rule in both runs, so nothing can be compared." in text
     command = text.partition("compare with the run that makes: evalmark ")[2].partition(" Cannot tell")[0]
     finished(process, *shlex.split(command), "-q")
     code, text = finished(process, "compare", "last~1", "last")

@@ -132,6 +132,21 @@ def test_a_metric_that_one_run_alone_has_is_no_part_of_the_pass_rate():
     assert compare(both, alone).rescore == "evalmark rescore alone"
 
 
+def test_runs_without_a_common_case_have_no_command_that_makes_them_comparable():
+    there = run("then", [0.5] * 3, sim(0.3))
+    other = replace(
+        there,
+        results=[
+            replace(one, trial=replace(one.trial, case=Case(id=f"x{n}", input=f"y{n}")))
+            for n, one in enumerate(there.results)
+        ],
+    )
+    found = compare(run("now", [0.5] * 3, sim(0.3, version="2")), other)
+    assert found.outcome == "cannot tell"
+    assert not found.rescore
+    assert verdict_sentence(found) == "The two runs have no case in common."
+
+
 def test_the_embedding_model_counts_for_the_metrics_that_ask_it():
     def of(name, embedder, *, embeds):
         return run(name, LOW if name == "then" else HIGH, sim(0.3, embeds=embeds), embedder=embedder)
@@ -306,7 +321,7 @@ def test_trials_are_told_under_both_rules_where_several_metrics_changed():
 def test_equal_answers_judged_by_no_common_metric_say_nothing():
     renamed = compare(run("now", LOW, sim(0.3, name="closeness")), run("then", LOW, sim(0.3)))
     assert (renamed.outcome, renamed.exit_code) == ("cannot tell", 3)
-    assert verdict_sentence(renamed) == "No metric is judged by one rule in both runs, so nothing can be said."
+    assert verdict_sentence(renamed) == "No metric is judged by the same rule in both runs, so nothing can be compared."
     added = compare(run("now", LOW, sim(0.3), sim(0.1, name="closeness")), run("then", LOW, sim(0.3)))
     assert added.outcome == "same"
     assert verdict_sentence(added).endswith("and so is every score that is compared.")

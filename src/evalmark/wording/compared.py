@@ -104,10 +104,8 @@ def verdict_sentence(found: Comparison) -> str:
         )
     if found.outcome == "same":
         return f"No difference is larger than the margin of {_points(found.margin)} points."
-    if found.outcome == "cannot tell" and found.rules.is_partial and not any(c.difference.n for _, c in changes):
-        return "No metric is judged by one rule in both runs, so nothing can be said."
     if found.outcome == "cannot tell":
-        return _undecided([change for _, change in changes], of_one_run=found.is_of_one_run)
+        return _incomparable(found) or _undecided([change for _, change in changes], of_one_run=found.is_of_one_run)
     more = f", and {count(len(decisive) - _NAMED, 'more metric')}" if len(decisive) > _NAMED else ""
     said = "; ".join(decisive[:_NAMED]) + more
     unclear = [_name(change) for target, change in changes if target.outcome_of(change) == "cannot tell"]
@@ -125,6 +123,15 @@ def restoring(found: Comparison) -> tuple[str, str]:
             "",
         )
     return "", ""
+
+
+def _incomparable(found: Comparison) -> str:
+    """Why nothing at all is compared; empty where something is."""
+    if not any(target.matching.common for target in found.targets):
+        return f"The two {'targets' if found.is_of_one_run else 'runs'} have no case in common."
+    if found.rules.is_partial and not any(c.difference.n for target in found.targets for c in target.changes):
+        return "No metric is judged by the same rule in both runs, so nothing can be compared."
+    return ""
 
 
 def _undecided(changes: Sequence[MetricChange], *, of_one_run: bool) -> str:
