@@ -225,3 +225,29 @@ def test_no_number_of_cases_makes_up_for_missing_results():
     found = compare(now, then).targets[0].overall.difference
     assert (found.judged_outcome, found.needed) == ("cannot tell", None)
     assert found.within == max(found.worst.within, found.best.within) > 0.3
+
+
+def skipping(cases):
+    """A run in which a metric skips the trials of which nothing (None) is said."""
+    results = []
+    for n, several in enumerate(cases):
+        for k, said in enumerate(several):
+            found = result(n, k, said)
+            score = found.scores[0] if said is not None else Score(name="right", status="skipped")
+            results.append(replace(found, output=Output(value=f"{n} {k} {said}"), scores=(score,)))
+    return Run(id="", name="bot", created="", metrics=(Metric(name="right"),), results=results)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "said", "missing"),
+    [
+        pytest.param([[None, True, True]] * 60, [[False, True, True]] * 60, "cannot tell", 60, id="a repeat"),
+        pytest.param([[None]] * 20 + [[True]] * 40, [[True]] * 45 + [[False]] * 15, "cannot tell", 20, id="a case"),
+        pytest.param([[None, True]] * 60, [[None, False]] * 60, "better", 0, id="the same in both runs"),
+        pytest.param([[None]] * 20 + [[True]] * 40, [[None]] * 20 + [[False]] * 40, "better", 0, id="cases in both"),
+    ],
+)
+def test_what_a_metric_skips_in_one_run_alone_is_missing(now, before, said, missing):
+    found = compare(skipping(now), skipping(before))
+    assert found.outcome == said
+    assert found.targets[0].overall.unjudged[1].total == missing

@@ -31,7 +31,7 @@ class Column:
     failed_outputs: dict[Key, int] = field(default_factory=dict)
     """Trials of a case with a score and without an output."""
     not_asked: dict[Key, int] = field(default_factory=dict)
-    """Trials that it was not asked about, or cannot pass or fail; where it says nothing, nothing is missing."""
+    """Trials that it was not asked about, or cannot pass or fail; where that is so in both runs, nothing is missing."""
     valueless: bool = False
     """Whether there is a raw number without a value from 0 to 1; then raw numbers are compared."""
 

@@ -50,7 +50,8 @@ def lost_values(
     """What the column of a metric lost in each run: `pairs` has the common cases, by their keys in the run and the baseline.
 
     A metric should have judged every trial of a case but those that it was not asked about. Where it says nothing at all of
-    a case, it was not asked in either run, unless it judges the case in the other run or there was no output.
+    a case, it was not asked in either run, unless it judges the case in the other run or there was no output. A trial that it
+    skips, and would not have skipped in the other run, is missing.
     """
     datasets = {key[0] for key in now[1].told} | {key[0] for key, was in pairs.items() if was in before[1].told}
     mine: dict[Key, tuple[int, int, int]] = {}
@@ -108,18 +109,29 @@ class _Case:
 
     def counts(self, other: "_Case", *, in_dataset: bool, in_units: bool) -> tuple[int, int, int] | None:
         """Errors, unscored trials, and all that should have been judged; None where none should."""
-        values = self.column.raws if in_units else self.column.values
-        judged, column, key = len(values.get(self.key, ())), self.column, self.key
-        if not judged and not self._should_judge(other, in_dataset=in_dataset):
+        judged, column, key = self._judged(in_units=in_units), self.column, self.key
+        if not judged and not self._should_judge(other, in_dataset=in_dataset, in_units=in_units):
             return None
-        of = max(judged, self.columns.trials[key] - column.not_asked.get(key, 0))
+        of = max(judged, self.columns.trials[key] - self._excused(other))
         silent = self.columns.failed.get(key, 0) - column.failed_outputs.get(key, 0)
         errors = min(of - judged, column.failed.get(key, 0) + silent)
         return errors, of - judged - errors, of
 
-    def _should_judge(self, other: "_Case", *, in_dataset: bool) -> bool:
+    def _judged(self, *, in_units: bool) -> int:
+        values = self.column.raws if in_units else self.column.values
+        return len(values.get(self.key, ()))
+
+    def _excused(self, other: "_Case") -> int:
+        """Trials that the metric was not asked about, no larger a part than in the other run.
+
+        What it skips here and judged there is missing, since it may have skipped it because of the answer.
+        """
+        skipped, of = other.column.not_asked.get(other.key, 0), other.columns.trials[other.key]
+        return min(self.column.not_asked.get(self.key, 0), -(-skipped * self.columns.trials[self.key] // of))
+
+    def _should_judge(self, other: "_Case", *, in_dataset: bool, in_units: bool) -> bool:
         if self.is_not_asked or other.is_not_asked:
-            return False
+            return bool(other._judged(in_units=in_units))
         return self.is_told or other.is_told or (in_dataset and self.has_no_output and other.has_no_output)
 
 
