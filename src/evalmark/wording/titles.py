@@ -37,7 +37,7 @@ def facts(run: Run, summary: Summary) -> list[str]:
     if total.seconds_median is not None:
         found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
         if total.waited_median is not None and total.waited_median >= LONG_WAIT:
-            found.append(f"waited {duration(total.waited_median)} in queues, median")
+            found.append(f"{duration(total.waited_median)} median besides (queues, limits, start-up)")
     return [fact for fact in found if fact]
 
 
