@@ -343,7 +343,7 @@ def test_ctrl_c_twice_in_a_terminal_leaves_at_once_and_marks_the_report(suite, w
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_stopping_and_going_on_reach_both_processes(process, suite, world):
-    rows = [json.dumps({"id": f"{n}", "input": f"x{n}", "expected": f"X{n}"}) for n in range(20)]
+    rows = [json.dumps({"id": f"{n}", "input": f"x{n}", "expected": f"X{n}"}) for n in range(120)]
     (world / "cases.jsonl").write_text("\n".join(rows), encoding="utf-8")
     running = process("run", suite, "--target", "targets:asks", "-j", "1")
     child = worker_of(world)
