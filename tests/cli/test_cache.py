@@ -381,7 +381,7 @@ def test_recordings_of_another_address_are_named_and_mapped(evalmark, world, mon
     [
         (("http://a/v1",), "--address http://a/v1: it takes OLD=NEW, two addresses"),
         (("a=b",), "--address a=b: it takes OLD=NEW, two addresses"),
-        (("http://a=http://b", "http://a=http://c"), "http://a is said to become http://b already"),
+        (("http://a=http://b", "http://a=http://c"), "http://a is mapped to http://b already"),
         (("http://nowhere/v1=http://b/v1",), "holds no call of a model at http://nowhere/v1; the addresses in it are "),
     ],
 )

@@ -121,7 +121,7 @@ def _addresses(said: Sequence[str]) -> dict[str, str]:
         if "://" not in old or "://" not in new:
             raise ConfigError(f"--address {text}: it takes OLD=NEW, two addresses such as http://127.0.0.1:8000/v1.")
         if found.setdefault(old, new) != new:
-            raise ConfigError(f"--address {text}: {old} is said to become {found[old]} already.")
+            raise ConfigError(f"--address {text}: {old} is mapped to {found[old]} already.")
     return found
 
 

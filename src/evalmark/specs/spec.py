@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evalmark import rules as checks
 from evalmark.documents import PlacedError, local_file, read_text, what_is
 from evalmark.errors import ConfigError
 from evalmark.prompts import Prompt, read_prompt
@@ -162,11 +163,9 @@ def _stated(rules: list[Statement], schema: Mapping[str, Any] | None, file: Path
     for number, one in enumerate(rules, 1):
         if one.check is None:
             continue
-        from evalmark.rules import stated_check  # noqa: PLC0415  most rules state none
-
         line, data = one.check
         try:
-            stated_check(data, schema)
+            checks.stated_check(data, schema)  # looked up late: most rules state none
         except ConfigError as error:
             raise PlacedError(f"{file}:{line}", f"the check of rule {number}: {error}") from None
         found.append(StatedCheck(number, json.dumps(data, sort_keys=True)))
