@@ -16,9 +16,11 @@ from pathlib import Path
 
 from rows import Tell, add_json, telling
 
-from evalmark.results import new_run_id
+from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.score import Trial
+from evalmark.storage.results.names import new_run_id
 from evalmark.store import open_store
-from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
 
 GOAL = 3.0
 GRADED = ("similarity", "correctness", "relevance")

@@ -18,8 +18,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from evalmark.comparison import compare
-from evalmark.values import Case, Metric, Output, Result, Run, Score, Trial
+from evalmark import Case, Output, Result, Run, Score, compare
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Trial
 
 Draw = Callable[[random.Random], Run]
 

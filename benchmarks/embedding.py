@@ -32,11 +32,12 @@ import numpy as np
 import peaks
 from rows import Tell, add_json, telling
 
-from evalmark.models import CachedEmbedder, load_embedder
-from evalmark.models.bert import write_graph
-from evalmark.models.local import Loaded
-from evalmark.models.runtime import onnx_runtime, open_int8
-from evalmark.settings import Settings
+from evalmark.core.settings import Settings
+from evalmark.models.embeddings.bert import write_graph
+from evalmark.models.embeddings.cached import CachedEmbedder
+from evalmark.models.embeddings.loading import load_embedder
+from evalmark.models.embeddings.local import Loaded
+from evalmark.models.embeddings.runtime import onnx_runtime, open_int8
 from evalmark.store import open_store
 
 onnxruntime = onnx_runtime()
@@ -250,7 +251,7 @@ print(json.dumps({"seconds": seconds, "cpu": cpu, "embedded": len(given), "peak_
 def ready() -> float:
     """Seconds from the start of Python to the first vector, the best of five, less what bare Python takes."""
     code = (
-        "import asyncio; from evalmark.models import load_embedder; from evalmark.settings import Settings\n"
+        "import asyncio; from evalmark.models.embeddings import load_embedder; from evalmark.core.settings import Settings\n"
         f"asyncio.run(load_embedder({MODEL!r}, Settings())(['ready']))\n"
         "import sys; assert 'torch' not in sys.modules"
     )

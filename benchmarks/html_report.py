@@ -15,10 +15,12 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 from rows import Tell, add_json, telling
 
-from evalmark.comparison import compare
-from evalmark.report import Options, as_html
-from evalmark.stats import summarise
-from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
+from evalmark import Case, Output, Result, Run, Score, compare
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.score import Trial
+from evalmark.reports.files.options import Options
+from evalmark.reports.files.page import as_html
+from evalmark.stats.summary.collect import summarise
 
 WORDS = [
     *("the parcel", "of", "order", "a customer", "asks", "where", "it is", "and", "the carrier", "says that", "within"),

@@ -16,9 +16,11 @@ from statistics import median, quantiles
 
 from rows import add_json, telling
 
-from evalmark.roles import Journal
+from evalmark import Run, Turn
+from evalmark.core.protocols import Journal
+from evalmark.core.values.call import Call, Reply, Request
+from evalmark.core.values.usage import Usage
 from evalmark.store import open_store
-from evalmark.values import Call, Reply, Request, Run, Turn, Usage
 
 IN_FLIGHT = 64
 LATENCY = 0.05

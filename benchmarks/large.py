@@ -15,9 +15,10 @@ from pathlib import Path
 
 from rows import Tell, add_json, telling
 
-from evalmark.api import Conduct, execute
-from evalmark.plans import Overrides, plan_suite
-from evalmark.settings import Settings
+from evalmark.core.settings import Settings
+from evalmark.runs.execution.conduct import Conduct, execute
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.suite import plan_suite
 from evalmark.store import open_store
 
 MEMORY, FIRST, CONSTANT = 300, 3, 1.1

@@ -13,11 +13,13 @@ from collections.abc import Callable
 
 from rows import add_json, telling
 
-from evalmark.journal.masked import masked_call
-from evalmark.journal.rows import encode_call
-from evalmark.results import masked_result
-from evalmark.results.rows import encode_result
-from evalmark.values import Call, Case, Output, Reply, Request, Result, Score, Trial, Turn
+from evalmark import Case, Output, Result, Score, Turn
+from evalmark.core.values.call import Call, Reply, Request
+from evalmark.core.values.score import Trial
+from evalmark.storage.call_log.masked import masked_call
+from evalmark.storage.call_log.rows import encode_call
+from evalmark.storage.results.masked import masked_result
+from evalmark.storage.results.rows import encode_result
 
 TEXT = "The refund policy says that a parcel which has not come within ten days is paid back; write to us with its number. "
 KEY = "ab" * 16 + "-0-0"

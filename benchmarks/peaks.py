@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evalmark.models.onnx import FLOAT, INT8, UINT8, GraphWriter
-from evalmark.models.runtime import onnx_runtime, openvino_runtime, processors
-from evalmark.models.tensors import TensorFile
+from evalmark.models.embeddings.onnx import FLOAT, INT8, UINT8, GraphWriter
+from evalmark.models.embeddings.runtime import onnx_runtime, openvino_runtime, processors
+from evalmark.models.embeddings.tensors import TensorFile
 
 onnxruntime = onnx_runtime()
 ROWS, INNER = 1024, 4096

@@ -23,7 +23,7 @@ IMPORT_GOAL, CASE_GOAL = 20, 1.0
 IMPORT = """
 import pytest, time
 started = time.perf_counter()
-import evalmark.pytest_plugin
+import evalmark.harness.pytest_plugin
 print((time.perf_counter() - started) * 1_000)
 """
 PLAIN = """

@@ -23,8 +23,9 @@ from pathlib import Path
 from embedding import MODEL, is_prose, local, prose
 from rows import Tell, add_json, telling
 
-from evalmark.api import Conduct, RagJob, execute, plan_rag
-from evalmark.settings import Settings
+from evalmark.core.settings import Settings
+from evalmark.runs.execution.conduct import Conduct, execute
+from evalmark.runs.execution.rag import RagJob, plan_rag
 from evalmark.store import open_store
 
 SEED = 20240611

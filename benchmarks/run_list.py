@@ -17,10 +17,11 @@ from asking import DOOR, answer
 from rows import Tell, add_json, telling
 from viewer import RUN, fill, one, said
 
-from evalmark.addresses.paths import run_path
+from evalmark import Run
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.reports.viewer.site import pages
+from evalmark.reports.viewer_urls.paths import run_path
 from evalmark.store import Store, open_store
-from evalmark.values import DatasetInfo, Metric, Run
-from evalmark.web import pages
 
 GOING = "20261122-101500-7k2m"
 CASES = 20

@@ -25,14 +25,17 @@ import numpy as np
 from rows import Tell, add_json, telling
 from scale_world import Setting, World
 
-from evalmark.cluster import Duty, Errands, Offers, run_elsewhere
-from evalmark.cluster.start import connected, where
-from evalmark.engine import Limits, Work
+from evalmark import Run
+from evalmark.core.context.replaying import ToolReplay
+from evalmark.core.protocols import Sink
 from evalmark.errors import MissingExtraError
-from evalmark.roles import Sink, ToolReplay
+from evalmark.runs.cluster.desk import Duty, run_elsewhere
+from evalmark.runs.cluster.errands import Errands
+from evalmark.runs.cluster.offers import Offers
+from evalmark.runs.cluster.start import connected, where
+from evalmark.runs.engine.line import Limits, Work
 from evalmark.store import open_store
 from evalmark.testing.leaping import run_leaping
-from evalmark.values import Run
 
 RPM, TPM = 24_000, 12_000_000
 """What the endpoint takes in a minute: 400 requests a second; tokens are enough for that."""

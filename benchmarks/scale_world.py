@@ -1,6 +1,6 @@
 """A cluster and an endpoint that are only imagined: whom the desk of `scale_sim.py` talks to, on a clock that leaps.
 
-Workers speak the messages of `evalmark.cluster` and do nothing but wait; the endpoint has limits, faults and stragglers.
+Workers speak the messages of `evalmark.runs.cluster` and do nothing but wait; the endpoint has limits, faults and stragglers.
 What a message costs the processor of the desk is part of the picture: they are sent and read one after the other.
 """
 
@@ -14,14 +14,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from evalmark.calls import Conditions, Meter, Pace, Prices, Rates, Throttle, through
-from evalmark.calls.keyed import Keyed
-from evalmark.cluster import HandLostError
-from evalmark.cluster.messages import Asks, Came, Done, Finish, Free, Give, Go, Over, Told, Yours
+from evalmark import Case, Output, Result, Score, Turn
+from evalmark.core.protocols import Journal
+from evalmark.core.values.call import Attempt, Call, Reply, Request
+from evalmark.core.values.score import Trial
+from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError
-from evalmark.roles import Journal
+from evalmark.models.middleware.conditions import Conditions, through
+from evalmark.models.middleware.keyed import Keyed
+from evalmark.models.middleware.meter import Meter
+from evalmark.models.middleware.pace import Pace
+from evalmark.models.middleware.prices import Prices, Rates
+from evalmark.models.middleware.throttle import Throttle
+from evalmark.runs.cluster.crew import HandLostError
+from evalmark.runs.cluster.messages import Asks, Came, Done, Finish, Free, Give, Go, Over, Told, Yours
 from evalmark.testing.chat import ScriptedModel
-from evalmark.values import Attempt, Call, Case, Output, Reply, Request, Result, Score, Trial, Turn, Usage
 
 NAME = "openai/imagined"
 IDENTITY = ScriptedModel((), NAME).identity

@@ -18,9 +18,13 @@ from functools import cache, partial
 
 import numpy as np
 
-from evalmark.inference import LEVEL, BettingSequence, Wealth
-from evalmark.stats import Deciding, NotWorse, Whole
-from evalmark.values import Case, Gate, Metric, Output, Result, Score, Trial
+from evalmark import Case, Gate, Output, Result, Score
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Trial
+from evalmark.stats.inference.intervals import LEVEL
+from evalmark.stats.inference.sequential import BettingSequence, Wealth
+from evalmark.stats.summary.bars import NotWorse
+from evalmark.stats.summary.deciding import Deciding, Whole
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 ENOUGH = -math.log1p(-LEVEL)

@@ -20,13 +20,14 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from journal import IN_FLIGHT, made
 from rows import Tell, add_json, telling
 
-from evalmark.postgres.connection import ServerConnection
-from evalmark.roles import Journal, Sink
+from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.protocols import Journal, Sink
+from evalmark.core.values.score import Trial
+from evalmark.storage.postgres.connection import ServerConnection
 from evalmark.store import open_store
-from evalmark.values import Case, Output, Result, Run, Score, Trial
-from journal import IN_FLIGHT, made
 
 ROOT = Path(__file__).parent.parent
 FILE, SERVER = "a file", "a server"

@@ -15,9 +15,11 @@ from asking import DOOR, answer
 from rows import Tell, add_json, telling
 from viewer import said
 
+from evalmark.core.values.label import Label
+from evalmark.core.values.session import Session, Span
+from evalmark.core.values.usage import Usage
+from evalmark.reports.viewer.site import pages
 from evalmark.store import Store, open_store
-from evalmark.values import Label, Session, Span, Usage
-from evalmark.web import pages
 
 BEGAN = "2026-11-22T09:00:00.000000+00:00"
 AT_ONCE = 500

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rows import add_json, telling
 
-from evalmark.roles import ToolReplay, TrialTools, Uses, counting
+from evalmark.core.context.replaying import ToolReplay, TrialTools
+from evalmark.core.context.uses import Uses, counting
 from evalmark.store import open_store
 from evalmark.tools import replayed
 

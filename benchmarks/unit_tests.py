@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 from embedding import local, texts
 
+from evalmark.core.values.label import Label, content_of
+from evalmark.core.values.session import Session, Span
 from evalmark.store import open_store
 from evalmark.unit_tests import UnitTest
-from evalmark.values import Label, Session, Span, content_of
 
 GOAL = 0.8
 MOMENT = "2026-01-01T00:00:00.000000Z"

@@ -26,9 +26,11 @@ from statistics import median
 
 from rows import Tell, add_json, telling
 
-from evalmark.addresses.paths import run_path
+from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.score import Trial
+from evalmark.reports.viewer_urls.paths import run_path
 from evalmark.store import open_store
-from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
 
 RUN = "20261121-101500-3f9a"
 WORDS = (

@@ -8,24 +8,21 @@ from collections.abc import Callable
 
 from rows import add_json, telling
 
-from evalmark.calls import (
-    Budget,
-    Conditions,
-    Journaled,
-    Limited,
-    Meter,
-    Metered,
-    Pace,
-    Priced,
-    Prices,
-    Replayed,
-    Retrying,
-    Throttle,
-    through,
-)
-from evalmark.calls.journaled import announcing
-from evalmark.roles import ChatModel
-from evalmark.values import Call, Reply, Request, Turn, Usage
+from evalmark import Turn
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Call, Reply, Request
+from evalmark.core.values.usage import Usage
+from evalmark.models.middleware.conditions import Conditions, through
+from evalmark.models.middleware.journaled import Journaled, announcing
+from evalmark.models.middleware.limited import Limited
+from evalmark.models.middleware.meter import Budget, Meter
+from evalmark.models.middleware.metered import Metered
+from evalmark.models.middleware.pace import Pace
+from evalmark.models.middleware.priced import Priced
+from evalmark.models.middleware.prices import Prices
+from evalmark.models.middleware.replayed import Replayed
+from evalmark.models.middleware.retrying import Retrying
+from evalmark.models.middleware.throttle import Throttle
 
 CALLS = 20_000
 WORKERS = 16

@@ -93,7 +93,7 @@ def _imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def _keys() -> Iterator[None]:
     """The keys that one test has sent are no secrets of the next one."""
     yield
-    if (known := sys.modules.get("evalmark.documents.known")) is not None:
+    if (known := sys.modules.get("evalmark.inputs.documents.known")) is not None:
         known.forget()
 
 

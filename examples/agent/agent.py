@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from evalmark import Output, ToolCall, Turn, chat_model
+from evalmark.core.values.call import Request
 from evalmark.tools import replayed
-from evalmark.values import Request
 
 THINGS = [
     {"item": "d1", "thing": "drill", "free": True},

@@ -9,8 +9,8 @@ from typing import Any
 
 import ray
 
-from evalmark.models import load_embedder
-from evalmark.settings import Settings
+from evalmark.core.settings import Settings
+from evalmark.models.embeddings.loading import load_embedder
 
 
 class Embedder:

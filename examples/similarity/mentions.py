@@ -1,6 +1,6 @@
 """A scorer of our own: a plain function of the case and the output."""
 
-from evalmark.values import Case, Output, Score
+from evalmark import Case, Output, Score
 
 
 def mentions(case: Case, output: Output) -> Score:

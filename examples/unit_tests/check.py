@@ -5,8 +5,8 @@ from pathlib import Path
 
 from desk import answer, changed_answer
 
+from evalmark.harness.unit_tests.evaluation import CosineScoreEvaluationStrategy
 from evalmark.unit_tests import UnitTest
-from evalmark.unit_tests.evaluation import CosineScoreEvaluationStrategy
 
 CASES = Path(__file__).with_name("cases.jsonl")
 EVALUATOR = CosineScoreEvaluationStrategy(positive_score_threshold=0.7, negative_score_threshold=0.5)

@@ -1,22 +1,29 @@
 """evalmark tells whether a change made a system built on language models better, worse, or left it the same.
 
-Importing it does nothing and loads next to nothing: each name loads its room at first use.
+Importing it does nothing and loads next to nothing: each name loads its module at first use.
 """
 
-from evalmark.errors import deferred
+from evalmark.core.lazy import deferred
 
 TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
 
 if TYPE_CHECKING:
-    from .api import evaluate, evaluate_async
-    from .comparison import compare
-    from .errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
-    from .evals import EvalFailedError, check_factuality, describe_eval, expect
-    from .judges import Factuality
-    from .plans import chat_model
-    from .recording import record
-    from .scorers import Similarity, StructuredOutput, ToolCalls
-    from .values import Case, Example, Gate, Output, Result, Run, Score, ToolCall, Turn
+    from .core.errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
+    from .core.values.case import Case, Example, Output, ToolCall, Turn
+    from .core.values.run import Gate, Run
+    from .core.values.score import Result, Score
+    from .harness.evals.described import describe_eval
+    from .harness.evals.expectation import expect
+    from .harness.evals.factuality import check_factuality
+    from .harness.evals.failing import EvalFailedError
+    from .runs.execution.evaluation import evaluate, evaluate_async
+    from .runs.planning.lending import chat_model
+    from .scoring.builtin.similarity import Similarity
+    from .scoring.builtin.structured_output import StructuredOutput
+    from .scoring.builtin.tool_calls import ToolCalls
+    from .scoring.judges.shipped import Factuality
+    from .stats.comparison.comparing import compare
+    from .tracing.recorder.door import record
 
 __all__ = [
     "Case",
@@ -57,32 +64,32 @@ def __dir__() -> list[str]:
 __getattr__ = deferred(
     __name__,
     {
-        "Case": "values",
-        "ConfigError": "errors",
-        "DataError": "errors",
-        "EvalFailedError": "evals",
-        "EvalmarkError": "errors",
-        "Example": "values",
-        "Factuality": "judges",
-        "Gate": "values",
-        "ModelError": "errors",
-        "Output": "values",
-        "Result": "values",
-        "Run": "values",
-        "Score": "values",
-        "Similarity": "scorers",
-        "StoreError": "errors",
-        "StructuredOutput": "scorers",
-        "ToolCall": "values",
-        "ToolCalls": "scorers",
-        "Turn": "values",
-        "chat_model": "plans",
-        "check_factuality": "evals",
-        "compare": "comparison",
-        "describe_eval": "evals",
-        "evaluate": "api",
-        "evaluate_async": "api",
-        "expect": "evals",
-        "record": "recording",
+        "Case": "evalmark.core.values.case",
+        "ConfigError": "evalmark.core.errors",
+        "DataError": "evalmark.core.errors",
+        "EvalFailedError": "evalmark.harness.evals.failing",
+        "EvalmarkError": "evalmark.core.errors",
+        "Example": "evalmark.core.values.case",
+        "Factuality": "evalmark.scoring.judges.shipped",
+        "Gate": "evalmark.core.values.run",
+        "ModelError": "evalmark.core.errors",
+        "Output": "evalmark.core.values.case",
+        "Result": "evalmark.core.values.score",
+        "Run": "evalmark.core.values.run",
+        "Score": "evalmark.core.values.score",
+        "Similarity": "evalmark.scoring.builtin.similarity",
+        "StoreError": "evalmark.core.errors",
+        "StructuredOutput": "evalmark.scoring.builtin.structured_output",
+        "ToolCall": "evalmark.core.values.case",
+        "ToolCalls": "evalmark.scoring.builtin.tool_calls",
+        "Turn": "evalmark.core.values.case",
+        "chat_model": "evalmark.runs.planning.lending",
+        "check_factuality": "evalmark.harness.evals.factuality",
+        "compare": "evalmark.stats.comparison.comparing",
+        "describe_eval": "evalmark.harness.evals.described",
+        "evaluate": "evalmark.runs.execution.evaluation",
+        "evaluate_async": "evalmark.runs.execution.evaluation",
+        "expect": "evalmark.harness.evals.expectation",
+        "record": "evalmark.tracing.recorder.door",
     },
 )

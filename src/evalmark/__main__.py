@@ -1,6 +1,6 @@
 """`python -m evalmark`."""
 
-from evalmark.cli import main
+from .cli import main
 
 if __name__ == "__main__":
     main()

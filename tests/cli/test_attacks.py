@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.values.plain_data import MAX_ITEMS, plain
+from evalmark.core.values.plain_data import MAX_ITEMS, plain
 
 HOSTILE = """
 import asyncio, os, sys, threading, time

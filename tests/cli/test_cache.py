@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from evalmark import Output, Score
+from evalmark.reports.text.figures import DASH
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
-from evalmark.values import Output, Score
-from evalmark.wording import DASH
-from tests.journal.calls import MODEL, call, failed, key, tool_call
-from tests.store import sample
+from tests.storage.call_log.calls import MODEL, call, failed, key, tool_call
+from tests.storage.store import sample
 
 STORE = ".evalmark/evalmark.db"
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.calibration import read_lock, shipped_canaries
+from evalmark.stats.calibration.canaries import shipped_canaries
+from evalmark.stats.calibration.lock_reading import read_lock
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
-from tests.calibration.saying import SESSION, on, span
+from tests.stats.calibration.saying import SESSION, on, span
 
 STORE = ".evalmark/evalmark.db"
 ANGLE = "from evalmark.testing.embedders import AngleEmbedder\nangle = AngleEmbedder()\n"

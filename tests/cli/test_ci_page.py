@@ -6,7 +6,7 @@ import shlex
 import pytest
 import yaml
 
-from evalmark import pytest_plugin
+from evalmark.harness.pytest_plugin import pytest_addoption
 from tests.cli.test_commands_page import FLAG, VERBS
 from tests.conftest import ROOT
 
@@ -42,7 +42,7 @@ def test_every_command_of_a_workflow_takes_its_flags(command):
 
 def test_pytest_takes_the_options_of_a_workflow():
     known = Options()
-    pytest_plugin.pytest_addoption(known)
+    pytest_addoption(known)
     (command,) = (c for c in COMMANDS if c.startswith("pytest "))
     assert {word for word in shlex.split(command) if word.startswith("--")} <= known.names | OF_SPLITTING
 

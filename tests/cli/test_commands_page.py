@@ -11,15 +11,18 @@ from dataclasses import MISSING, fields
 import pytest
 import typer.main
 
-from evalmark.cli.app import program
-from evalmark.settings import Settings
-from evalmark.shell import watching
-from evalmark.shell.words import in_full
+from evalmark import Turn
+from evalmark.cli.commands.app import program
+from evalmark.cli.terminal import watching
+from evalmark.cli.terminal.words import in_full
+from evalmark.core.settings import Settings
+from evalmark.core.values.call import Call, Request
+from evalmark.core.values.session import Session, Span
+from evalmark.core.values.tool import ToolRecording, tool_key
 from evalmark.store import open_store
 from evalmark.testing.scripted import Says, ScriptedServer
-from evalmark.values import Call, Request, Session, Span, ToolRecording, Turn, tool_key
 from tests.conftest import ROOT
-from tests.generate import script
+from tests.prompts.generation import script
 
 PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 FLAG = re.compile(r"(?<![\w-])-{1,2}[a-z][a-z-]*")

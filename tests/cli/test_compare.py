@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.score import Trial
+from evalmark.reports.text.figures import DASH
 from evalmark.store import open_store
-from evalmark.values import Case, DatasetInfo, Metric, Output, Result, Run, Score, Trial
-from evalmark.wording import DASH
 
 BOT = """
 import json, pathlib

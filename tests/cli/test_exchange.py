@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark.store import open_store
-from tests.formats.test_promptpex import ROWS, folder
+from tests.interop.formats.test_promptpex import ROWS, folder
 
 STORE = ".evalmark/evalmark.db"
 

@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
+from evalmark.core.values.plain_data import canonical
 from evalmark.store import open_store
-from evalmark.values import canonical
 from tests.conftest import ROOT
-from tests.openai_evals.service import Service
+from tests.interop.openai_evals.service import Service
 
 FORMATS = ("openai-evals", "openai-registry", "github-models", "promptfoo", "jsonl")
 KEY = "sk-0123456789abcdef-secret"

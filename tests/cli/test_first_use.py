@@ -7,8 +7,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from evalmark.models import KNOWN, get_model
-from evalmark.settings import Settings
+from evalmark.core.settings import Settings
+from evalmark.models.embeddings.shelf import get_model
+from evalmark.models.embeddings.weights import KNOWN
 
 SUITE = {"datasets": ["cases.jsonl"], "metrics": [{"similarity": {"positive": 0.5}}]}
 ROW = {"id": "a", "question": "Who?", "answer": "She did.", "reference": "She did it.", "contexts": ["She did it."]}

@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.api import keep
-from evalmark.specs import read_spec, read_tests
+from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.values.run import DatasetInfo
+from evalmark.core.values.score import Trial
+from evalmark.prompts.specs.prompt_tests import read_tests
+from evalmark.prompts.specs.spec import read_spec
+from evalmark.runs.execution.keeping import keep
 from evalmark.store import open_store
 from evalmark.testing.scripted import Delay, Finish, Refusal, ScriptedServer, Status
-from evalmark.values import Case, DatasetInfo, Output, Result, Run, Score, Trial
-from tests.generate.script import INVERSES, PROMPT, RULES, Script, piece_of, stage_of, verdicts, written
+from tests.prompts.generation.script import INVERSES, PROMPT, RULES, Script, piece_of, stage_of, verdicts, written
 
 ONCE = {
     "intent": 1,

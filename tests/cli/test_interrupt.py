@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.report import Options, as_jsonl
+from evalmark.reports.files.document import as_jsonl
+from evalmark.reports.files.options import Options
 from evalmark.store import open_store
 
 SLOW = """

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 import evalmark as library
-from evalmark.calibration import read_lock
 from evalmark.recording import flush
+from evalmark.stats.calibration.lock_reading import read_lock
 from evalmark.store import open_store
 from evalmark.unit_tests import UnitTest
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
-from tests.web.conftest import DOOR, TOKEN, asked, sent, shown
+from tests.reports.viewer.conftest import DOOR, TOKEN, asked, sent, shown
 
 STORE = ".evalmark/evalmark.db"
 ANGLE = "from evalmark.testing.embedders import AngleEmbedder\nangle = AngleEmbedder()\n"

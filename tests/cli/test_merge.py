@@ -7,7 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from evalmark.report import Options, as_jsonl
+from evalmark.reports.files.document import as_jsonl
+from evalmark.reports.files.options import Options
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from evalmark.core.values.label import content_of
+from evalmark.core.values.session import Session, Span, keyed_session
 from evalmark.store import open_store
-from evalmark.values import Session, Span, content_of, keyed_session
 
 BEGAN = "2026-11-22T09:30:00.000000+00:00"
 FIRST, SECOND, STEP = "a" * 16, "b" * 16, "c" * 16

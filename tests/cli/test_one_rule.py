@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.calibration import Lock, locked
+from evalmark.stats.calibration.lock import Lock, locked
 from evalmark.testing.scripted import ScriptedServer
-from tests.calibration.test_learning import learned, spread
+from tests.stats.calibration.test_learning import learned, spread
 
 SCORER = '''
 LIMIT = 20

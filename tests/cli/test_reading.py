@@ -3,8 +3,8 @@
 import pytest
 import typer.main
 
-from evalmark.cli.app import program
-from evalmark.cli.flags import with_variables
+from evalmark.cli.commands.app import program
+from evalmark.cli.commands.flags import with_variables
 
 WORDS = [
     *("", " ", "a", "text.json", "no such/file", ".", "rows.json", "é", "\ud800", "a\0b", "-", "--", "~"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evalmark.report import LIMIT
+from evalmark.reports.files.github import LIMIT
 from evalmark.store import open_store
 
 BOT = """

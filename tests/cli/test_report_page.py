@@ -5,7 +5,7 @@ import json
 import pytest
 
 from evalmark.store import open_store
-from tests.web.chromium import chromium
+from tests.reports.viewer.chromium import chromium
 
 BOT = "def answer(text):\n    return text.upper()\n"
 

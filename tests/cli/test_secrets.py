@@ -10,16 +10,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from evalmark.documents import MASK
-from evalmark.documents.known import _plain
+from evalmark.inputs.documents.known import MASK, _plain
 from evalmark.store import open_store
-from tests.documents.test_known import KEY, SPELLINGS
+from tests.inputs.documents.test_known import KEY, SPELLINGS
 
 PASSWORD = "hunter2-of-the-db"  # noqa: S105  made up
 DOMAIN_KEY = "dk_4711aB3-9f8e7d6c"
 TARGET = f"""
 import os
-from evalmark.values import Output, ToolCall
+from evalmark import Output, ToolCall
 
 def answer(text, case):
     if text == "raise":

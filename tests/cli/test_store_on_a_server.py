@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from evalmark import web
+from evalmark.reports.viewer.site import pages
 from evalmark.store import open_store
 from tests.postgres import cluster
-from tests.store.places import until
-from tests.web.conftest import DOOR, from_browser
+from tests.reports.viewer.conftest import DOOR, from_browser
+from tests.storage.store.places import until
 
 from .test_interrupt import CASES, asked, suite  # noqa: F401  a fixture
 
@@ -119,7 +119,7 @@ def test_the_setting_of_a_project_names_a_server(evalmark, checks, world, addres
 def test_pages_of_the_viewer_are_made_of_a_store_on_a_server(evalmark, checks, address):
     assert evalmark("run", checks, "--store", address).code == 1
     with open_store(address) as store:
-        app = web.pages(store, DOOR, patience=60)
+        app = pages(store, DOOR, patience=60)
         run = store.run("last").id
         (failed,) = [r.trial.case.id for r in store.run(run).results if r.verdict == "fail"]
         for page in ("/", f"/runs/{run}", f"/runs/{run}?verdict=fail", f"/runs/{run}?q=no&sort=score:equals"):
@@ -208,7 +208,7 @@ def test_a_run_that_broke_off_on_another_machine_says_that_nobody_knows_what_was
 
 
 def results_at(address: str) -> int:
-    from evalmark.store import is_there
+    from evalmark.storage.store.places import is_there
 
     if not is_there(address):
         return 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.shell import watched, watching
+from evalmark.cli.terminal import watched, watching
 from evalmark.store import open_store
 
 from .test_interrupt import wait_for
@@ -361,7 +361,7 @@ def test_stopping_and_going_on_reach_both_processes(process, suite, world):
 
 ELSEWHERE = """
 import os, sys
-from evalmark.shell import watching
+from evalmark.cli.terminal import watching
 from evalmark.cli import main
 del os.fork  # as on a system that has none
 main()

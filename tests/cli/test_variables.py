@@ -6,8 +6,8 @@ import os
 import pytest
 import typer.main
 
-from evalmark.cli.app import program
-from evalmark.cli.flags import SETTINGS, with_variables
+from evalmark.cli.commands.app import program
+from evalmark.cli.commands.flags import SETTINGS, with_variables
 
 ENDING = {"help", "wants_version"}
 OTHER_NAMES = {"mode": "embedding_mode", "model": "embeddings"}

@@ -15,10 +15,11 @@ from urllib.parse import urlsplit
 import apsw
 import pytest
 
-from evalmark.cli import view
+from evalmark import Case, Output, Result, Run
+from evalmark.cli.commands import view
+from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.store import open_store
-from evalmark.values import Case, Output, Result, Run, Trial
 
 pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed: pip install 'evalmark[view]'")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.prompt_metrics import disagreements
+from evalmark.prompts.metrics.disagreement import disagreements
 from evalmark.store import open_store
 from tests.conftest import ROOT
 from tests.examples.test_agent import GUARD, call, without_times

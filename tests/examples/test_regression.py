@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from evalmark.core.settings import Settings
 from evalmark.errors import ModelError
-from evalmark.models import get_model
-from evalmark.settings import Settings
+from evalmark.models.embeddings.shelf import get_model
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "examples" / "regression"

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from evalmark.cases import BadRow, Header, read_cases, read_header
-from evalmark.suites import read_suite
+from evalmark.inputs.datasets.header import Header, read_header
+from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.datasets.read import read_cases
+from evalmark.inputs.suites.read import read_suite
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "examples" / "tutor"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from evalmark.core.settings import Settings
 from evalmark.errors import ModelError
-from evalmark.models import get_model
-from evalmark.settings import Settings
+from evalmark.models.embeddings.shelf import get_model
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples"

@@ -3,8 +3,9 @@
 import gc
 import sys
 
-from evalmark.errors import need
-from evalmark.shell import watched, watching
+from evalmark.core.lazy import need
+
+from .terminal import watched, watching
 
 __all__ = ["main"]
 
@@ -23,8 +24,8 @@ def main(words: list[str] | None = None) -> None:
             gc.set_threshold(*GARBAGE)
             if watching.is_wanted(sys.argv[1:]):
                 watching.enter(sys.argv[1:])
-        need("evalmark.roles.pins").pin()
-        program = need("evalmark.cli.app")
+        need("evalmark.core.foreign.pins").pin()
+        program = need("evalmark.cli.commands.app")
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted before anything was started.\n")
         watched.tell_completion(130)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalmark.errors import ModelCallError
-from evalmark.values import Reply, Request
+from evalmark.core.errors import ModelCallError
+from evalmark.core.values.call import Reply, Request
 
 Scripted = str | Mapping[str, Any] | Reply | Exception
 """What is said: a text, an object (as an endpoint that takes JSON schemas gives it), a whole reply, or what is raised."""
@@ -19,7 +19,7 @@ class ScriptedModel:
     """Says what a list says, in order, or what a function makes of each request.
 
     >>> import asyncio
-    >>> from evalmark.values import Turn
+    >>> from evalmark import Turn
     >>> model = ScriptedModel(["Oslo"])
     >>> asyncio.run(model(Request(messages=(Turn(role="user", content="The capital of Norway?"),)))).text
     'Oslo'

@@ -5,9 +5,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from evalmark.cluster import CrewError, Hand, HandLostError, Post
-from evalmark.cluster.messages import Down, Up
-from evalmark.engine import Limits, Work
+from evalmark.runs.cluster.crew import CrewError, HandLostError
+from evalmark.runs.cluster.hand import Hand
+from evalmark.runs.cluster.messages import Down, Up
+from evalmark.runs.cluster.post import Post
+from evalmark.runs.engine.line import Limits, Work
 
 
 class LocalMember:

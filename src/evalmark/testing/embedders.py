@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalmark.errors import ModelError
+from evalmark.core.errors import ModelError
 
 if TYPE_CHECKING:
-    from evalmark.roles.protocols import Vectors
+    from evalmark.core.protocols import Vectors
 
 _ANGLE = re.compile(r"deg=(-?\d+(?:[._]\d+)?)")
 

@@ -5,8 +5,9 @@ import threading
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from evalmark.errors import DamagedRecordingError, StoreFullError
-from evalmark.values import Call, Reply, ToolRecording
+from evalmark.core.errors import DamagedRecordingError, StoreFullError
+from evalmark.core.values.call import Call, Reply
+from evalmark.core.values.tool import ToolRecording
 
 
 @dataclass(frozen=True, slots=True)

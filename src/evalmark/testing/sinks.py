@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from evalmark.errors import StoreFullError
-from evalmark.values import Result
+from evalmark.core.errors import StoreFullError
+from evalmark.core.values.score import Result
 
 
 @dataclass(frozen=True, slots=True)

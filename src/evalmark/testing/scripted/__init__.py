@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from evalmark.errors import deferred
+from evalmark.core.lazy import deferred
 
 if TYPE_CHECKING:
     from .misbehave import (
@@ -51,5 +51,9 @@ __all__ = [
 
 __getattr__ = deferred(
     __name__,
-    {**dict.fromkeys(__all__, "misbehave"), "Said": "said", "ScriptedServer": "server"},
+    {
+        **dict.fromkeys(__all__, f"{__name__}.misbehave"),
+        "Said": f"{__name__}.said",
+        "ScriptedServer": f"{__name__}.server",
+    },
 )

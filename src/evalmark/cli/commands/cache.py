@@ -1,0 +1,155 @@
+"""`evalmark cache list`, `clear`, `export`, `import`: the recorded calls of chat models and tools."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalmark.cli.terminal.terminal import look, say, say_line
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.words import count
+from evalmark.reports.terminal.recorded import recorded_calls, recorded_models
+from evalmark.storage.store.store import Store, open_store
+
+from . import flags
+
+Model = Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only calls of this model.")]
+Tool = Annotated[str | None, typer.Option("--tool", metavar="NAME", help="Only calls of this tool.")]
+
+_AGE = re.compile(r"(\d{1,6})([dhm])")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verbs on the command line."""
+    verbs = typer.Typer(
+        help="Recorded calls of models and tools: list, clear, share.", no_args_is_help=True, rich_markup_mode=None
+    )
+    verbs.command("list", short_help="List what is recorded, by model and tool or call by call.")(list_calls)
+    verbs.command("clear", short_help="Forget recorded calls.")(clear)
+    verbs.command("export", short_help="Write recordings to a file that a team can share.")(export)
+    verbs.command("import", short_help="Add the recordings of a file.")(import_calls)
+    app.add_typer(verbs, name="cache")
+
+
+def list_calls(
+    calls: Annotated[bool, typer.Option("--calls", help="Single calls, newest first.")] = False,
+    match: Annotated[
+        str,
+        typer.Option("--match", metavar="TEXT", help="Calls of a model, a tool or a key, or that asked for the text."),
+    ] = "",
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many single calls.")] = 50,
+    store: flags.Store = None,
+) -> None:
+    """List what is recorded of each model and tool, or with --calls or --match single calls."""
+    with open_store(flags.settings(store=store).store, read_only=True) as ledger:
+        if calls or match:
+            found = ledger.recordings.newest(match, limit)
+            say(recorded_calls(found, look(), of=0 if found else _recorded(ledger)))
+        else:
+            say(recorded_models(ledger.recordings.by_model(), look(), ledger.recordings.by_tool()))
+
+
+def clear(
+    all: Annotated[bool, typer.Option("--all", help="All of them.")] = False,  # noqa: A002  as the flag, and so its variable
+    model: Model = None,
+    tool: Tool = None,
+    older_than: Annotated[
+        str | None, typer.Option("--older-than", metavar="AGE", help="Only calls older than this: 30d, 12h, 45m.")
+    ] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only calls of models that cannot be replayed.")] = False,
+    store: flags.Store = None,
+) -> None:
+    """Forget recorded calls: --all of them, or those that every other flag holds for."""
+    before = None if older_than is None else _moment(older_than)
+    if all == bool(model or tool or before or failed):
+        raise ConfigError("say which calls to forget: --all, or some of --model, --tool, --older-than and --failed.")
+    _of_one_kind(tool, {"--model": bool(model), "--failed": failed})
+    with _existing(store) as ledger:
+        there = _recorded(ledger)
+        gone = ledger.recordings.clear(model, before, failed_only=failed, tool=tool)
+    if gone or not there:
+        say_line(f"Forgot {count(gone, 'call')}." if gone else "No calls are recorded, so none is forgotten.")
+    else:
+        say_line(f"None of {count(there, 'recorded call')} matches, so none is forgotten.")
+
+
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, a call a line.")],
+    run: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="Only calls that this run has used or paid for.")
+    ] = None,
+    model: Model = None,
+    tool: Tool = None,
+    store: flags.Store = None,
+) -> None:
+    """Write the recordings that can be replayed to a file that a team can share, in the order of their keys."""
+    _of_one_kind(tool, {"--model": bool(model)})
+    with open_store(flags.settings(store=store).store, read_only=True) as ledger:
+        written = ledger.recordings.export(file, run, model, tool)
+    say_line(f"{file}: {count(written, 'call')}")
+
+
+def import_calls(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `evalmark cache export` wrote.")],
+    address: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--address",
+            metavar="OLD=NEW",
+            help="Add calls of models at the address OLD as calls of the address NEW. Repeatable.",
+        ),
+    ] = None,
+    store: flags.Store = None,
+) -> None:
+    """Add the recordings of a file, all or none; those that are recorded already stay as they are."""
+    addresses = _addresses(address or [])
+    with open_store(flags.settings(store=store).store) as ledger:
+        added, known = ledger.recordings.add(file, addresses)
+    say_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
+
+
+def _addresses(said: Sequence[str]) -> dict[str, str]:
+    """Which address stands for which."""
+    found: dict[str, str] = {}
+    for text in said:
+        old, _, new = text.partition("=")
+        old, new = old.strip().rstrip("/"), new.strip().rstrip("/")
+        if "://" not in old or "://" not in new:
+            raise ConfigError(f"--address {text}: it takes OLD=NEW, two addresses such as http://127.0.0.1:8000/v1.")
+        if found.setdefault(old, new) != new:
+            raise ConfigError(f"--address {text}: {old} is mapped to {found[old]} already.")
+    return found
+
+
+def _of_one_kind(tool: str | None, others: Mapping[str, bool]) -> None:
+    """Refuse conditions that no call of a tool meets."""
+    given = [flag for flag, is_given in others.items() if is_given]
+    if tool and given:
+        raise ConfigError(f"--tool names calls of tools and {given[0]} calls of models; leave one of them out.")
+
+
+def _recorded(ledger: "Store") -> int:
+    recordings = ledger.recordings
+    return sum(model.calls for model in recordings.by_model()) + sum(tool.calls for tool in recordings.by_tool())
+
+
+def _existing(store: str | None) -> "Store":
+    """The store for writing; one that is not there is not made to delete from it."""
+    path = flags.settings(store=store).store
+    open_store(path, read_only=True).close()
+    return open_store(path)
+
+
+def _moment(age: str) -> datetime:
+    """The moment that was so long ago."""
+    found = _AGE.fullmatch(age.strip())
+    if found is None:
+        raise ConfigError(f"--older-than: {age!r} is no age; write a number of days, hours or minutes: 30d, 12h, 45m.")
+    try:
+        return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except OverflowError:
+        raise ConfigError(f"--older-than: {age!r} is longer ago than there are years; leave it out.") from None

@@ -1,0 +1,124 @@
+"""`evalmark calibrate`: thresholds learned from what people say."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark.cli.terminal.conduct import STOPPED, refuse_over
+from evalmark.cli.terminal.progress import Progress
+from evalmark.cli.terminal.terminal import complain, look, say, say_line
+from evalmark.core.lazy import need
+from evalmark.core.money import spent_lines
+from evalmark.inputs.documents.whole import write_whole
+from evalmark.reports.files.separation import separation_page
+from evalmark.reports.terminal.calibration import calibration_screen
+from evalmark.runs.calibration.calibrating import Calibrate, calibrated, check_lock, prepare, write_lock
+from evalmark.runs.calibration.unlisted import Unlisted
+from evalmark.runs.execution.conduct import Conduct, execute
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.plan import Plan
+from evalmark.stats.calibration.learning import Promise
+from evalmark.storage.store.store import Store, open_store
+
+from . import flags
+from .rescore import Metrics
+
+if TYPE_CHECKING:
+    from evalmark.core.settings import Settings
+    from evalmark.core.values.run import Run
+
+About = Annotated[
+    str,
+    typer.Argument(metavar="PROJECT|RUN|FILE", help="A recorded project, a run, or rows with an answer and a label."),
+]
+Suite = Annotated[Path | None, typer.Option("--suite", metavar="FILE", help="Whose metrics, with their settings.")]
+MaxFalsePass = Annotated[
+    float, typer.Option("--max-false-pass", metavar="SHARE", help="At most this share of bad cases may pass.")
+]
+Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="How sure the promise has to be.")]
+Output = Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The lock file to write, or to add to.")]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with the picture.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Learn thresholds from labels, with a promise on bad answers that pass.")(calibrate)
+
+
+def calibrate(  # noqa: PLR0913  each is a flag of the command line
+    context: typer.Context,
+    about: About,
+    metric: Metrics = None,
+    suite: Suite = None,
+    max_false_pass: MaxFalsePass = 0.05,
+    level: Level = 0.95,
+    output: Output = Path("evalmark.lock.json"),
+    html: Html = None,
+    judge: flags.Judge = None,
+    embeddings: flags.Embeddings = None,
+    jobs: flags.Jobs = None,
+    timeout: flags.Timeout = None,
+    replay: flags.Replay = None,
+    max_cost: flags.MaxCost = None,
+    max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    offline: flags.Offline = None,
+    allow_code: flags.AllowCode = None,
+    store: flags.Store = None,
+    quiet: flags.Quiet = False,
+) -> None:
+    """Learn the most lenient threshold of each metric that lets at most so many bad answers pass, and write it down.
+
+    Exit code 0: every threshold is promised and written. 3: there are too few labels, or it cannot be told; nothing is
+    written. 130: interrupted.
+    """
+    settings = flags.settings(**flags.given(context))
+    wanted = Calibrate(
+        about=about,
+        metrics=tuple(metric or ()),
+        suite=suite,
+        promise=Promise(max_false_pass=max_false_pass, level=level),
+        overrides=Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())),
+    )
+    check_lock(output)
+    refuse_over([about, suite, output], [html] if html else [])
+    with open_store(settings.store) as ledger:
+        with Progress(quiet=quiet) as progress:
+            prepared = prepare(wanted, settings, ledger, progress.loading)
+        run = None
+        if prepared.plan is not None and prepared.evidence.told:
+            run = judged(prepared.plan, settings, ledger, quiet=quiet)
+        found = calibrated(prepared, run)
+    if not quiet:
+        say(calibration_screen(found, look()))
+    if html is not None:
+        write_whole(html, separation_page(found), "page")
+    if not found.is_kept:
+        complain(f"Nothing is written to {output}, since the promise cannot be made of every metric.\n")
+        raise typer.Exit(STOPPED)
+    write_lock(found, output)
+    if not quiet:
+        say_line(f"  Written to {output}; a run uses it with: evalmark run SUITE --lock {output}")
+
+
+def judged(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bool) -> "Run":
+    """What scorers say of answers that are there already; ends the program where a budget or an endpoint ends it.
+
+    Replies that came are kept, so that the same command goes on where it ended.
+    """
+    with Progress(quiet=quiet) as progress:
+        conduct = Conduct(
+            ledger=Unlisted(ledger),
+            settings=settings,
+            begun=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),
+            watch=progress.recorded,
+        )
+        run: Run = need("asyncio").run(execute(plan, conduct))
+    complain("".join(f"{name}: {said}\n" for name, said in spent_lines(run)) if not quiet else "")
+    if run.status != "complete":
+        complain(
+            f"{' '.join(run.notes)}\nNothing was learned; what was judged is kept, and the same command goes on.\n"
+        )
+        raise typer.Exit(STOPPED)
+    return run

@@ -1,0 +1,183 @@
+"""`evalmark compare`: a verdict on two runs that are kept."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark.cli.terminal.conduct import refuse_over
+from evalmark.cli.terminal.job_summary import write_job_summary
+from evalmark.cli.terminal.references import in_store, kept_place
+from evalmark.cli.terminal.terminal import command, look, say, say_line
+from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import need
+from evalmark.reports.files.compared_annotations import comparison_annotations, comparison_for_github
+from evalmark.reports.files.compared_writers import comparison_writer_for
+from evalmark.reports.files.save import save_comparison
+from evalmark.reports.terminal import compared
+from evalmark.runs.execution.baselines import baseline_of
+from evalmark.stats.comparison import comparing
+from evalmark.stats.comparison.pairs import pairs_of
+from evalmark.stats.comparison.targets import two_targets
+from evalmark.storage.store.store import Store, open_store
+
+from . import flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalmark.core.values.run import Run as Kept
+    from evalmark.stats.comparison.change import Comparison
+    from evalmark.stats.comparison.pairs import Pair
+
+UNDECIDED = 3
+
+Run = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="The newer run: its id, the start of one, `last`, or FILE@RUN of another store."
+    ),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="BASELINE", help="The earlier run that it is held against, such as `last~1` or `last-green`."
+    ),
+]
+Target = Annotated[
+    str | None, typer.Option("--target", metavar="NAME", help="A target of RUN, held to the one that --against names.")
+]
+Against = Annotated[
+    str | None, typer.Option("--against", metavar="NAME", help="Another target of RUN, in the place of BASELINE.")
+]
+Pairs = Annotated[
+    bool, typer.Option("--pairs", help="With the texts of the cases that came out otherwise, side by side.")
+]
+Margin = Annotated[
+    float, typer.Option("--margin", metavar="0..1", help="Differences within so much, as a share of 1, count as none.")
+]
+Level = Annotated[float, typer.Option("--level", metavar="0..1", help="How sure intervals and tests are.")]
+Limit = Annotated[
+    int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many of the cases that came out otherwise.")
+]
+Reports = Annotated[
+    list[Path] | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Write a report: .json or .md. Repeatable."),
+]
+
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="github", help="Write a job summary, and annotations to the standard output."),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Tell whether a run is better, worse or the same as an earlier one.")(compare)
+
+
+def compare(  # noqa: PLR0913  each is a flag of the command line
+    run: Run,
+    baseline: Baseline = None,
+    target: Target = None,
+    against: Against = None,
+    pairs: Pairs = False,
+    margin: Margin = 0.05,
+    level: Level = 0.95,
+    allow_undecided: flags.AllowUndecided = False,
+    limit: Limit = 10,
+    output: Reports = None,
+    to: To = None,
+    store: flags.Store = None,
+) -> None:
+    """Compare RUN, the newer one, with BASELINE, case by case: better, worse, the same within a margin, or cannot tell.
+
+    For example: evalmark compare last last~1. With --target and --against, two targets of RUN are compared. Exit code 0: better or the same. 1: worse. 3: cannot tell
+    (0 with --allow-undecided). 2: something is wrong with the call.
+    """
+    if to not in (None, "github"):
+        raise ConfigError(f"--to takes github, not {to!r}; a file says by its ending what it is (.json .md): -o FILE.")
+    if not (0 < level < 1 and 0 <= margin < 1):
+        raise ConfigError(
+            f"--level is {level:g} and --margin {margin:g}; the level has to lie between 0 and 1, the margin from 0 to below 1."
+        )
+    for path in output or []:
+        comparison_writer_for(path)
+    named = _named(baseline, target, against)
+    with ExitStack() as stores:
+        newer, earlier = _runs(run, baseline, flags.settings(store=store).store, stores)
+        targets = None if named is None else two_targets(newer, *named)
+        refuse_over(
+            [name for one in (newer, earlier) for name in (one.suite, *(d.path for d in one.datasets))], output or []
+        )
+        found = comparing.compare(newer, earlier, level=level, margin=margin, targets=targets)
+        texts = pairs_of(found, newer, earlier, limit) if pairs or to else []
+        found = in_store(found, kept_place(baseline or run, flags.settings(store=store).store)[0])
+        say(compared.comparison(found, look(), limit=limit, pairs=texts if pairs else ()))
+        for path in output or []:
+            save_comparison(found, path, texts if pairs else ())
+            named = need("evalmark.reports.text.compared").compared_title
+            say_line(f"{path}: {named(found) if targets else f'{found.run} against {found.baseline}'}")
+        if to:
+            _to_github(found, texts)
+    raise typer.Exit(code_of(found, allow_undecided=allow_undecided))
+
+
+def code_of(found: "Comparison", *, allow_undecided: bool) -> int:
+    """The exit code of a verdict."""
+    return 0 if allow_undecided and found.exit_code == UNDECIDED else found.exit_code
+
+
+def _named(baseline: str | None, target: str | None, against: str | None) -> tuple[str, str] | None:
+    """The two targets that are named in the place of a baseline; None where there is one.
+
+    Raises:
+        ConfigError: neither is named, or both are.
+    """
+    if baseline is not None and (target is not None or against is not None):
+        raise ConfigError(
+            "compare: --target and --against name two targets of one run, and two runs are named; leave out BASELINE."
+        )
+    if baseline is not None:
+        return None
+    if target is None and against is None:
+        raise ConfigError(
+            "compare: BASELINE is missing; name an earlier run, such as last~1, or two targets of this one with --target "
+            "and --against."
+        )
+    if target is None or against is None:
+        given, other = ("--against", "--target") if target is None else ("--target", "--against")
+        raise ConfigError(f"compare: {given} names one target of the run; name the other one with {other}.")
+    return target, against
+
+
+def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tuple[Kept, Kept]":
+    """Both runs, each of which may be of another file; the same one twice without a baseline.
+
+    Raises:
+        ConfigError: there is no run that `last-green` could mean.
+        StoreError: there is no such run.
+    """
+    ledgers: dict[str, Store] = {}
+
+    def opened(path: str) -> Store:
+        if path not in ledgers:
+            ledgers[path] = stores.enter_context(open_store(path, read_only=True))
+        return ledgers[path]
+
+    path, name = kept_place(run, store)
+    newer = opened(path).run(name)
+    if baseline is None:
+        return newer, newer
+    path, name = kept_place(baseline, store)
+    found = baseline_of(opened(path), name, newer)
+    if found.run is None:
+        raise ConfigError(found.said or f"{baseline!r} is no run to compare with; name one by its id.")
+    return newer, found.run
+
+
+def _to_github(found: "Comparison", pairs: "Sequence[Pair]") -> None:
+    write_job_summary(lambda room: comparison_for_github(found, pairs, room=room))
+    for line in comparison_annotations(found, pairs):
+        command(line)

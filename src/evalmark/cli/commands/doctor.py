@@ -1,0 +1,22 @@
+"""`evalmark doctor`."""
+
+import typer
+
+from evalmark.cli.commands.doctor_checks import examine
+from evalmark.cli.terminal.terminal import say_line
+
+from . import flags
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Check versions, the store and the models.")(doctor)
+
+
+def doctor(store: flags.Store = None) -> None:
+    """Say what this installation is made of and whether it is well; exit code 1 if it is not."""
+    findings = list(examine(flags.settings(store=store)))
+    width = max(len(finding.what) for finding in findings)
+    for finding in findings:
+        say_line(f"{'ok ' if finding.well else 'BAD'}  {finding.what:<{width}}  {finding.says}")
+    raise typer.Exit(0 if all(finding.well for finding in findings) else 1)

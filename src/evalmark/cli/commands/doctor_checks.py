@@ -1,0 +1,79 @@
+"""What this installation is made of, and whether it is well."""
+
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.settings import Settings
+from evalmark.core.values.words import count
+from evalmark.models.embeddings.shelf import local_models
+from evalmark.storage.store.places import is_there, told_place
+from evalmark.storage.store.store import open_store
+
+PARTS = (
+    *("evalmark", "aiohttp", "apsw", "genai-prices", "jinja2", "jsonschema", "numpy", "onnxruntime"),
+    *("pydantic", "pyyaml", "rapidfuzz", "referencing", "regex", "rich", "scipy", "sentencex", "tokenizers", "typer"),
+)
+"""What every installation has, in the order in which the doctor names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One line of `evalmark doctor`."""
+
+    what: str
+    says: str
+    well: bool = True
+
+
+def own_version() -> str:
+    """What `evalmark --version` says."""
+    return f"evalmark {version('evalmark')}, Python {platform.python_version()}"
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Versions, the store, and the local models with their hashes; fetches and changes nothing."""
+    yield Finding(
+        what="python", says=f"{platform.python_version()} on {platform.platform(terse=True)}, {sys.executable}"
+    )
+    for part in PARTS:
+        try:
+            yield Finding(what=part, says=version(part))
+        except PackageNotFoundError:
+            yield Finding(what=part, says="not installed", well=False)
+    yield from _store(settings)
+    yield from _models(settings)
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    path = told_place(settings.store)
+    try:
+        if not is_there(settings.store):
+            yield Finding(what="store", says=f"{path}: none yet; the first run makes it")
+            return
+        with open_store(settings.store, read_only=True) as opened:
+            health = opened.check()
+    except EvalmarkError as error:
+        yield Finding(what="store", says=str(error), well=False)
+        return
+    kept = (
+        (health.runs, "run"),
+        (health.results, "result"),
+        (health.vectors, "vector"),
+        (health.calls, "call"),
+        (health.tool_calls, "tool call"),
+        *([(health.size, "byte")] if health.sqlite else []),
+    )
+    held = ", ".join(count(number, noun) for number, noun in kept)
+    kind = f"SQLite {health.sqlite}, journal {health.journal}" if health.sqlite else "PostgreSQL"
+    yield Finding(what="store", says=f"{path}: {held}; {kind}")
+    yield from (Finding(what="store", says=problem, well=False) for problem in health.problems)
+    yield from (Finding(what="store", says=warning) for warning in health.warnings)
+
+
+def _models(settings: Settings) -> Iterator[Finding]:
+    for model in local_models(settings):
+        yield Finding(what="model", says=model.line, well=not model.fault)

@@ -1,0 +1,232 @@
+"""`evalmark import`: what other tools have written, read as ours."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from evalmark.cli.commands.validation import validate
+from evalmark.cli.terminal.terminal import look, say, say_line
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.whole import write_whole
+from evalmark.interop.formats.github_models_reading import import_github_models
+from evalmark.interop.formats.jsonl import import_jsonl
+from evalmark.interop.formats.promptpex import import_promptpex
+from evalmark.interop.openai_evals.reading import import_openai_evals
+from evalmark.interop.openai_evals.registry_reading import import_openai_registry
+from evalmark.interop.promptfoo.reading import import_promptfoo
+from evalmark.interop.shared.imported import Imported
+from evalmark.reports.terminal.accounts import account
+from evalmark.runs.execution.keeping import keep_all
+from evalmark.storage.store.store import open_store
+
+from . import flags
+
+if TYPE_CHECKING:
+    from evalmark.core.settings import Settings
+
+IMPORTERS: Mapping[str, "Callable[[Path], Imported]"] = MappingProxyType(
+    {
+        "promptpex": lambda path: import_promptpex(path),
+        "promptfoo": lambda path: import_promptfoo(path),
+        "openai-evals": lambda path: import_openai_evals(path),
+        "openai-registry": lambda path: import_openai_registry(path),
+        "github-models": lambda path: import_github_models(path),
+        "jsonl": lambda path: import_jsonl(path),
+    }
+)
+"""Every format that can be read, by its name; each function loads its file when it is called."""
+
+Format = Annotated[str, typer.Argument(metavar="FORMAT", help=f"What wrote them: {', '.join(IMPORTERS)}.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="DIR", help="Write the tests as a suite with its files into a new folder."),
+]
+Code = Annotated[
+    list[Path] | None,
+    typer.Option("--code", metavar="FILE", help="promptfoo: a Python file whose assertions you have read. Repeatable."),
+]
+Partial = Annotated[
+    bool,
+    typer.Option("--partial", help="Accept a suite without what is left out or refused; else nothing is written then."),
+]
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders, each of which is read.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verbs on the command line."""
+    app.command("import", short_help="Read results of another tool as runs.")(import_files)
+
+
+def import_files(
+    format: Format,  # noqa: A002  as the argument, and so its help
+    paths: Paths,
+    output: Output = None,
+    code: Code = None,
+    partial: Partial = False,
+    store: flags.Store = None,
+) -> None:
+    """Read what another tool has written, keep its results as runs, and say what became of each part.
+
+    With -o the tests become a suite with its files, which `validate` accepts. All paths are read before anything is kept
+    or written, and the runs are kept together: all of them, or none. Where a part of the tests cannot be taken over, nothing
+    is written, unless --partial accepts the suite without it.
+    """
+    read = _importer(format, code or [])
+    if output is not None and len(paths) > 1:
+        raise ConfigError("-o takes the suite of one PATH; import each of them by itself.")
+    settings = flags.settings(store=store)
+    found = [(path, read(path)) for path in paths]
+    for path, imported in found:
+        _check_asked(path, imported, output)
+    if output is not None:
+        [(path, imported)] = found
+        _write_suite(path, imported, output, _Writing(settings, partial))
+    if not any(imported.run is not None for _, imported in found):
+        for path, imported in found:
+            _tell(path, imported)
+        return
+    with open_store(settings.store) as ledger:
+        runs = iter(keep_all([imported.run for _, imported in found if imported.run is not None], ledger))
+        for path, imported in found:
+            _tell(path, imported)
+            if imported.run is not None:
+                run = next(runs)
+                say_line(f"  Kept as {run.id}; look at it with: evalmark show {run.id} --overview")
+
+
+def _tell(path: Path, imported: "Imported") -> None:
+    folder = f"{path if path.is_dir() else path.parent}/"  # the title names it; places in it are told without
+    parts = [(part.fate, part.name.removeprefix(folder), part.to) for part in imported.parts]
+    say(account(_title(path, imported), parts, imported.remarks, look()))
+
+
+def _check_asked(path: Path, imported: "Imported", output: Path | None) -> None:
+    """Refuse to go on where there is nothing to keep or to write, or nowhere to write it.
+
+    Raises:
+        ConfigError: that is so.
+    """
+    if imported.run is None and not imported.files:
+        raise ConfigError(
+            f"{path}: holds neither tests nor results, so there is nothing to import. A prompt by itself needs no import: "
+            "evalmark generate makes tests of a .prompty or .prompt.yml file, and evalmark run asks it."
+        )
+    if output is None:
+        if imported.run is None:
+            raise ConfigError(f"{path}: holds tests and no results; write them as a suite with: -o DIR")
+        return
+    if not imported.files:
+        raise ConfigError(f"{path}: holds no tests that a suite could be made of; leave -o out.")
+
+
+class _Writing(NamedTuple):
+    """How a suite is written."""
+
+    settings: "Settings"
+    partial: bool
+    """Whether parts may be lost."""
+
+
+def _write_suite(path: Path, imported: "Imported", output: Path, how: _Writing) -> None:
+    """Write the files of a suite into a folder where none of them is yet.
+
+    Raises:
+        ConfigError: a part would be lost and that is not accepted, `validate` finds a fault, or something is there
+            already; nothing is written then.
+    """
+    _refuse_taken(output, imported.files)
+    if imported.lost and not how.partial:
+        _tell(path, imported)
+        names = count(sum(part.number for part in imported.lost), "part")
+        raise ConfigError(
+            f"{path}: nothing is imported, since the suite would ask or judge otherwise: {names} cannot be taken over "
+            '("left out" and "refused" above). Change them in the file, or accept the suite without them: --partial'
+        )
+    if imported.unjudged:
+        _tell(path, imported)
+        raise ConfigError(
+            f"{path}: nothing is imported, since nothing that can be taken over judges the outputs, and a suite needs a "
+            f"metric ({', '.join(imported.unjudged)}). Add an assertion or a grader that can be, to the file."
+        )
+    with _draft(output, imported.files) as draft:
+        faults = [fault for name in imported.suites for fault in validate(draft / name, how.settings)]
+        if faults:
+            _tell(path, imported)
+            told = [fault.replace(f"{draft}/", f"{output}/") for fault in dict.fromkeys(faults)]
+            raise ConfigError.of([f"{path}: nothing is imported, since the suite could not be run:", *told])
+        _put(draft, output, imported.files)
+    say_line(f"{output}: {', '.join(sorted(imported.files))}")
+
+
+@contextmanager
+def _draft(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
+    """The files in a new folder beside the one where they are to be; it is gone afterwards."""
+    above = next(above for above in folder.absolute().parents if above.is_dir())
+    draft = above / f".{folder.name[:100]}.{secrets.token_hex(4)}"
+    try:
+        for name, text in files.items():
+            write_whole(draft / name, [text])
+        yield draft
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _put(draft: Path, folder: Path, files: Mapping[str, str]) -> None:
+    """Move the files to their place: at once where there is no such folder yet."""
+    for cache in [*draft.rglob("__pycache__")]:
+        shutil.rmtree(cache, ignore_errors=True)
+    if not os.path.lexists(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft.rename(folder)
+        return
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (draft / name).replace(folder / name)
+
+
+def _refuse_taken(folder: Path, files: Iterable[str]) -> None:
+    there = [name for name in files if os.path.lexists(folder / name)]
+    if there:
+        raise ConfigError(f"{folder / there[0]}: there is such a file already; name another folder with -o.")
+
+
+def write_new(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files into a folder, all of them new.
+
+    Raises:
+        ConfigError: one of them is there already.
+    """
+    _refuse_taken(folder, files)
+    for name, text in files.items():
+        write_whole(folder / name, [text])
+
+
+def _importer(name: str, code: list[Path]) -> "Callable[[Path], Imported]":
+    if code and name != "promptfoo":
+        raise ConfigError("--code names files of promptfoo's assertions; leave it out for any other format.")
+    if code:
+        return lambda path: import_promptfoo(path, code)
+    if name in IMPORTERS:
+        return IMPORTERS[name]
+    close = get_close_matches(name, IMPORTERS, n=1)
+    advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(IMPORTERS)}."
+    raise ConfigError(f"there is no format {name!r} to import; {advice}")
+
+
+def _title(path: Path, imported: "Imported") -> str:
+    """What was read, in one line."""
+    run = imported.run
+    if run is None:
+        return str(path)
+    targets = len({result.trial.target for result in run.results})
+    cases = sum(info.rows or 0 for info in run.datasets)
+    return f"{path}: {count(len(run.results), 'result')} of {count(cases, 'case')} on {count(targets, 'target')}"

@@ -1,0 +1,149 @@
+"""`evalmark export`: a kept run in the files of other tools; posted to an evals API where that is asked for."""
+
+import json
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from os import environ
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark.cli.terminal.terminal import complain, say_line
+from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import need
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.whole import write_whole
+from evalmark.inputs.suites.suite import RECORDED
+from evalmark.interop.formats.github_models import to_github_models
+from evalmark.interop.openai_evals import posting
+from evalmark.interop.openai_evals.bodies import to_openai_evals
+from evalmark.interop.openai_evals.posting import post_evals
+from evalmark.interop.openai_evals.registry import to_openai_registry
+from evalmark.interop.promptfoo.writing import to_promptfoo_files
+from evalmark.interop.shared.origins import portable_run
+from evalmark.interop.shared.portable import Exported, Portable
+from evalmark.models.providers.http import Http
+from evalmark.models.providers.names import Endpoint
+from evalmark.reports.files.document import as_jsonl
+from evalmark.runs.execution.recorded import as_row, recorded_cases
+from evalmark.storage.store.store import open_store
+
+from . import flags
+from .exchange import write_new
+from .runs import Run
+
+if TYPE_CHECKING:
+    from evalmark.core.settings import Settings
+
+Writer = Callable[["Portable"], "Exported"]
+
+
+def _lines(given: "Portable") -> "Exported":
+    return Exported(files={"run.jsonl": "".join(as_jsonl(given.run))})
+
+
+EXPORTERS: Mapping[str, Writer] = MappingProxyType(
+    {
+        "openai-evals": lambda given: to_openai_evals(given),
+        "openai-registry": lambda given: to_openai_registry(given),
+        "github-models": lambda given: to_github_models(given),
+        "promptfoo": lambda given: to_promptfoo_files(given),
+        "jsonl": _lines,
+    }
+)
+"""Every format that can be written, by its name; each function loads its file when it is called."""
+
+To = Annotated[str, typer.Option("--to", metavar="FORMAT", help=f"For whom: {', '.join(EXPORTERS)}; needed for a run.")]
+Output = Annotated[
+    Path, typer.Option("-o", "--output", metavar="DIR", help="The folder for the files; the .jsonl file for sessions.")
+]
+Suite = Annotated[
+    Path | None,
+    typer.Option(
+        "--suite", metavar="FILE", help="The suite that says what metrics ask [the one the run was made with]."
+    ),
+]
+Create = Annotated[
+    bool, typer.Option("--create", help="openai-evals: also create the eval and its runs at the service.")
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", metavar="URL", help="The service: OpenAI's, or a resource or project of Azure's."),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Write a run in the files of other tools.")(export)
+
+
+def export(  # noqa: PLR0913  each is a flag of the command line
+    output: Output,
+    run: Run = "last",
+    to: To = "",
+    suite: Suite = None,
+    create: Create = False,
+    base_url: BaseUrl = None,
+    store: flags.Store = None,
+) -> None:
+    """Write a run in the files of another tool: its cases, its results, and what its metrics ask.
+
+    `sessions:PROJECT` in the place of a run writes the labelled answers of a recorded project as a dataset of ours.
+    Nothing is sent anywhere, unless --create asks for it.
+    """
+    if run.startswith(RECORDED):
+        if to or suite or create or base_url:
+            raise ConfigError(f"{run} is written as a dataset of ours; beside it stand -o and --store alone.")
+        _write_cases(run.removeprefix(RECORDED), output, flags.settings(store=store))
+        return
+    write = _exporter(to)
+    if (create or base_url) and to != "openai-evals":
+        raise ConfigError(f"--create and --base-url are for --to openai-evals; {to} is files alone.")
+    if base_url and not create:
+        raise ConfigError("--base-url says where --create sends; add --create, or leave it out.")
+    service = posting.service(environ, base_url) if create else None
+    settings = flags.settings(store=store)
+    with open_store(settings.store, read_only=True) as ledger:
+        exported = write(portable_run(ledger.run(run), suite))
+    write_new(output, exported.files)
+    for name in exported.files:
+        say_line(f"{output / name}")
+    for remark in exported.remarks:
+        complain(f"{remark}\n")
+    if service is not None:
+        need("asyncio").run(_create(exported.files, service, settings))
+
+
+def _write_cases(project: str, path: Path, settings: "Settings") -> None:
+    """The labelled answers of a project as JSON lines, with a word on what was left out."""
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
+        raise ConfigError(f"{path}: the cases are written as JSON lines; name a file that ends in .jsonl.")
+    found = list(recorded_cases(project, settings, lambda note: complain(f"{note}\n")))
+    write_whole(path, (json.dumps(as_row(case)) + "\n" for case in found))
+    say_line(f"{path}: {count(len(found), 'case')}")
+
+
+async def _create(files: Mapping[str, str], service: "Endpoint", settings: "Settings") -> None:
+    """Post the eval and each run, and say what they are called there."""
+    runs = {name: json.loads(text) for name, text in files.items() if name.startswith("run.")}
+    http = Http(environ)
+    try:
+        body = json.loads(files["eval.json"])
+        posted = await post_evals(body, runs, service, http, settings.call_timeout)
+    finally:
+        await http.close()
+    say_line(f"Created {posted.eval_id} at {service.host}, with {count(len(posted.runs), 'run')}:")
+    for name, made in posted.runs.items():
+        say_line(f"  {made}  {name}")
+
+
+def _exporter(name: str) -> Writer:
+    if name in EXPORTERS:
+        return EXPORTERS[name]
+    if not name:
+        raise ConfigError(f"say for whom the run is written with --to: {', '.join(EXPORTERS)}.")
+    close = get_close_matches(name, EXPORTERS, n=1)
+    advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(EXPORTERS)}."
+    raise ConfigError(f"--to takes no {name!r}; {advice}")

@@ -1,0 +1,134 @@
+"""`evalmark note`: what a person says of an output."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark.cli.terminal.terminal import say_line
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.label import thumb
+from evalmark.core.values.words import count
+from evalmark.storage.store.store import open_store
+from evalmark.tracing.annotations import subjects
+from evalmark.tracing.annotations.rows import read_words
+from evalmark.tracing.annotations.subjects import Subject, Which, Word, history, own_name
+
+from . import flags
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evalmark.core.values.label import Label
+
+Id = Annotated[
+    str | None,
+    typer.Argument(metavar="[ID]", help="A recorded answer, a session with one answer, or a run with --case."),
+]
+Thumb = Annotated[str | None, typer.Option("--label", metavar="up|down", help="Thumb up or down.")]
+Score = Annotated[float | None, typer.Option("--score", metavar="0..1", help="How good it is, from 0 to 1.")]
+Comment = Annotated[str, typer.Option("--comment", metavar="TEXT", help="Why.")]
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who says so [your name in git, or your login].")]
+Case = Annotated[str | None, typer.Option("--case", metavar="ID", help="Of a run: the output for this case.")]
+Target = Annotated[str | None, typer.Option("--target", metavar="NAME", help="Of a run: the output of this target.")]
+Repeat = Annotated[int | None, typer.Option("--repeat", metavar="N", min=1, help="Of a run: the N-th output, from 1.")]
+Dataset = Annotated[str | None, typer.Option("--dataset", metavar="NAME", help="Of a run: a case of this dataset.")]
+Metric = Annotated[str | None, typer.Option("--metric", metavar="NAME", help="Of a run: the score, not the output.")]
+Withdraw = Annotated[bool, typer.Option("--withdraw", help="Take back what you said of it; the history keeps it.")]
+File = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        metavar="FILE",
+        help="Labels in bulk, from CSV, TSV or JSONL: id, label, score, comment, by; of a run also case.",
+    ),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Say what you think of an output: a thumb, a score, a comment.")(note)
+
+
+def note(  # noqa: PLR0913  each is a flag of the command line
+    id: Id = None,  # noqa: A002  as the argument, and so its help
+    label: Thumb = None,
+    score: Score = None,
+    comment: Comment = "",
+    by: By = None,
+    case: Case = None,
+    target: Target = None,
+    repeat: Repeat = None,
+    dataset: Dataset = None,
+    metric: Metric = None,
+    withdraw: Withdraw = False,
+    file: File = None,
+    store: flags.Store = None,
+) -> None:
+    """Label a recorded answer or an output of a run, or many at once with --file.
+
+    What was said before stays in the history; what holds is the last word of each person. A file may be read again: rows that
+    were kept before, by their label_id or by what they say, are not kept twice.
+    """
+    which = Which(case=case, target=target, repeat=repeat, dataset=dataset, metric=metric)
+    name = by or own_name(os.environ)
+    word = Word(by=name, liked=_thumb(label), score=score, comment=comment.strip())
+    _check_flags(id, file, word, which, withdraw=withdraw)
+    with open_store(flags.settings(store=store).store) as ledger:
+        if file is not None:
+            said = read_words(file, ledger, name)
+            kept_labels = subjects.note(ledger, said)
+            people = sorted({one.by for _, one in said})
+            known = len(said) - len(kept_labels)
+            there = f"; {known:,} {'was' if known == 1 else 'were'} there already" if known else ""
+            say_line(f"{file}: {count(len(kept_labels), 'label')} kept, by {', '.join(people) or 'nobody'}{there}.")
+            new = {one.id for one in kept_labels}
+            _say_masked([one for one in said if one[1].id in new], kept_labels)
+            return
+        subject = subjects.subject(ledger, id or "", which)
+        (written,) = subjects.note(ledger, [(subject, word)])
+        say_line(f"{_told(written)} {subject.title}, by {written.by}.")
+        _say_masked([(subject, word)], [written])
+        before = [one for one in history(ledger, [subject.about]) if one.by == written.by]
+        if len(before) > 1:
+            say_line(f"  {written.by} has said {count(len(before), 'thing')} of it; all of them: evalmark show {id}")
+
+
+def _say_masked(said: "Sequence[tuple[Subject, Word]]", written: "Sequence[Label]") -> None:
+    """Say where a comment was kept without a part of it."""
+    altered = sum(word.comment != label.comment for (_, word), label in zip(said, written, strict=True))
+    if altered:
+        say_line(f"  What looks like a key or a password was taken out of {count(altered, 'comment')}.")
+
+
+def _check_flags(given: str | None, file: Path | None, word: "Word", which: "Which", *, withdraw: bool) -> None:
+    """Raises ConfigError where the flags say nothing, or contradict each other."""
+    if file is not None:
+        if given or withdraw or not word.withdraws or which != Which():
+            raise ConfigError("--file brings ids and labels of its own; beside it stands --by alone.")
+        return
+    if not given:
+        raise ConfigError("say what the label is about, as an ID, or name a file of labels with --file.")
+    if withdraw and not word.withdraws:
+        raise ConfigError("--withdraw takes back what was said; leave out --label, --score and --comment.")
+    if word.withdraws and not withdraw:
+        raise ConfigError(
+            "say something with --label up, --label down, --score or --comment, or take it back with --withdraw."
+        )
+
+
+def _thumb(label: str | None) -> bool | None:
+    try:
+        return None if label is None else thumb(label)
+    except ValueError as fault:
+        raise ConfigError(f"--label: {fault}.") from None
+
+
+def _told(label: "Label") -> str:
+    if label.withdrawn:
+        return "Taken back of"
+    said = [] if label.liked is None else ["up" if label.liked else "down"]
+    said += [] if label.score is None else [f"score {label.score:g}"]
+    said += ["a comment"] if label.comment else []
+    return f"Kept: {', '.join(said)} for"

@@ -1,0 +1,80 @@
+"""`evalmark plan`: what a run would do and ask for."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evalmark.cli.terminal.terminal import look, say, say_line
+from evalmark.core.lazy import need
+from evalmark.inputs.datasets.dealing import parse_shard
+from evalmark.inputs.datasets.filtering import parse_filter
+from evalmark.reports.terminal import forecast
+from evalmark.runs.dry_run.foreseeing import foresee
+from evalmark.runs.execution.conduct import Conduct
+from evalmark.runs.execution.ledger import Ledger, Memory
+from evalmark.runs.execution.recorded import recorded_cases
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.suite import plan_suite
+from evalmark.storage.store.places import is_there
+from evalmark.storage.store.store import open_store
+
+from . import flags
+from .run import Files
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from evalmark.core.settings import Settings
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Say what a run would do and cost; nothing is sent.")(plan)
+
+
+def plan(  # noqa: PLR0913  each is a flag of the command line
+    context: typer.Context,
+    files: Files,
+    target: flags.Target = None,
+    model: flags.Model = None,
+    judge: flags.Judge = None,
+    repeat: flags.Repeat = None,
+    limit: flags.Limit = None,
+    filter: flags.Filter = None,  # noqa: A002  the flag's name
+    shard: flags.Shard = None,
+    replay: flags.Replay = None,
+    jobs: flags.Jobs = None,
+    max_cost: flags.MaxCost = None,
+    max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    allow_code: flags.AllowCode = None,
+    store: flags.Store = None,
+) -> None:
+    """Say what `run` would do: trials, calls by model, what is recorded of them, tokens and money.
+
+    Nothing is sent and no target is called; the Python modules that a suite names are imported. -j and the budgets of `run` may stand here and change
+    nothing. Judges are counted over the answers of the newest runs of the suite with the same target.
+    """
+    settings = flags.settings(**flags.given(context))
+    overrides = Overrides(target=target, models=tuple(model or ()), repeat=repeat, judges=tuple(judge or ()))
+    conditions = flags.conditions(filter)
+    only = parse_filter(conditions) if conditions else None
+    share = None if shard is None else parse_shard(shard)
+    with _ledger(settings.store) as ledger:
+        conduct = Conduct(ledger=ledger, settings=settings, limit=limit, only=only, shard=share)
+        for path in files:
+            wanted = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
+            say(forecast.plan(need("asyncio").run(foresee(wanted, conduct)), look()))
+            if wanted.imported:
+                say_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
+
+
+def _ledger(path: str) -> "AbstractContextManager[Ledger]":
+    """The store with what is recorded, or an empty one where there is none; neither is written."""
+    return open_store(path, read_only=True) if is_there(path) else nullcontext(Memory())
+
+
+def _no_weights(name: str, settings: "Settings", folders: tuple[Path, ...]) -> None:
+    """Embedding models cost nothing, so a forecast does without."""

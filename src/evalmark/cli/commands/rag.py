@@ -1,0 +1,112 @@
+"""`evalmark rag`: the RAG metrics over a dataset that brings its answers along."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark.cli.terminal.conduct import Show, carry_out
+from evalmark.cli.terminal.progress import Progress
+from evalmark.cli.terminal.watched import tell_asked
+from evalmark.cli.terminal.words import once_more
+from evalmark.inputs.datasets.fields import named_columns
+from evalmark.reports.text.measures import about_measures
+from evalmark.runs.execution.promises import labels_on
+from evalmark.runs.execution.rag import RagJob, plan_rag
+from evalmark.stats.calibration.evidence import of_results
+
+from . import flags
+
+if TYPE_CHECKING:
+    from evalmark.core.values.run import Run
+    from evalmark.stats.summary.summary import Summary
+    from evalmark.storage.store.store import Store
+
+Dataset = Annotated[
+    Path, typer.Option(metavar="FILE", help="Rows with question, reference_answer, answer and contexts.")
+]
+Model = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Embedding model: a name, a folder or module:attribute [all-MiniLM-L6-v2]."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="FIELD=NAME", help="The column that holds a field: answer=reply. Repeatable."),
+]
+Sufficiency = Annotated[
+    float, typer.Option(min=-1, max=1, help="A context at least this similar to the question is sufficient.")
+]
+Hallucination = Annotated[
+    float, typer.Option(min=-1, max=1, help="A sentence less similar than this to every context is unsupported.")
+]
+Splitter = Annotated[str, typer.Option(metavar="sentencex|simple", help="How answers are cut into sentences.")]
+Metrics = Annotated[
+    list[str] | None, typer.Option("--metric", metavar="NAME|MODULE:ATTR", help="A further metric. Repeatable.")
+]
+FailOnFlags = Annotated[bool, typer.Option("--fail-on-flags", help="Exit 1 when a mean is beyond its usual limit.")]
+Resume = Annotated[str | None, typer.Option(metavar="[RUN]", help="Go on with an unfinished run over this dataset.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Score the answers of a RAG dataset.")(rag)
+
+
+def rag(  # noqa: PLR0913  each is a flag of the command line
+    context: typer.Context,
+    dataset: Dataset,
+    column: Columns = None,
+    model: Model = None,
+    sufficiency: Sufficiency = 0.5,
+    hallucination: Hallucination = 0.4,
+    splitter: Splitter = "sentencex",
+    metric: Metrics = None,
+    fail_on_flags: FailOnFlags = False,
+    max_unscored: flags.MaxUnscored = None,
+    max_errors: flags.MaxErrors = None,
+    resume: Resume = None,
+    output: flags.Reports = None,
+    limit: flags.Limit = None,
+    mode: flags.Mode = None,
+    offline: flags.Offline = None,
+    store: flags.Store = None,
+    worst: flags.Worst = 5,
+    quiet: flags.Quiet = False,
+) -> None:
+    """Measure how similar answers, references, questions and contexts of a RAG dataset are, without a model that judges.
+
+    Everything happens on this machine; the embedding model is fetched once and checked by its SHA-256.
+    """
+    tell_asked((), output or ())
+    settings = flags.settings(embedding_mode=mode, offline=offline, store=store)
+    job = RagJob(
+        dataset=dataset,
+        options=named_columns(column or ()),
+        model=model or settings.embeddings,
+        sufficiency=sufficiency,
+        hallucination=hallucination,
+        splitter=splitter,
+        metrics=tuple(metric or ()),
+        fail_on_flags=fail_on_flags,
+        max_unscored=max_unscored or 0,
+        max_errors=max_errors or 0,
+    )
+    show = Show(
+        reports=output or (),
+        quiet=quiet,
+        worst=worst,
+        again=once_more(context.obj),
+        limit=limit,
+        resume=resume,
+        remarks=_remarks,
+    )
+    with Progress(quiet=quiet) as progress:
+        plan = plan_rag(job, settings, progress.loading)
+    raise typer.Exit(carry_out(plan, settings, show))
+
+
+def _remarks(run: "Run", summary: "Summary", ledger: "Store") -> Sequence[str]:
+    """What the measures can and cannot say, with the labels of these outputs where there are enough."""
+    evidence = of_results(run.id, run.results, labels_on(ledger, run))
+    return about_measures(summary, run.results, {one.key: one.liked for one in evidence.told})

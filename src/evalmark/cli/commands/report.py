@@ -1,0 +1,197 @@
+"""`evalmark report`: kept runs as files, and for GitHub; several runs as one, and a gate over them."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark.cli.terminal.conduct import refuse_over
+from evalmark.cli.terminal.job_summary import write_job_summary
+from evalmark.cli.terminal.references import in_store, kept_place, kept_runs
+from evalmark.cli.terminal.terminal import command, complain, say_document, say_line
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.run import Gate
+from evalmark.reports.files.github import LISTED, annotations, as_github
+from evalmark.reports.files.options import Options
+from evalmark.reports.files.save import save
+from evalmark.reports.files.writers import KINDS, writer_for
+from evalmark.reports.text.verdicts import outcome
+from evalmark.runs.execution.baselines import baseline_of
+from evalmark.stats.comparison.comparing import compare
+from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.gate import judge
+from evalmark.stats.summary.summary import Summary
+from evalmark.storage.merging.lost import LOST, alone
+from evalmark.storage.merging.parts import merged
+from evalmark.storage.store.store import open_store
+
+from . import flags
+
+if TYPE_CHECKING:
+    from evalmark.core.values.run import Gate, Run
+
+NOTHING_RAN = 3
+GITHUB = "github"
+
+Runs = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="RUN...",
+        help="A run's id, the start of one, `last` or `last~1`; or another file of runs, FILE or FILE@RUN. Several are merged.",
+    ),
+]
+To = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="github|html|json|...",
+        help="github: a job summary and annotations. Else what a file is whose ending does not say it, or the standard output.",
+    ),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="RUN",
+        help="Beside an earlier run: an id, last~1, last-green, or FILE@RUN of another store.",
+    ),
+]
+MinPassRate = Annotated[
+    float | None, typer.Option("--min-pass-rate", min=0, max=1, help="Gate: the share of trials that pass, 0 to 1.")
+]
+MinScore = Annotated[
+    float | None,
+    typer.Option("--min-score", min=0, max=1, help="Gate: the mean of every metric where higher is better, 0 to 1."),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command("report", short_help="Write reports of runs that are kept, or report to GitHub.")(write_report)
+
+
+def write_report(  # noqa: PLR0913  each is a flag of the command line
+    runs: Runs = None,
+    output: flags.Reports = None,
+    to: To = None,
+    baseline: Baseline = None,
+    min_pass_rate: MinPassRate = None,
+    min_score: MinScore = None,
+    max_unscored: flags.MaxUnscored = None,
+    max_errors: flags.MaxErrors = None,
+    store: flags.Store = None,
+) -> None:
+    """Write reports of a run that is kept, or of several as one; the ending of each file says which report.
+
+    With one of the gate's flags the exit code is its verdict: 0 it holds, 1 it fails, 3 it cannot tell. Without,
+    it is 0, or 3 where no case ran at all.
+
+    For example: evalmark report last --to html -o report.html --baseline last-green
+    """
+    _check_asked(to, output)
+    gate = _gate(min_pass_rate, min_score, max_unscored, max_errors)
+    with ExitStack() as stores:
+        parts = [*kept_runs(runs or ["last"], flags.settings(store=store).store, stores)]
+        refuse_over(
+            [name for run in parts for name in (run.suite, *(info.path for info in run.datasets))], output or []
+        )
+        run = merged(parts)
+        run = run if gate is None else _held_to(run, gate)
+        options = _against(run, baseline, flags.settings(store=store).store, stores)
+        summary = summarise(run, worst=LISTED if to == GITHUB else 20)
+        _write(run, summary, options, output or [], to)
+    raise typer.Exit(_code(run, summary, gated=gate is not None, is_printed=_is_printed(to, output)))
+
+
+def _check_asked(to: str | None, output: list[Path] | None) -> None:
+    """Raises ConfigError where nothing is asked for, or something that nobody knows."""
+    if to not in (None, GITHUB, *KINDS):
+        raise ConfigError(f"--to takes {GITHUB}, {', '.join(KINDS)}, not {to!r}.")
+    if not (output or to):
+        raise ConfigError("name at least one file with -o, for example -o report.html, or use --to github.")
+    for path in output or []:
+        writer_for(path, _kind(to))
+
+
+def _kind(to: str | None) -> str | None:
+    return None if to == GITHUB else to
+
+
+def _is_printed(to: str | None, output: list[Path] | None) -> bool:
+    """Whether the standard output is the report, so that nothing else may stand there."""
+    return to not in (None, GITHUB) and not output
+
+
+def _against(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "Options":
+    """How the run compares with an earlier one, which may be of another file; says why where there is none."""
+    if reference is None:
+        return Options()
+    path, name = kept_place(reference, store)
+    found = baseline_of(stores.enter_context(open_store(path, read_only=True)), name, run)
+    if found.said:
+        complain(f"{found.said}\n")
+    if found.run is None:
+        return Options()
+    if found.run.id == run.id:
+        complain(f"The baseline {run.id} is the run itself, so there is nothing to compare it with.\n")
+        return Options()
+    return Options(comparison=in_store(compare(run, found.run), path), baseline=found.run)
+
+
+def _held_to(run: "Run", gate: "Gate") -> "Run":
+    """The run under another gate; one that stopped once its own was decided is not complete under any other."""
+    run = run if run.shard is None else alone(run)  # its own gate waits for all shards; this one judges now
+    if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
+        return replace(run, gate=gate)
+    note = "The run stopped early, once its own gate was decided; another one lacks the cases that were not asked."
+    return replace(run, gate=gate, until_decided=None, status="interrupted", notes=(*run.notes, note))
+
+
+def _gate(rate: float | None, score: float | None, unscored: int | None, errors: int | None) -> "Gate | None":
+    """The gate that the flags describe, or None where none is given.
+
+    Raises:
+        ConfigError: a number is none (`nan`).
+    """
+    for flag, number in (("--min-pass-rate", rate), ("--min-score", score)):
+        if number is not None and not 0 <= number <= 1:
+            raise ConfigError(f"{flag} is {number}; it takes a number from 0 to 1, such as 0.9.")
+    if rate is score is unscored is errors is None:
+        return None
+    return Gate(min_pass_rate=rate, min_score=score, max_unscored=unscored or 0, max_errors=errors or 0)
+
+
+def _write(run: "Run", summary: "Summary", options: "Options", output: list[Path], to: str | None) -> None:
+    """Write all that is asked for."""
+    for path in output:
+        save(run, path, summary, options, _kind(to))
+        say_line(f"{path}: {len(run.results)} results of {run.id}")
+    if to == GITHUB:
+        _report_to_github(run, summary)
+    elif _is_printed(to, output):
+        say_document(KINDS[str(to)](run, summary, options))
+
+
+def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> int:
+    """The exit code; says the verdict of a gate of its own, and that no case ran."""
+    if not summary.trials:
+        complain("No cases ran, so there is nothing to report.\n")
+    if not gated:
+        return 0 if summary.trials else NOTHING_RAN
+    verdict = judge(summary, run.gate)
+    lost = (note for note in run.notes if note.startswith(LOST))
+    said = f"Gate {outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
+    if is_printed:
+        complain(f"{said}\n")
+    else:
+        say_line(said)
+    return verdict.exit_code
+
+
+def _report_to_github(run: "Run", summary: "Summary") -> None:
+    """The summary to the file that GitHub names, then the annotations."""
+    write_job_summary(lambda room: as_github(run, summary, room=room))
+    for line in annotations(run, summary):
+        command(line)

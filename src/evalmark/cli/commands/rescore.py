@@ -1,0 +1,84 @@
+"""`evalmark rescore`: judge what an earlier run kept."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalmark.cli.terminal.conduct import Show, carry_out
+from evalmark.cli.terminal.progress import Progress
+from evalmark.cli.terminal.watched import tell_asked
+from evalmark.cli.terminal.words import once_more
+from evalmark.runs.execution.rescoring import Rescore, plan_rescore
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.storage.store.store import open_store
+
+from . import flags
+from .runs import Run
+
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric", metavar="NAME", help="What judges: a scorer, a metric file or module:attribute. Repeatable."
+    ),
+]
+Suite = Annotated[
+    Path | None,
+    typer.Option("--suite", metavar="FILE", help="Whose metrics, judge and gate count [those the run was made with]."),
+]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Judge the outputs of a run anew.")(rescore)
+
+
+def rescore(  # noqa: PLR0913  each is a flag of the command line
+    context: typer.Context,
+    run: Run = "last",
+    metric: Metrics = None,
+    suite: Suite = None,
+    judge: flags.Judge = None,
+    embeddings: flags.Embeddings = None,
+    resume: flags.Resume = None,
+    output: flags.Reports = None,
+    jobs: flags.Jobs = None,
+    limit: flags.Limit = None,
+    filter: flags.Filter = None,  # noqa: A002  the flag's name
+    timeout: flags.Timeout = None,
+    replay: flags.Replay = None,
+    max_cost: flags.MaxCost = None,
+    max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    connections: flags.Connections = None,
+    rpm: flags.Rpm = None,
+    tpm: flags.Tpm = None,
+    call_timeout: flags.CallTimeout = None,
+    retries: flags.Retries = None,
+    on: flags.On = None,
+    workers: flags.Workers = None,
+    trust_cluster: flags.TrustCluster = None,
+    mode: flags.Mode = None,
+    offline: flags.Offline = None,
+    allow_code: flags.AllowCode = None,
+    store: flags.Store = None,
+    worst: flags.Worst = 5,
+    quiet: flags.Quiet = False,
+) -> None:
+    """Judge the outputs of a run anew, with other metrics or another judge; the target is not called.
+
+    What is found is a new run. Exit codes are those of `run`.
+    """
+    tell_asked(() if suite is None else [suite], output or ())
+    settings = flags.settings(**flags.given(context))
+    with open_store(settings.store, read_only=True) as ledger:
+        earlier = ledger.run(run)
+    overrides = Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ()))
+    wanted = Rescore(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
+    with Progress(quiet=quiet) as progress:
+        plan = plan_rescore(wanted, settings, progress.loading)
+    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
+    others = [word for word in context.obj[1:] if word != run]
+    show = replace(show, resume=resume, again=once_more(["rescore", earlier.id, *others]))
+    raise typer.Exit(carry_out(plan, settings, show))

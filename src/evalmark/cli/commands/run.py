@@ -1,0 +1,175 @@
+"""`evalmark run`: run suites."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evalmark.cli.terminal.conduct import INTERRUPTED, Show, carry_out
+from evalmark.cli.terminal.progress import Progress
+from evalmark.cli.terminal.watched import tell_asked
+from evalmark.cli.terminal.words import NEWEST, once_more
+from evalmark.core.errors import ConfigError
+from evalmark.inputs.datasets.dealing import parse_shard
+from evalmark.runs.execution.baselines import LAST_GREEN, NO_BASELINE
+from evalmark.runs.execution.conduct import check_usable
+from evalmark.runs.execution.recorded import recorded_cases
+from evalmark.runs.execution.sharing import shard_faults
+from evalmark.runs.planning.checking import refuse
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.plan import Plan
+from evalmark.runs.planning.suite import plan_suite
+
+from . import flags
+
+if TYPE_CHECKING:
+    from evalmark.core.settings import Settings
+    from evalmark.core.values.run import Shard
+
+WORST_FIRST = (INTERRUPTED, 1, 3, 0)
+
+Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite files (YAML or JSON).")]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verb on the command line."""
+    app.command(short_help="Run suites, and give a verdict.")(run)
+
+
+def run(  # noqa: PLR0913  each is a flag of the command line
+    context: typer.Context,
+    files: Files,
+    target: flags.Target = None,
+    model: flags.Model = None,
+    judge: flags.Judge = None,
+    lock: flags.Lock = None,
+    repeat: flags.Repeat = None,
+    until_decided: flags.UntilDecided = False,
+    seed: flags.Seed = None,
+    baseline: flags.Baseline = None,
+    allow_undecided: flags.AllowUndecided = False,
+    resume: flags.Resume = None,
+    retry_errors: flags.RetryErrors = None,
+    embeddings: flags.Embeddings = None,
+    output: flags.Reports = None,
+    jobs: flags.Jobs = None,
+    limit: flags.Limit = None,
+    filter: flags.Filter = None,  # noqa: A002  the flag's name
+    shard: flags.Shard = None,
+    timeout: flags.Timeout = None,
+    replay: flags.Replay = None,
+    max_cost: flags.MaxCost = None,
+    max_calls: flags.MaxCalls = None,
+    max_tokens: flags.MaxTokens = None,
+    connections: flags.Connections = None,
+    rpm: flags.Rpm = None,
+    tpm: flags.Tpm = None,
+    call_timeout: flags.CallTimeout = None,
+    retries: flags.Retries = None,
+    on: flags.On = None,
+    workers: flags.Workers = None,
+    trust_cluster: flags.TrustCluster = None,
+    isolate: flags.Isolate = None,
+    mode: flags.Mode = None,
+    offline: flags.Offline = None,
+    allow_code: flags.AllowCode = None,
+    store: flags.Store = None,
+    worst: flags.Worst = 5,
+    quiet: flags.Quiet = False,
+) -> None:
+    """Run suites: every case through the target, every output past the scorers, and a verdict.
+
+    Exit code 0: the gate holds. 1: it fails, or the run is worse than its baseline. 2: something is wrong with
+    the call or the files, nothing was started. 3: it cannot be told (errors, unscored cases, a budget is reached,
+    no cases at all, or a comparison that cannot tell). 130: interrupted. With --shard, answers are judged once the
+    shards are merged: 0 says that every case of the share was asked.
+    """
+    tell_asked(files, output or ())
+    _refuse_mixed(files, output, resume, retry_errors)
+    _refuse_one_baseline(files, baseline)
+    share = _share(shard, baseline)
+    settings = flags.settings(**flags.given(context))
+    wanted = _planned(files, settings, _louder(context.params), share, quiet=quiet)
+    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
+    show = replace(show, baseline=baseline, allow_undecided=allow_undecided, shard=share)
+    show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
+    raise typer.Exit(_worst(context.obj, list(zip(files, wanted, strict=True)), settings, show))
+
+
+def _planned(
+    files: Sequence[Path],
+    settings: "Settings",
+    overrides: "Overrides",
+    share: "Shard | None",
+    *,
+    quiet: bool,
+) -> "list[Plan]":
+    """The plans of all suites.
+
+    Raises:
+        ConfigError: one of them cannot be used; what is wrong with the last is no news to hear after the first is paid for.
+    """
+    with Progress(quiet=quiet) as progress:
+        wanted = [plan_suite(path, settings, overrides, progress.loading, recorded_cases) for path in files]
+    refuse([fault for plan in wanted for fault in shard_faults(plan, share)])
+    for plan in wanted if len(wanted) > 1 else ():
+        check_usable(plan, settings)
+    return wanted
+
+
+def _worst(said: Any, wanted: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: Show) -> int:
+    """Carry out one suite after the other; gives the exit code of the worst of them."""
+    codes: list[int] = []
+    for path, plan in wanted:
+        again = once_more(said, [str(other) for other, _ in wanted if other != path])
+        codes.append(carry_out(plan, settings, replace(show, again=again)))
+        if codes[-1] == INTERRUPTED:
+            break
+    return min(codes, key=WORST_FIRST.index)
+
+
+def _louder(said: Mapping[str, Any]) -> "Overrides":
+    """What the command line says in the place of the suite."""
+    return Overrides(
+        target=said["target"],
+        models=tuple(said["model"] or ()),
+        repeat=said["repeat"],
+        embeddings=said["embeddings"],
+        timeout=said["timeout"],
+        judges=tuple(said["judge"] or ()),
+        lock=said["lock"],
+        until_decided=said["until_decided"],
+        seed=said["seed"],
+    )
+
+
+def _share(shard: str | None, baseline: str | None) -> "Shard | None":
+    """The share of the cases that is asked. Raises ConfigError where it is none, or is to be compared with a whole run."""
+    if shard is None:
+        return None
+    if baseline not in (None, NO_BASELINE):
+        raise ConfigError(
+            f"--baseline {baseline} is for a whole run; merge the shards, and compare what comes of it with evalmark compare."
+        )
+    return parse_shard(shard)
+
+
+def _refuse_mixed(files: list[Path], output: list[Path] | None, resume: str | None, retry_errors: str | None) -> None:
+    """Raises ConfigError for flags that cannot go together."""
+    if len(files) > 1 and output:
+        raise ConfigError("-o writes one run; with several suites, run them one at a time or use `evalmark report`.")
+    if resume and retry_errors:
+        raise ConfigError("--retry-errors goes on with what is unfinished too; leave --resume out.")
+    for flag, run_id in (("--resume", resume), ("--retry-errors", retry_errors)):
+        if len(files) > 1 and run_id not in (None, NEWEST):
+            raise ConfigError(f"{flag} {run_id} is one run; name only its suite, or leave the run's id out.")
+
+
+def _refuse_one_baseline(files: list[Path], baseline: str | None) -> None:
+    """Raises ConfigError where one run is to be the baseline of several suites."""
+    if len(files) > 1 and baseline not in (None, LAST_GREEN, NO_BASELINE):
+        raise ConfigError(
+            f"--baseline {baseline} is one run; with several suites, name {LAST_GREEN} or run them one at a time."
+        )

@@ -1,0 +1,184 @@
+"""`evalmark list`, `show`, `validate`: what is kept, and what is wrong with a file."""
+
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalmark.cli.terminal.terminal import look, look_at, say, say_line
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.run import Run as values_Run
+from evalmark.reports.terminal import side_by_side
+from evalmark.reports.terminal.call import one_call, one_tool_call
+from evalmark.reports.terminal.cases import one_case
+from evalmark.reports.terminal.listing import run_list
+from evalmark.reports.terminal.screen import terminal
+from evalmark.reports.terminal.sessions import labels_said, session_list
+from evalmark.stats.summary import standings
+from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.gate import judge
+from evalmark.storage.store.store import Store, open_store
+from evalmark.tracing.annotations import subjects
+
+from . import flags, validation
+from .sessions import labels_of, sessions_of, shown
+
+if TYPE_CHECKING:
+    from evalmark.core.values.run import Run as Kept
+
+NOT_PASSED = ("fail", "error", "unscored")
+
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start of one, `last` or `last~1`.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Put the verbs on the command line."""
+    app.command("list")(list_runs)
+    app.command(short_help="Show a run, or cases of it in full.")(show)
+    app.command(short_help="Name every fault of suites and datasets.")(validate)
+
+
+def list_runs(
+    what: Annotated[str, typer.Argument(metavar="[sessions]", help="Recorded sessions in the place of runs.")] = "runs",
+    project: Annotated[str | None, typer.Argument(metavar="[PROJECT]", help="Only the sessions of this one.")] = None,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many, newest first.")] = 20,
+    store: flags.Store = None,
+) -> None:
+    """List the runs in the store, or the sessions that were recorded, newest first."""
+    if what not in ("runs", "sessions") or (what == "runs" and project is not None):
+        wrong = what if what != "runs" else str(project)
+        raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
+    with open_store(flags.settings(store=store).store, read_only=True) as ledger:
+        if what == "runs":
+            say(run_list(ledger.runs(limit), look()))
+        else:
+            say(session_list(sessions_of(ledger, project, limit), look()))
+
+
+def show(  # noqa: PLR0913  each is a flag of the command line
+    run: Run = "last",
+    failed: Annotated[bool, typer.Option("--failed", help="Every case that did not pass, in full.")] = False,
+    case: Annotated[
+        str | None, typer.Option("--case", metavar="ID", help="One case by its id or the start of it, in full.")
+    ] = None,
+    calls: Annotated[
+        bool, typer.Option("--calls", help="With each case, what models and tools were asked for it, word for word.")
+    ] = False,
+    overview: Annotated[
+        bool, typer.Option("--overview", help="Its targets side by side, and every two of them compared.")
+    ] = False,
+    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many cases in full.")] = 50,
+    worst: flags.Worst = 5,
+    store: flags.Store = None,
+) -> None:
+    """Show a run: its table and its worst cases, with --failed, --case or --calls the cases themselves, or an overview.
+
+    The id may also be that of a recorded session, or of one answer or step in it.
+    """
+    settings = flags.settings(store=store)
+    with open_store(settings.store, read_only=True) as ledger:
+        thing = subjects.found(ledger, run)
+        if not isinstance(thing, values_Run):
+            if overview or failed or calls or case is not None:
+                raise ConfigError(f"{thing.id} is no run; leave out --failed, --case, --calls and --overview.")
+            say(shown(ledger, thing))
+            return
+        found = _with_spending(thing, ledger)
+        if overview:
+            _show_overview(found, with_cases=failed or calls or case is not None)
+            return
+        if not (failed or calls) and case is None:
+            summary = summarise(found)
+            verdict = judge(summary, found.gate)
+            say(terminal(found, look_at(found, settings.store, worst), summary=summary, verdict=verdict))
+            return
+        _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
+
+
+def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, failed: bool, calls: bool) -> None:
+    """Cases of a run in full, with what people say of them."""
+    chosen = None if case is None else _case_id(run, case)
+    wanted = (
+        r
+        for r in run.results
+        if (chosen is None or r.trial.case.id == chosen) and (not failed or r.verdict in NOT_PASSED)
+    )
+    count = 0
+    for count, result in enumerate(islice(wanted, limit), start=1):  # noqa: B007  counts to the end
+        say(one_case(result, look(), run=run))
+        say(labels_said(labels_of(ledger, run, result), look()))
+        for key in result.calls if calls else ():
+            say(_one_call(ledger, key))
+    if count == limit:
+        say_line(f"These are the first {limit}; more with -n, or all with: evalmark report {run.id} -o cases.jsonl")
+    elif count == 0 and chosen is not None:
+        raise ConfigError(f"{run.id} has no case {chosen!r} that did not pass; {_all_cases(run)}")
+    elif count == 0:
+        say_line(f"No case of {run.id} failed.")
+
+
+def _show_overview(run: "Kept", *, with_cases: bool) -> None:
+    if with_cases:
+        raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
+    say(side_by_side.overview(run, standings.overview(run), look()))
+
+
+def _one_call(ledger: "Store", key: str) -> str:
+    """A call of a model or a tool in full, where it is still recorded."""
+    if (call := ledger.recordings.call(key)) is not None:
+        return one_call(call, look())
+    if (recording := ledger.recordings.tool_call(key)) is not None:
+        return one_tool_call(recording, look())
+    return f"  The call {key} is no longer recorded.\n"
+
+
+def _case_id(run: "Kept", wanted: str) -> str:
+    """The id of a case, or the only one that starts so.
+
+    Raises:
+        ConfigError: there is no such case, or there are several.
+    """
+    ids = list(dict.fromkeys(result.trial.case.id for result in run.results))
+    if wanted in ids:
+        return wanted
+    starting = [name for name in ids if wanted and name.startswith(wanted)]
+    if len(starting) == 1:
+        return starting[0]
+    if starting:
+        raise ConfigError(
+            f"{run.id} has {len(starting):,} cases whose ids start with {wanted!r}, such as "
+            f"{', '.join(map(repr, starting[:3]))}; write more of the id."
+        )
+    close = get_close_matches(wanted, ids, n=3)
+    advice = f"did you mean {' or '.join(map(repr, close))}?" if close else _all_cases(run)
+    raise ConfigError(f"{run.id} has no case {wanted!r}; {advice}")
+
+
+def _all_cases(run: "Kept") -> str:
+    return f"all of them: evalmark report {run.id} -o cases.csv"
+
+
+def _with_spending(run: "Kept", ledger: "Store") -> "Kept":
+    """A run that was killed has no figures of its calls in its header; the journal has."""
+    return run if run.spending else replace(run, spending=ledger.spending(run.id))
+
+
+def validate(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suites, prompts, metrics and datasets.")],
+    allow_code: flags.AllowCode = None,
+) -> None:
+    """Read suites and datasets to their end and name every fault; exit code 2 if there is one.
+
+    The Python modules that a suite names as its target, a metric or its embeddings are imported; no target is called.
+    """
+    settings = flags.settings(allow_code=allow_code or None)
+    faulty = 0
+    for path in files:
+        notes: dict[str, None] = {}
+        faults = validation.validate(path, settings, notes.setdefault)
+        faulty += bool(faults)
+        say_line("\n".join([*(faults or [f"{path}: no fault found"]), *(f"note: {note}" for note in notes)]))
+    raise typer.Exit(2 if faulty else 0)

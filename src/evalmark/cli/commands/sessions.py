@@ -1,0 +1,50 @@
+"""What `evalmark list` and `evalmark show` say of recorded sessions and of labels."""
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from evalmark.cli.terminal.terminal import look
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.label import about_output, about_score, about_span
+from evalmark.core.values.session import Session
+from evalmark.reports.terminal.sessions import one_session, one_span
+from evalmark.tracing.annotations.subjects import history
+
+if TYPE_CHECKING:
+    from evalmark.core.values.label import Label
+    from evalmark.core.values.run import Run
+    from evalmark.core.values.score import Result
+    from evalmark.core.values.session import Session, Span
+    from evalmark.storage.sessions.kept import Recorded
+    from evalmark.storage.store.store import Store
+
+
+def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recorded]":
+    """The newest sessions, of one project or of all.
+
+    Raises:
+        ConfigError: nothing is recorded of the project.
+    """
+    found = ledger.traffic.sessions(project, limit)
+    if project is not None and not found:
+        known = ledger.traffic.projects()
+        close = get_close_matches(project, known, n=1)
+        several = f"there are sessions of {', '.join(known)}." if known else "there are no sessions in this store yet."
+        raise ConfigError(f"nothing is recorded of {project!r}; {f'did you mean {close[0]}?' if close else several}")
+    return found
+
+
+def shown(ledger: "Store", thing: "Session | Span") -> str:
+    """A session or a span in full, with the history of its labels."""
+    spans = thing.spans if isinstance(thing, Session) else (thing,)
+    labels = history(ledger, [about_span(span.id) for span in spans])
+    if isinstance(thing, Session):
+        return one_session(thing, labels, look())
+    return one_span(thing, labels, look())
+
+
+def labels_of(ledger: "Store", run: "Run", result: "Result") -> "list[Label]":
+    """What was ever said of an output of a run and of its scores."""
+    of = run.id, result.trial.id
+    scores = (about_score(*of, score.name) for score in result.scores)
+    return history(ledger, [about_output(*of), *scores])

@@ -1,0 +1,94 @@
+"""Everything that can be wrong with a file, read to its end."""
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import Embedder
+from evalmark.core.settings import Settings
+from evalmark.inputs.datasets.fields import can_ask
+from evalmark.inputs.datasets.options import ReadOptions
+from evalmark.inputs.datasets.read import check_cases
+from evalmark.inputs.documents.top import top_keys
+from evalmark.inputs.suites.suite import RECORDED
+from evalmark.models.embeddings.loading import load_embedder
+from evalmark.models.embeddings.weights import known_model
+from evalmark.runs.execution.recorded import recorded_cases
+from evalmark.runs.planning.checking import check
+from evalmark.runs.planning.judging import asked_for
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.plan import Note, unheard
+from evalmark.runs.planning.prompting import is_metric, is_prompt
+from evalmark.runs.planning.suite import plan_suite
+
+ANY_MODEL = "openai/any"
+"""What is wrong with a prompt is wrong whichever model is asked; none is."""
+SUITE_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def validate(path: Path, settings: Settings, notes: Note = unheard) -> list[str]:
+    """Every fault of a suite or a prompt with its datasets, of a metric file or a dataset; empty when there is none.
+
+    A suite may still get its target and its judge from the command line of a run, a prompt its models and its judge.
+    `notes` is told how the rows were understood.
+    """
+    try:
+        if str(path).startswith(RECORDED):
+            recorded_cases(str(path).removeprefix(RECORDED), settings, lambda _: None)
+            return []
+        kind = _kind(path)
+        if kind == "metric":
+            asked_for(str(path), str(path), ())
+            return []
+        if kind == "prompt":
+            plan = plan_suite(path, settings, Overrides(models=(ANY_MODEL,)), _unfetched)
+            return list(check(plan, most=None, final=False, notes=notes).faults)
+        if kind == "cases":
+            return check_cases(path, notes=notes)
+        plan = plan_suite(path, settings, Overrides(unnamed=ANY_MODEL), _unfetched, recorded_cases)
+        if plan.imported:
+            notes(f"Imported to check what is named: {', '.join(plan.imported)}. No target was called.")
+        return list(check(plan, most=None, final=False, notes=notes).faults)
+    except ConfigError as fault:
+        return str(fault).splitlines()
+
+
+def _kind(path: Path) -> Literal["suite", "prompt", "metric", "cases"]:
+    """What a file is, by its name or by the keys at its top."""
+    if is_metric(path):
+        return "metric"
+    if is_prompt(path):
+        return "prompt"
+    keys = set(top_keys(path)) if path.suffix in SUITE_ENDINGS else set()
+    if "messages" in keys and path.suffix != ".json" and not keys & {"data", "cases"}:
+        return "suite"  # a prompt under another name; the reader of suites says so
+    return _kind_by_keys(keys)
+
+
+def _kind_by_keys(keys: set[str]) -> Literal["suite", "metric", "cases"]:
+    """Taken from all keys together, so that one misspelled key is named by the reader of that kind."""
+    if "metric_description" in keys:
+        return "metric"
+    if "datasets" in keys:
+        return "suite"
+    if not keys or can_ask(keys, ReadOptions()):
+        return "cases"
+    if keys & {"metrics", "target"}:
+        return "suite"
+    if keys & {"data", "cases"}:
+        return "cases"
+    if "score" in keys or any(map(_nearly("metric_description"), keys)):
+        return "metric"
+    return "suite" if any(_nearly(name)(key) for name in ("datasets", "metrics") for key in keys) else "cases"
+
+
+def _nearly(name: str) -> Callable[[str], bool]:
+    """Tells keys that were surely meant as this one."""
+    return lambda key: bool(get_close_matches(key.lower(), [name], n=1, cutoff=0.8))
+
+
+def _unfetched(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
+    """A known model is known to be right; its weights are fetched when a run needs them."""
+    return None if known_model(name) else load_embedder(name, settings, folders)

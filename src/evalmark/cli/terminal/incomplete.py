@@ -1,0 +1,124 @@
+"""What is said and written where a command did not come to its own end; by a process that has run no user's code."""
+
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.values.run import Run
+from evalmark.reports.files.save import save
+from evalmark.reports.files.writers import writer_for
+from evalmark.storage.store.store import open_store
+
+from .terminal import complain
+from .words import in_full, once_more
+
+CANNOT_TELL = 3
+_SHOW_CURSOR = "\x1b[?25h"
+_OF_REPORTS = (
+    '{"format":"evalmark-run"',
+    "dataset,case,repeat,target,verdict",
+    "<testsuites name=",
+    "## \u2705 ",
+    "## \u274c ",
+    "## \u2754 ",
+    "require-trusted-types-for 'script'",
+)
+"""One of these stands at the start of every report."""
+_START = 2_000
+"""Characters."""
+_CRASHES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
+_RUNS = ("run", "rescore", "rag")
+
+
+def explained(words: Sequence[str], ended: int, heard: Sequence[tuple[str, str]], code: int | None) -> int:
+    """Say why a command did not finish, and mark its reports; gives the exit code, `code` where one was told."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(_SHOW_CURSOR)  # a progress display that was killed has hidden it
+    told = dict(heard)
+    why = how_it_ended(ended)
+    if "say" in told:
+        complain(f"{told['say']}\n")
+    elif code is None:
+        complain(f"\n{_sentence(words, why, told)}\n")
+    if "reported" not in told and (code is None or "run" in told):
+        paths, suites = ([Path(text) for kind, text in heard if kind == wanted] for wanted in ("report", "suite"))
+        marked = mark_reports(paths, suites, told, why)
+        if marked:
+            complain(f"Marked as incomplete: {', '.join(map(str, marked))}\n")
+    return CANNOT_TELL if code is None else code
+
+
+def how_it_ended(ended: int) -> str:
+    """What became of a process, by its exit status; negative for a signal.
+
+    >>> how_it_ended(0)
+    'its process exited with status 0'
+    >>> how_it_ended(-11)
+    'its process crashed with SIGSEGV'
+    """
+    if ended >= 0:
+        return f"its process exited with status {ended}"
+    try:
+        name = signal.Signals(-ended).name
+    except ValueError:
+        name = f"signal {-ended}"
+    if name == "SIGKILL":
+        return "its process was killed with SIGKILL, by somebody or by the system for want of memory"
+    return f"its process {'crashed with' if name in _CRASHES else 'was ended by'} {name}"
+
+
+def _sentence(words: Sequence[str], why: str, told: Mapping[str, str]) -> str:
+    said = in_full(words)
+    what = "The run did not finish" if said[0] in _RUNS else f"evalmark {said[0]} did not finish"
+    if "run" in told:
+        return f"{what}: {why}. What was recorded is kept. Go on with: {told['again']}"
+    return f"{what}: {why} before anything was sent. Start again with: {once_more(said)}"
+
+
+def mark_reports(paths: Sequence[Path], suites: Sequence[Path], told: Mapping[str, str], why: str) -> list[Path]:
+    """Write what is kept of the run to its reports, as an incomplete one; gives those that were written."""
+    run = _kept(told) or Run(id="", name=", ".join(map(str, suites)) or "evalmark", created="")
+    run = replace(run, status="interrupted", notes=(*run.notes, f"Incomplete: {why} before the run was over."))
+    marked = []
+    for path in paths:
+        if "run" in told or _may_be_replaced(path, suites):
+            with suppress(EvalmarkError, OSError):
+                save(run, path)
+                marked.append(path)
+    return marked
+
+
+def _kept(told: Mapping[str, str]) -> Run | None:
+    """The run as far as it is kept."""
+    if "run" not in told:
+        return None
+    try:
+        with open_store(told["store"], read_only=True) as ledger:
+            run = ledger.run(told["run"])
+            return replace(run, results=[*run.results])
+    except (EvalmarkError, OSError) as error:
+        complain(f"What is kept of the run cannot be read now: {error}\n")
+        return None
+
+
+def _may_be_replaced(path: Path, suites: Sequence[Path]) -> bool:
+    """Whether a report may be written although nobody has looked yet whether the run reads the file of this name."""
+    with suppress(EvalmarkError, OSError):
+        writer_for(path)
+        return not path.exists() or (_is_report(path) and not any(_is_read(path, suite) for suite in suites))
+    return False
+
+
+def _is_read(path: Path, suite: Path) -> bool:
+    """Whether a suite is this file, or names it."""
+    return suite.samefile(path) or path.name in suite.read_text(encoding="utf-8", errors="replace")
+
+
+def _is_report(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        start = file.read(_START)
+    return any(sign in start for sign in _OF_REPORTS)

@@ -1,0 +1,41 @@
+"""The summary of a job of GitHub Actions: a file that the runner names and shows."""
+
+from collections.abc import Callable, Iterable
+from os import environ
+from pathlib import Path
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.reports.files.github import LIMIT
+
+from .terminal import complain, say
+
+SUMMARY_FILE = "GITHUB_STEP_SUMMARY"
+
+
+def write_job_summary(written: "Callable[[int], Iterable[str]]") -> None:
+    """A summary within so many bytes, to the file that GitHub names, or to the standard output where it names none."""
+    name = environ.get(SUMMARY_FILE)
+    if name:
+        _append(Path(name), written)
+    else:
+        say("".join(written(LIMIT)))
+
+
+def _append(path: Path, written: "Callable[[int], Iterable[str]]") -> None:
+    """What a step has written there already stays, and counts against the room.
+
+    Raises:
+        EvalmarkError: the file cannot be written.
+    """
+    try:
+        before = b"\n" if path.exists() and path.stat().st_size else b""
+        room = LIMIT - (path.stat().st_size + len(before) if before else 0)
+        text = "".join(written(room)).encode(errors="backslashreplace")
+        if not text:
+            complain(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
+            return
+        with path.open("ab") as stream:
+            stream.write(before + text)
+    except OSError as error:
+        said = f"{path}: the job summary cannot be written there: {error.strerror or error}."
+        raise EvalmarkError(f"{said} Unset {SUMMARY_FILE} to have it printed.") from None

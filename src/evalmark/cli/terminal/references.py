@@ -1,0 +1,71 @@
+"""Runs as people name them on a command line: by id, or as another file or server with a run of it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalmark.core.errors import ConfigError
+from evalmark.storage.store.places import run_at
+from evalmark.storage.store.store import Store, open_store
+
+from .words import store_flag
+
+if TYPE_CHECKING:
+    from evalmark.core.values.run import Run
+    from evalmark.stats.comparison.change import Comparison
+
+
+def kept_runs(references: Sequence[str], store: str, stores: ExitStack) -> Iterator["Run"]:
+    """The runs that are meant, each with what its calls came to."""
+    return (run for _, run in kept_beside(references, store, stores))
+
+
+def kept_beside(
+    references: Sequence[str],
+    store: str,
+    stores: ExitStack,
+    in_file: "Callable[[str, Store], Sequence[Run]] | None" = None,
+) -> Iterator[tuple["Store", "Run"]]:
+    """The same, each beside the store that has it; `in_file` says which are meant where a file is named and no run in it."""
+    ledgers: dict[str, Store] = {}
+    for reference in references:
+        path, name = kept_place(reference, store)
+        if path not in ledgers:
+            ledgers[path] = stores.enter_context(open_store(path, read_only=True))
+        ledger = ledgers[path]
+        for run in in_file(path, ledger) if in_file and is_file(reference) else [ledger.run(name)]:
+            # A run that was killed has no figures of its calls in its header; the journal has.
+            yield ledger, run if run.spending else replace(run, spending=ledger.spending(run.id))
+
+
+def in_store(found: "Comparison", store: str) -> "Comparison":
+    """The comparison, whose command to judge the baseline anew names the store that has the baseline."""
+    return replace(found, rescore=found.rescore + store_flag(store)) if found.rescore else found
+
+
+def is_file(reference: str) -> bool:
+    """Whether a file is named, and no run in it."""
+    return run_at(reference) is None and Path(reference).is_file()
+
+
+def kept_place(reference: str, store: str) -> tuple[str, str]:
+    """The file of runs that is meant, or the address of a server, and the run in it.
+
+    Raises:
+        ConfigError: what looks like a file is not there.
+    """
+    if (found := run_at(reference)) is not None:
+        return found
+    path, at, name = reference.rpartition("@")
+    if Path(reference).is_file():
+        return reference, "last"
+    if at and Path(path).is_file():
+        return path, name or "last"
+    for file in filter(None, (reference, path)):
+        if Path(file).name != file or file.endswith(".db"):
+            raise ConfigError(
+                f"{file}: there is no such file of runs. Name one as FILE or FILE@RUN, or a run by its id."
+            )
+    return store, reference

@@ -1,0 +1,85 @@
+"""The shards that a person means who names files: of each suite that has some in a file, the newest one."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from evalmark.core.errors import ConfigError
+from evalmark.storage.merging.shards import is_merged
+
+from .references import is_file, kept_beside
+
+if TYPE_CHECKING:
+    from evalmark.core.values.run import Run
+    from evalmark.storage.store.store import Store
+
+Stands = tuple["Store", "Run"]
+"""A run, behind the store that has it."""
+
+
+def shards_of_suites(
+    references: Sequence[str], source: str, stores: ExitStack, tell: Callable[[str], None]
+) -> list[list[Stands]]:
+    """The shards that are meant, those of one suite together, suites in the order in which they ran.
+
+    `tell` is told of shards in the files that are left out, one sentence each.
+
+    Raises:
+        ConfigError: a run is named beside a file with shards of several suites, so it is not clear which of them is meant.
+        StoreError: there is no such run, or a store cannot be read.
+    """
+    several: dict[str, list[Run]] = {}
+
+    def in_file(path: str, ledger: "Store") -> "list[Run]":
+        found = _newest(path, ledger, tell)
+        if len(found) > 1:
+            several[path] = found
+        return found
+
+    named = [*kept_beside(references, source, stores, in_file)]
+    if not several:
+        return [named]
+    if not all(map(is_file, references)):
+        raise ConfigError.of([_unclear(path, found) for path, found in several.items()])
+    suites: dict[tuple[str, str], list[Stands]] = {}
+    for ledger, run in named:
+        suites.setdefault(_suite(run), []).append((ledger, run))
+    return [*suites.values()]
+
+
+def _newest(path: str, ledger: "Store", tell: Callable[[str], None]) -> "list[Run]":
+    """The newest run of each suite of which a store has shards, the first suite that ran first; merged runs do not count.
+
+    Where there are no shards, it is the newest run of all, and whoever wants shards says what is wrong with it.
+    """
+    suites: dict[tuple[str, str], list[Run]] = {}
+    for run in ledger.runs():
+        if not is_merged(run):
+            suites.setdefault(_suite(run), []).append(run)
+    having = [runs for runs in suites.values() if any(run.shard is not None for run in runs)]
+    for newest, *earlier in having:
+        other = next((run for run in earlier if run.shard is not None and _differs(run, newest)), None)
+        if other is not None:
+            tell(
+                f"{path}: of {newest.suite or newest.name}, the newest run {newest.id} is taken; {other.id}, "
+                f"{_differs(other, newest)}, is left out, and can be named as {path}@{other.id}."
+            )
+    return [newest for newest, *_ in reversed(having)] or [ledger.run("last")]
+
+
+def _differs(run: "Run", newest: "Run") -> str:
+    """What an earlier shard has to say that the newest does not say anew; nothing where it does."""
+    if run.plan != newest.plan:
+        return "with another target, other scorers or models"
+    return f"shard {run.shard}" if str(run.shard) != str(newest.shard) else ""
+
+
+def _suite(run: "Run") -> tuple[str, str]:
+    return run.suite, "" if run.suite else run.name
+
+
+def _unclear(path: str, found: "Sequence[Run]") -> str:
+    suites = ", ".join(f"{run.suite or run.name} ({run.id})" for run in found)
+    return (
+        f"{path}: there are shards of several suites, {suites}; name the one that is meant, as {path}@{found[-1].id}."
+    )

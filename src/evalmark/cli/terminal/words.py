@@ -1,0 +1,65 @@
+"""The words of a command line, before they are parsed."""
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalmark.core.lazy import need
+from evalmark.core.settings import load
+
+NEWEST = "newest"
+"""What a bare `--resume` or `--retry-errors` stands for."""
+OF_A_RUN = ("--resume", "--retry-errors")
+"""Flags that may stand with a run's id or without."""
+SUITES = (".json", ".yaml", ".yml", ".prompty")
+
+
+def in_full(words: Sequence[str]) -> list[str]:
+    """Give a bare `--resume` or `--retry-errors` its value, and a suite that stands where a verb would its `run`.
+
+    >>> in_full(["run", "suite.yaml", "--resume"])
+    ['run', 'suite.yaml', '--resume=newest']
+    >>> in_full(["run", "--resume", "20261121-143205-k3f9", "suite.yaml"])
+    ['run', '--resume', '20261121-143205-k3f9', 'suite.yaml']
+    >>> in_full(["tests/tutor.json", "-j", "4"])
+    ['run', 'tests/tutor.json', '-j', '4']
+    """
+    verb = ["run"] if words and Path(words[0]).suffix in SUITES else []
+    return verb + [
+        f"{word}={NEWEST}" if word in OF_A_RUN and not _is_run(words[number + 1 : number + 2]) else word
+        for number, word in enumerate(words)
+    ]
+
+
+def once_more(words: Sequence[str], others: Sequence[str] = ()) -> str:
+    """The same command as a shell takes it, without `--resume`, `--retry-errors` and without the `others` among its words.
+
+    >>> once_more(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
+    "evalmark run 'my suite.yaml' --store a.db"
+    >>> once_more(["run", "suite.yaml", "--store", "postgresql://ann:secret@db/evals"])
+    'evalmark run suite.yaml --store postgresql://ann@db/evals'
+    """
+    left_out = {number for number, word in enumerate(words) if word.startswith(OF_A_RUN) or word in others}
+    left_out |= {number + 1 for number, word in enumerate(words) if word in OF_A_RUN}
+    shown = need("evalmark.storage.postgres.addresses").without_password
+    return shlex.join(["evalmark", *(shown(word) for number, word in enumerate(words) if number not in left_out)])
+
+
+def store_flag(store: str) -> str:
+    """What a command needs, with a space before it, to look into this store; nothing where it would do so anyway.
+
+    Raises:
+        ConfigError: the settings cannot be read.
+    """
+    own = load(os.environ, Path.cwd()).store
+    return (
+        ""
+        if store == own
+        else f" --store {shlex.quote(need('evalmark.storage.postgres.addresses').without_password(store))}"
+    )
+
+
+def _is_run(following: Sequence[str]) -> bool:
+    """Whether the word after such a flag names a run: not a flag, not a file."""
+    return bool(following) and not following[0].startswith("-") and not Path(following[0]).suffix

@@ -1,0 +1,1 @@
+"""What a trial carries with it while it runs: its calls, its tools and its clock."""

@@ -1,0 +1,238 @@
+"""Code that a file may name: what is defined in the folders of the file, in a project, or in a package that was allowed.
+
+A protection against a lone data file, such as a suite from somebody else that says `os:system`. A folder with Python
+in it is code, and running it means trusting it.
+"""
+
+import functools
+import inspect
+import sys
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import need
+
+from .origin import NamedInFile
+from .pins import installed, is_installed, plain, provides
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+FOR_IMPORTED_SUITES = frozenset(
+    ("evalmark.scorers:Assertions", "evalmark.scorers:JudgedAssertions", "evalmark.scorers:PythonAssertion")
+)
+"""What `evalmark import` writes into suites."""
+_SCORERS = ("evalmark.scoring", "evalmark.prompts.metrics")
+"""Where classes are defined that a module of the user's may hand on."""
+_FRAMEWORKS = frozenset(
+    ("agents", "dspy", "evalmark", "langchain_core", "langgraph", "pydantic_ai", "sentence_transformers")
+)
+"""Packages whose objects are made by putting them together: a chain, a program or an agent belongs to whoever made it."""
+
+
+def check_module(called: str, module: str, folders: NamedInFile) -> None:
+    """Refuse a module that a file may not name; nothing is imported, its parents neither. `called` begins the message.
+
+    Raises:
+        ConfigError: it lies elsewhere.
+    """
+    for part, spec in _specs(module):
+        is_namespace = spec.origin is None and spec.submodule_search_locations is not None  # and so has no code
+        if not is_namespace and not _is_allowed(part, file := _place_of(spec), folders):
+            raise ConfigError(_refusal(called, part, file, folders))
+
+
+def is_installed_scorer(name: str) -> bool:
+    """Whether an object is one that an installed package hands to evalmark, or one that imports write into suites."""
+    if name in FOR_IMPORTED_SUITES:
+        return True
+    entries = need("importlib.metadata").entry_points()
+    groups = [entries.select(group=group) for group in entries.groups if group.startswith("evalmark.")]
+    return any(object_of(entry) == name and is_installed(entry) for group in groups for entry in group)
+
+
+def object_of(entry: "EntryPoint") -> str:
+    """What an entry point stands for, as `package.module:attribute`."""
+    return entry.value.partition("[")[0].strip()
+
+
+def check_defined(called: str, steps: list[Any], folders: NamedInFile) -> None:
+    """Refuse what is only reached through an allowed module; `steps` leads from that module to the object itself.
+
+    Raises:
+        ConfigError: it is defined elsewhere.
+    """
+    for step in steps:
+        if inspect.ismodule(step) and not _is_allowed_module(step, folders):
+            raise ConfigError(_refusal(called, step.__name__, _file_of(step), folders))
+    thing = steps[-1]
+    if inspect.ismodule(thing) or not (callable(thing) or type(thing).__module__ != "builtins"):
+        return  # a module or plain data, which nobody calls; what is wrong with it is said elsewhere
+    home, is_own = _home(thing, folders)
+    if not is_own:
+        raise ConfigError(_refusal(called, home, _file_of(sys.modules.get(home)), folders))
+
+
+def _is_allowed_module(module: ModuleType, folders: NamedInFile) -> bool:
+    file = _file_of(module)
+    is_namespace = file is None and hasattr(module, "__path__")
+    return is_namespace or _is_allowed(module.__name__, file, folders)
+
+
+def _home(thing: Any, folders: NamedInFile) -> tuple[str, bool]:
+    """The module that an object is defined in, and whether a file may name it."""
+    thing = _unwrapped(thing)
+    owner = getattr(thing, "__self__", None)
+    if owner is None or inspect.ismodule(owner):
+        owner = thing
+    if owner is not thing and inspect.isroutine(thing):  # a method of an object or of a class
+        home = _module_name(thing)
+        if home and _is_own(home, thing, folders):
+            return home, True
+    if isinstance(owner, type) or inspect.isroutine(owner):
+        home = _module_name(owner)
+        return home, _is_own(home, owner, folders) or (isinstance(owner, type) and _is_scorer(home))
+    home = type(owner).__module__
+    return home, _is_own(home, type(owner), folders) or _is_put_together(type(owner))
+
+
+def _is_own(home: str, thing: Any, folders: NamedInFile) -> bool:
+    function = thing.__func__ if inspect.ismethod(thing) else thing
+    if isinstance(function, FunctionType) and home not in sys.modules:
+        return folders.holds_code(Path(function.__code__.co_filename))
+    return _is_allowed(home, _file_of(sys.modules.get(home)), folders)
+
+
+def _is_scorer(home: str) -> bool:
+    return any(home == package or home.startswith(f"{package}.") for package in _SCORERS)
+
+
+def _is_put_together(kind: type) -> bool:
+    return any(base.__module__.partition(".")[0] in _FRAMEWORKS for base in kind.__mro__)
+
+
+def _unwrapped(thing: Any) -> Any:
+    """The function inside decorators and partials."""
+    seen: set[int] = set()
+    while id(thing) not in seen:
+        seen.add(id(thing))
+        if isinstance(thing, (functools.partial, functools.partialmethod)):
+            thing = thing.func
+        elif "__wrapped__" in getattr(thing, "__dict__", ()) or any(
+            "__wrapped__" in vars(k) for k in type(thing).__mro__
+        ):
+            thing = thing.__wrapped__
+    return thing
+
+
+def _module_name(thing: Any) -> str:
+    owner = getattr(thing, "__objclass__", None)  # of a method that is written in C
+    return str(getattr(thing, "__module__", None) or getattr(owner, "__module__", None) or "builtins")
+
+
+def _file_of(module: ModuleType | None) -> str | None:
+    found = getattr(module, "__file__", None)
+    return found if isinstance(found, str) else None
+
+
+def _is_allowed(module: str, file: str | None, folders: NamedInFile) -> bool:
+    if _is_named(module, folders.allow_code):
+        return True
+    if file is None:
+        return False
+    return folders.holds_code(Path(file)) or _is_of_project(module, Path(file), folders)
+
+
+def _is_named(module: str, packages: tuple[str, ...]) -> bool:
+    return any(
+        module == name or module.startswith(f"{name}.") for name in (package.replace("-", "_") for package in packages)
+    )
+
+
+def _is_of_project(module: str, file: Path, folders: NamedInFile) -> bool:
+    """Whether a module was installed by the distribution of the project that the command is run in."""
+    distribution = _distribution_at(folders.project) if folders.project is not None else None
+    if distribution is None or not file.is_relative_to(str(distribution.locate_file(""))):
+        return False
+    return provides(distribution, module.partition(".")[0])
+
+
+@functools.lru_cache(maxsize=8)
+def _distribution_at(root: Path) -> Any:
+    """The installed distribution whose source a project is; None where there is none."""
+    try:
+        said = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
+        return None
+    project = said.get("project")
+    name = project.get("name") if isinstance(project, dict) else None
+    return installed(plain(name)) if isinstance(name, str) and name else None
+
+
+def _specs(module: str) -> Iterator[tuple[str, ModuleSpec]]:
+    """The module with the packages above it, as an import would find them; it ends where one cannot be told beforehand."""
+    path: Any = None
+    parts = module.split(".")
+    for end in range(1, len(parts) + 1):
+        name = ".".join(parts[:end])
+        spec = _spec(name, path)
+        if spec is None:
+            return
+        yield name, spec
+        path = spec.submodule_search_locations
+        if path is None:
+            return
+
+
+def _spec(name: str, path: Any) -> ModuleSpec | None:
+    if name in sys.modules:
+        found: ModuleSpec | None = getattr(sys.modules[name], "__spec__", None)
+        return found or ModuleSpec(name, None, origin="a module without a place")
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        try:
+            spec: ModuleSpec | None = None if find is None else find(name, path, None)
+        except (
+            KeyError
+        ):  # a namespace within one that is not imported: its path would be worked out anew from that one's
+            spec = _in_folders(name, path)
+        if spec is not None:
+            return spec
+    return None
+
+
+def _in_folders(name: str, folders: Iterable[str] | None) -> ModuleSpec | None:
+    """A module or a namespace in folders, found without the packages above it."""
+    portions: list[str] = []
+    for folder in folders or ():
+        finder = need("pkgutil").get_importer(folder)
+        spec: ModuleSpec | None = finder.find_spec(name) if finder is not None else None
+        if spec is not None and spec.loader is not None:
+            return spec
+        portions += (spec.submodule_search_locations or ()) if spec is not None else ()
+    if not portions:
+        return None
+    found = ModuleSpec(name, None, is_package=True)
+    found.submodule_search_locations = portions
+    return found
+
+
+def _place_of(spec: ModuleSpec) -> str | None:
+    """The file of a module; None where it is built in, frozen or made by a program."""
+    return spec.origin if spec.has_location else None
+
+
+def _refusal(called: str, module: str, where: str | None, folders: NamedInFile) -> str:
+    package = module.partition(".")[0]
+    place = f" in {where}" if where else ""
+    roots = ", ".join(map(str, folders.roots))
+    return (
+        f"{called} is defined in the module {module}{place}, and a file may name only code that is defined in its folder or "
+        f"in its project ({roots}). Write a function there that calls it; or, where you trust the package, allow it: "
+        f'--allow-code {package}, or allow_code = ["{package}"] under [tool.evalmark] in your pyproject.toml.'
+    )

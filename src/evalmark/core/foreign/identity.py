@@ -1,0 +1,146 @@
+"""What tells one foreign object from another: its class or name, its code and its settings."""
+
+import dataclasses
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from types import CodeType
+from typing import Any
+
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.plain_data import MAX_DEPTH, fingerprint
+
+from .source import parsed_source
+from .surroundings import surroundings
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+DEEPEST = 4
+"""Objects held by objects held by a foreign object are followed so far; data among them to its end."""
+
+
+def described(thing: Any, depth: int = 0, *, docstrings: bool = True) -> Any:
+    """A foreign object as plain data that is the same in every process, and another after every edit of its code.
+
+    Functions count by name, parsed source code and what they close over; objects by their own
+    `fingerprint`, chat models by their `identity`, others by class, source code and what they hold.
+    Of its module, the constants that the code names count too, and the functions and classes it names;
+    what it calls in other modules is not looked at. Comments and formatting never count; docstrings do
+    unless `docstrings` is False, since agents and programs send them to a model.
+
+    >>> described(len)
+    ['function', 'builtins:len', None, [[], [None, None]]]
+    """
+    if thing is None or isinstance(thing, (str, bool, int, float)):
+        return thing
+    if depth > DEEPEST:
+        return _data(thing)
+    if isinstance(thing, Mapping):
+        return {str(key): described(item, depth + 1, docstrings=docstrings) for key, item in thing.items()}
+    if isinstance(thing, (list, tuple, set, frozenset)):
+        items = [described(item, depth + 1, docstrings=docstrings) for item in thing]
+        return items if isinstance(thing, (list, tuple)) else sorted(items, key=fingerprint)
+    if isinstance(thing, functools.partial):
+        return [
+            "partial",
+            *(described(part, depth + 1, docstrings=docstrings) for part in (thing.func, thing.args, thing.keywords)),
+        ]
+    if inspect.ismethod(thing):
+        return [
+            "method",
+            _function(thing.__func__, depth, docstrings),
+            described(thing.__self__, depth + 1, docstrings=docstrings),
+        ]
+    if inspect.isroutine(thing) or inspect.isclass(thing):
+        return _function(thing, depth, docstrings)
+    return ["module", thing.__name__] if inspect.ismodule(thing) else _object(thing, depth, docstrings)
+
+
+def _data(thing: Any, above: tuple[Any, ...] = ()) -> Any:
+    """Mappings and lists of scalars as they are, however deep (a schema, say); of an object that they hold, its class."""
+    if thing is None or isinstance(thing, (str, bool, int, float)):
+        return thing
+    if not isinstance(thing, (Mapping, list, tuple)) or len(above) >= MAX_DEPTH or any(thing is it for it in above):
+        return _name(type(thing))
+    above = (*above, thing)
+    if isinstance(thing, Mapping):
+        return {str(key): _data(item, above) for key, item in thing.items()}
+    return [_data(item, above) for item in thing]
+
+
+def _function(thing: Any, depth: int, docstrings: bool) -> Any:
+    cells = [cell.cell_contents for cell in getattr(thing, "__closure__", None) or () if _is_filled(cell)]
+    defaults = [getattr(thing, "__defaults__", None), getattr(thing, "__kwdefaults__", None)]
+    held = described([cells, defaults], depth + 1, docstrings=docstrings)
+    found = ["function", _name(thing), _source(thing, docstrings), held]
+    named = surroundings(thing, docstrings=docstrings)
+    return [*found, named] if named else found
+
+
+def _object(thing: Any, depth: int, docstrings: bool) -> Any:
+    own = getattr(thing, "fingerprint", None)
+    if isinstance(own, str):  # an embedder, say
+        return ["fingerprint", own]
+    if isinstance(thing, ChatModel):
+        return ["identity", thing.identity]
+    kind: Any = type(thing)
+    if dataclasses.is_dataclass(thing):
+        held: Any = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing) if field.init}
+    elif kind.__repr__ is object.__repr__:
+        held = getattr(thing, "__dict__", {})
+    else:  # its own text says what matters: a logger or a model would lead to half the program
+        held = _written(thing)
+    found = ["object", _name(kind), _source(kind, docstrings), described(held, depth, docstrings=docstrings)]
+    named = surroundings(kind, docstrings=docstrings)
+    return [*found, named] if named else found
+
+
+def _written(thing: Any) -> str:
+    """The text of an object, without addresses in memory; empty where it has none."""
+    try:
+        return _ADDRESS.sub("", repr(thing))
+    except Exception:  # noqa: BLE001  foreign code: objects write their own text
+        return ""
+
+
+def _name(thing: Any) -> str:
+    module = getattr(thing, "__module__", None) or ""
+    return f"{module}:{getattr(thing, '__qualname__', type(thing).__qualname__)}"
+
+
+def _source(thing: Callable[..., Any], docstrings: bool) -> str | None:
+    """A hash of the source code, or of the compiled code where there is no file, or None."""
+    kind: Any = thing
+    return _class_source(kind, docstrings) if inspect.isclass(thing) else _read_source(thing, docstrings)
+
+
+@functools.lru_cache(maxsize=256)
+def _class_source(kind: Callable[..., Any], docstrings: bool) -> str | None:
+    # To find a class in its file, Python parses the whole file; what a class was made of does not change afterwards.
+    return _read_source(kind, docstrings)
+
+
+def _read_source(thing: Callable[..., Any], docstrings: bool) -> str | None:
+    try:
+        return fingerprint(parsed_source(thing, docstrings=docstrings))
+    except (OSError, TypeError, SyntaxError):
+        code = getattr(thing, "__code__", None)
+        return fingerprint(_compiled(code)) if isinstance(code, CodeType) else None
+
+
+def _compiled(code: CodeType) -> Any:
+    """What a function does, wherever its lines stand."""
+    return [code.co_code.hex(), code.co_names, [_constant(value) for value in code.co_consts]]
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, CodeType):  # a function inside the function
+        return _compiled(value)
+    return value if value is None or isinstance(value, (str, bytes, bool, int, float)) else described(value)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False

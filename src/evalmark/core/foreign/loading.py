@@ -1,0 +1,101 @@
+"""Objects that a user names as `package.module:attribute`."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+
+from .defined import check_defined, check_module, is_installed_scorer
+from .origin import NamedInFile
+from .pins import displaced, pin
+
+
+def is_named_object(text: str) -> bool:
+    r"""Whether a text has the form `package.module:attribute`.
+
+    >>> is_named_object("my_app.bot:answer"), is_named_object("equals"), is_named_object("C:\\\\x.json")
+    (True, False, False)
+    """
+    module, colon, attribute = text.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *attribute.split(".")))
+
+
+def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object") -> Any:
+    """Import what `package.module:attribute` names; the module may lie in one of `folders`, the first of which counts first.
+
+    The folders stay on the import path, since the module may import its neighbours later. What evalmark requires is
+    not looked for there. Where a file names the object, it has to be one that a file may name.
+
+    Raises:
+        ConfigError: the name has another form, the module or the attribute is missing or broken, or a file may not name it.
+    """
+    if not is_named_object(name):
+        raise ConfigError(f"{what} {name!r} is not of the form 'package.module:attribute'.")
+    module, _, attribute = name.partition(":")
+    limited = folders if isinstance(folders, NamedInFile) and not is_installed_scorer(name) else None
+    try:
+        check_place(name, folders, what=what)
+        steps = _steps(name, module, attribute, what, folders)
+        if limited is not None:
+            check_defined(f"{what} {name!r}", steps, limited)
+    except ConfigError as fault:
+        if hint := displaced(module.partition(".")[0], folders):
+            raise ConfigError(f"{fault} {hint}") from fault
+        raise
+    return steps[-1]
+
+
+def check_place(name: str, folders: Sequence[Path], *, what: str = "object") -> None:
+    """Refuse an object whose module a file may not name; nothing is imported, and `folders` are on the import path then.
+
+    Raises:
+        ConfigError: a file names it, and it lies elsewhere.
+    """
+    find_in(folders)
+    if isinstance(folders, NamedInFile) and not is_installed_scorer(name):
+        check_module(f"{what} {name!r}", name.partition(":")[0], folders)
+
+
+def find_in(folders: Sequence[Path]) -> None:
+    """Put folders in front of the import path, but not in front of what evalmark requires."""
+    pin(folders)
+    for folder in reversed([*map(str, folders)]):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+
+
+def _steps(name: str, module: str, attribute: str, what: str, folders: Sequence[Path]) -> list[Any]:
+    """The module and what its attributes lead to, one after the other."""
+    try:
+        steps = [importlib.import_module(module)]
+        for step in attribute.split("."):
+            steps.append(_attribute(steps[-1], step))
+    except ModuleNotFoundError as missing:
+        where = ", ".join(dict.fromkeys(map(str, folders)))
+        places = f", neither in {where} nor among what is installed" if where else " on the import path"
+        raise ConfigError(
+            f"{what} {name!r}: there is no module {missing.name!r}{places}; PYTHONPATH adds other folders."
+        ) from missing
+    except _MissingError as missing:
+        raise ConfigError(f"{what} {name!r}: {missing}") from missing
+    except (Exception, SystemExit) as broken:  # the user's module runs here, or ends here as a script does
+        raise ConfigError(f"{what} {name!r}: importing it raised {type(broken).__name__}: {broken}.") from broken
+    return steps
+
+
+class _MissingError(LookupError):
+    """There is no such attribute."""
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    try:
+        return getattr(thing, name)
+    except AttributeError as missing:
+        close = get_close_matches(name, [known for known in dir(thing) if not known.startswith("_")], n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise _MissingError(f"{missing}{hint}") from missing

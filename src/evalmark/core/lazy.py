@@ -1,0 +1,46 @@
+"""Imports at the moment of use: optional or heavy modules, and the names of public modules."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+
+from .errors import MissingExtraError
+
+
+def need(module: str, extra: str = "") -> ModuleType:
+    """Import a module at the moment of use, or say how to install it.
+
+    `extra` is the extra of evalmark that brings it; empty where evalmark itself does.
+
+    Raises:
+        MissingExtraError: the module is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.split(".")[0] != module.split(".")[0]:
+            raise
+        wanted = f"'evalmark[{extra}]'" if extra else "evalmark"
+        raise MissingExtraError(f"{module} is not installed. Run: pip install {wanted}") from missing
+
+
+def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """Make a module's `__getattr__`, which imports a public name at its first use.
+
+    Args:
+        package: the module's `__name__`.
+        homes: for each public name, the module that defines it, with its full dotted name.
+
+    Returns:
+        the function to bind to `__getattr__` in the module.
+    """
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found: object = getattr(importlib.import_module(homes[name]), name)
+        setattr(sys.modules[package], name, found)  # the next use does not come here
+        return found
+
+    return load

@@ -1,0 +1,61 @@
+"""What a run's model calls came to, in words."""
+
+from decimal import Decimal
+
+from evalmark.core.values.run import Run
+from evalmark.core.values.spending import Spending, in_all
+from evalmark.core.values.words import count
+
+from .text import one_line
+
+
+def money(dollars: float) -> str:
+    """US dollars: two decimals, and below one dollar at least two digits that say something.
+
+    >>> money(1234.5), money(0.5), money(0.0042), money(0.0000123), money(0.0)
+    ('$1,234.50', '$0.50', '$0.0042', '$0.000012', '$0')
+    """
+    if dollars == 0:
+        return "$0"
+    if abs(dollars) >= 0.995:
+        return f"${dollars:z,.2f}"
+    digits = f"{Decimal(f'{dollars:z.2g}'):f}"
+    return f"${dollars:.{max(2, len(digits.partition('.')[2]))}f}"
+
+
+def cost(spent: Spending) -> str:
+    """What is known of the cost; what is not known is never left out, and never 0."""
+    known = "" if spent.cost is None else money(spent.cost)
+    if spent.unknown_cost:
+        return f"{known}{', ' if known else ''}price unknown for {count(spent.unknown_cost, 'call')}"
+    if known or not (spent.calls or spent.failed):  # what failed may have been paid for
+        return known or "nothing paid"
+    return "price unknown"
+
+
+def calls(spent: Spending) -> str:
+    """How many calls there were, and where they came from."""
+    found = [count(spent.calls, "call") if spent.calls or not spent.replayed else ""]
+    found.append(f"{spent.replayed:,} from the journal" if spent.replayed else "")
+    found.append(f"{spent.failed:,} failed" if spent.failed else "")
+    found.append(f"{spent.attempts:,} {'retry' if spent.attempts == 1 else 'retries'}" if spent.attempts else "")
+    found.append(f"{spent.repeated:,} sent again after a break" if spent.repeated else "")
+    return ", ".join(filter(None, found))
+
+
+def tokens(spent: Spending) -> str:
+    """Tokens in and out, and how many calls they leave out; nothing where nothing was paid for."""
+    if spent.unknown_usage >= spent.calls:
+        return "tokens unknown" if spent.calls else ""
+    left_out = f" ({count(spent.unknown_usage, 'call')} did not say)" if spent.unknown_usage else ""
+    return f"{spent.input_tokens:,} tokens in, {spent.output_tokens:,} out{left_out}"
+
+
+def spent_lines(run: Run) -> list[tuple[str, str]]:
+    """Each model with what its calls came to; and all of them together, where there are several."""
+    found = [(one_line(spent.model), _line(spent)) for spent in run.spending]
+    return [*found, ("in all", _line(in_all(run.spending)))] if len(found) > 1 else found
+
+
+def _line(spent: Spending) -> str:
+    return " · ".join(filter(None, (calls(spent), tokens(spent), cost(spent))))

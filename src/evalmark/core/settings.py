@@ -1,0 +1,254 @@
+"""Flags, EVALMARK_* and [tool.evalmark] as one frozen value."""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingMode
+from evalmark.core.errors import ConfigError
+
+Replay = Literal["auto", "off", "record", "strict"]
+
+MOST_JOBS = 10_000
+"""More trials at the same time than any machine or provider takes; a slip of the finger, most likely."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a user may set once for every run; flag > EVALMARK_* > [tool.evalmark] > default."""
+
+    store: str = field(default=".evalmark/evalmark.db", repr=False)
+    """The SQLite file with all runs, relative to the working directory; in `[tool.evalmark]` relative to that file.
+    Or the address of a PostgreSQL server, which may hold a password."""
+    embeddings: str = "all-MiniLM-L6-v2"
+    """The embedding model: a name, a local folder, or `module:attribute`."""
+    embedding_mode: EmbeddingMode = "exact"
+    """`exact` (fp32), `fast` (bf16 where the processor has it) or `int8` (8-bit integers)."""
+    jobs: int = 10
+    """How many trials are answered at the same time (`-j`)."""
+    timeout: float | None = None
+    """Seconds a trial may take; None: as long as it wants."""
+    cache_dir: str = ""
+    """Where model weights are kept; empty: the user's cache folder."""
+    offline: bool = False
+    """Fetch no weights: use only those that are on this machine."""
+    lock: str = ""
+    """The file of learned thresholds (`evalmark calibrate`); empty: none; in `[tool.evalmark]` relative to that file."""
+    judge: tuple[str, ...] = ()
+    """The models that judge, as `provider/model`; in a variable, separated by commas."""
+    replay: Replay = "auto"
+    """`auto`: a recorded reply is used again; `off`: never; `record`: every reply is asked for anew and recorded;
+    `strict`: only recorded replies, nothing is sent."""
+    max_cost: float | None = None
+    """US dollars that the model calls of a run may come to; None: no limit."""
+    max_calls: int | None = None
+    """Model calls that a run may send; None: no limit."""
+    max_tokens: int | None = None
+    """Tokens, in and out, that the model calls of a run may come to; None: no limit."""
+    connections: int | None = None
+    """Model calls under way at the same time at one endpoint; None: as many as `jobs`."""
+    rpm: float | None = None
+    """Requests a minute to one endpoint; None: what the endpoint says of itself."""
+    tpm: float | None = None
+    """Tokens a minute to one endpoint; None: what the endpoint says of itself."""
+    call_timeout: float = 120.0
+    """Seconds one attempt of a model call may take, from the first byte sent to the last one read."""
+    retries: int = 5
+    """Further attempts after one that failed for a reason that may pass."""
+    on: str = "local"
+    """Where trials are answered and judged: `local`, in this process; `ray`, by a Ray of its own on this machine; `ray:auto`,
+    by the cluster that this machine is part of; `ray://HOST:PORT`."""
+    workers: int | None = None
+    """Processes of Ray that answer and judge; None: one for each processor of the cluster."""
+    trust_cluster: bool = False
+    """Use a cluster also where it takes the work of anybody who knows its address."""
+    allow_code: tuple[str, ...] = ()
+    """Packages whose code a suite may name beside its own project's; in a variable, separated by commas."""
+    isolate: bool = False
+    """Ask targets that are code of users in worker processes, where a crash is an error of its case."""
+    models: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Named endpoints: the table `[tool.evalmark.models]`."""
+
+
+def load(environ: Mapping[str, str], folder: Path, flags: Mapping[str, Any] | None = None) -> Settings:
+    """The settings in force for a command run in `folder`.
+
+    `flags` holds what the command line gave; None values count as not given.
+
+    Raises:
+        ConfigError: a value cannot be read, or `[tool.evalmark]` has an unknown key.
+    """
+    faults: list[str] = []
+    found = _from_project(folder, faults)
+    found |= _from_environment(environ, faults)
+    found |= {
+        name: value
+        for name, given in (flags or {}).items()
+        if given is not None and (value := _read(name, given, name.replace("_", "-"), faults)) is not None
+    }
+    if faults:
+        raise ConfigError.of(faults)
+    return replace(Settings(), **found)
+
+
+def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
+    path = next((p for d in (folder, *folder.parents) if (p := d / "pyproject.toml").is_file()), None)
+    if path is None:
+        return {}
+    try:
+        tools = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        faults.append(f"{path}: cannot be read as TOML: {error}")
+        return {}
+    table = tools.get("evalmark", {}) if isinstance(tools, dict) else {}
+    if not isinstance(table, dict):
+        faults.append(f"{path}: tool.evalmark is {table!r}, not a table; write its settings under [tool.evalmark]")
+        return {}
+    known = {f.name for f in fields(Settings)}
+    unknown = [key for key in table if key.replace("-", "_") not in known]
+    if unknown:
+        faults.append(f"{path}: [tool.evalmark] has no setting {unknown[0]!r}; it knows {', '.join(sorted(known))}")
+    return {
+        name: within(path.parent, value) if name in _PATHS and value and path.parent != folder else value
+        for key, text in table.items()
+        if (name := key.replace("-", "_")) in known
+        and (value := _read(name, text, f"{path}: [tool.evalmark] {key}", faults)) is not None
+    }
+
+
+def within(folder: Path, place: str) -> str:
+    """A file as a folder has it; an address of a server, which is no file, as it is.
+
+    >>> within(Path("/home/ann"), "evals.db"), within(Path("/home/ann"), "postgresql://db/evals")
+    ('/home/ann/evals.db', 'postgresql://db/evals')
+    """
+    return place if "://" in place else str(folder / place)
+
+
+def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str, Any]:
+    return {
+        f.name: value
+        for f in fields(Settings)
+        if f.name not in _TABLES
+        and (text := environ.get(variable := f"EVALMARK_{f.name.upper()}"))
+        and (value := _read(f.name, text, variable, faults)) is not None
+    }
+
+
+def _read(name: str, given: Any, place: str, faults: list[str]) -> Any:
+    """The value in its field's type, or None and a fault."""
+    try:
+        return _READERS[name](given)
+    except (KeyError, OverflowError, TypeError, ValueError):
+        faults.append(f"{place}: {given!r} is not {_EXPECTED.get(name, 'a text')}")
+        return None
+
+
+def _text(given: Any) -> str:
+    if not isinstance(given, str):
+        raise TypeError
+    return given
+
+
+def _jobs(given: Any) -> int:
+    if isinstance(given, bool) or not 1 <= int(given) <= MOST_JOBS or int(given) != float(given):
+        raise ValueError
+    return int(given)
+
+
+def _seconds(given: Any) -> float:
+    if isinstance(given, bool) or not 0 < float(given) < float("inf"):
+        raise ValueError
+    return float(given)
+
+
+def _mode(given: Any) -> EmbeddingMode:
+    return {mode: mode for mode in EMBEDDING_MODES}[given]
+
+
+def _replay(given: Any) -> str:
+    words: tuple[str, ...] = get_args(Replay)
+    return {word: word for word in words}[given]
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    several = given.split(",") if isinstance(given, str) else given
+    names = tuple(_text(name).strip() for name in several)
+    if not all(names):
+        raise ValueError
+    return names
+
+
+def _whole(given: Any) -> int:
+    if isinstance(given, bool) or int(given) < 0 or int(given) != float(given):
+        raise ValueError
+    return int(given)
+
+
+def _amount(given: Any) -> float:
+    if isinstance(given, bool) or not 0 <= float(given) < float("inf"):
+        raise ValueError
+    return float(given)
+
+
+def _table(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, dict):
+        raise TypeError
+    return given
+
+
+def _truth(given: Any) -> bool:
+    return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[str(given).lower()]
+
+
+_PATHS = ("store", "cache_dir", "lock")
+_TABLES = ("models",)
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "store": _text,
+    "embeddings": _text,
+    "embedding_mode": _mode,
+    "jobs": _jobs,
+    "timeout": _seconds,
+    "cache_dir": _text,
+    "offline": _truth,
+    "lock": _text,
+    "judge": _names,
+    "replay": _replay,
+    "max_cost": _amount,
+    "max_calls": _whole,
+    "max_tokens": _whole,
+    "connections": _jobs,
+    "rpm": _seconds,
+    "tpm": _seconds,
+    "call_timeout": _seconds,
+    "retries": _whole,
+    "on": _text,
+    "workers": _jobs,
+    "trust_cluster": _truth,
+    "allow_code": _names,
+    "isolate": _truth,
+    "models": _table,
+}
+_EXPECTED = {
+    "embedding_mode": f"one of {', '.join(EMBEDDING_MODES)}",
+    "jobs": f"a whole number from 1 to {MOST_JOBS:,}",
+    "timeout": "a number of seconds above 0",
+    "offline": "true or false",
+    "judge": "the name of a model, or several separated by commas",
+    "replay": "one of auto, off, record, strict",
+    "max_cost": "a number of dollars, 0 or more",
+    "max_calls": "a whole number, 0 or more",
+    "max_tokens": "a whole number, 0 or more",
+    "workers": f"a whole number from 1 to {MOST_JOBS:,}",
+    "trust_cluster": "true or false",
+    "isolate": "true or false",
+    "connections": f"a whole number from 1 to {MOST_JOBS:,}",
+    "rpm": "a number above 0",
+    "tpm": "a number above 0",
+    "call_timeout": "a number of seconds above 0",
+    "retries": "a whole number, 0 or more",
+    "allow_code": "the name of a package, or several separated by commas",
+    "models": "a table of named endpoints",
+}

@@ -1,0 +1,1 @@
+"""The nouns: frozen values that every room speaks of and none owns."""

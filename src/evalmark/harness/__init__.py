@@ -1,0 +1,1 @@
+"""Evals as tests: `describe_eval`, the pytest plugin and unit tests."""

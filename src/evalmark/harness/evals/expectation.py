@@ -1,0 +1,203 @@
+"""`expect(x).to_eval(...)`: one case in the middle of any test, or of a script."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from os import environ
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from evalmark.core.context.uses import current_tools
+from evalmark.core.errors import ConfigError, RunStoppedError
+from evalmark.core.settings import load
+from evalmark.core.sync import now
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result, Trial
+from evalmark.core.values.spending import Spending
+from evalmark.runs.engine.line import Answered
+from evalmark.runs.execution.sitting import Seat, Sitting
+from evalmark.runs.planning.judging import Wanted
+from evalmark.storage.store.store import open_store
+
+from .described import PATIENCE, Eval, Judges, short_path
+from .failing import EvalFailedError, failure
+from .host import Host
+from .host import host as current_host
+from .seating import seat_of
+from .thresholds import NOT_SAID, Threshold
+
+
+class ExpectOptions(TypedDict, total=False):
+    """What `to_eval` takes besides the expected answer, the task and the scorers."""
+
+    threshold: Threshold
+    """What each score has to reach: for all scorers, or `{name: number}`; None: nothing can fail."""
+    judge: Judges
+    """Who judges, for scorers that ask a chat model; else EVALMARK_JUDGE."""
+    embeddings: str | Callable[..., Any]
+    """The embedding model, for scorers that need one; else the one in the settings."""
+    timeout: float | None
+    """Seconds the task may take, 60 unless said otherwise; None: as long as it wants."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """An input that is going to be answered."""
+
+    input: Any
+
+    def to_eval(self, expected: Any, task: Any, *scorers: Wanted, **options: Unpack[ExpectOptions]) -> Result:
+        """Run the task on the input once, score what it gives, and raise unless every score passes.
+
+        `expected` is what the scorers compare with, or None. By name it takes `threshold`, `judge`, `embeddings` and
+        `timeout`. Inside a running loop the task gets a loop of its own in a thread; there, prefer `to_eval_async`.
+
+        >>> from evalmark import expect
+        >>> expect("ping").to_eval("pong", lambda text: "pong", "equals").verdict
+        'pass'
+
+        Raises:
+            EvalFailedError: a score is too low, there is none, or the task or a scorer broke; an AssertionError.
+            ConfigError: no scorer is named, or something cannot be used; the task was not run.
+        """
+        __tracebackhide__ = True
+        described = _described(expected, task, scorers, options)
+        host = _host()
+        if host is None:
+            return _passed(*now(_alone(described, self._case(expected), asked_once)))
+        host.begin()
+        seat, trial = _ready(described, self._case(expected), host)
+        part = host.loop.run(_found(host.sitting, seat, trial))
+        host.keep(part)
+        return _passed(seat, next(iter(part.results)))
+
+    def to_eval_async(
+        self, expected: Any, task: Any, *scorers: Wanted, **options: Unpack[ExpectOptions]
+    ) -> Coroutine[Any, Any, Result]:
+        """`to_eval` with the task on the caller's own loop, to be awaited; what cannot be used is said at once."""
+        __tracebackhide__ = True
+        # here, since a coroutine does not know in which line it was made
+        return self._awaited(expected, _described(expected, task, scorers, options))
+
+    async def _awaited(self, expected: Any, described: Eval) -> Result:
+        __tracebackhide__ = True
+        host = _host()
+        if host is None:
+            return _passed(*await _alone(described, self._case(expected), _answered))
+        host.begin()
+        seat, trial = _ready(described, self._case(expected), host)
+        before = host.sitting.spending()
+        output = await host.sitting.answer(seat, trial)
+        judging = host.loop.start(_found(host.sitting, seat, Answered(trial=trial, output=output), before))
+        part = await asyncio.wrap_future(judging)
+        host.keep(part)
+        return _passed(seat, next(iter(part.results)))
+
+    def _case(self, expected: Any) -> Case:
+        return Case(id="expect", input=self.input, expected=expected)
+
+
+def expect(input: Any) -> Expectation:  # noqa: A002  what users call it
+    """Begin an expectation: `expect(question).to_eval(expected, task, scorer)`."""
+    return Expectation(input)
+
+
+def _host() -> Host | None:
+    """Who keeps what is found here; None outside of tests, and inside a trial of theirs, which is kept as a whole."""
+    host, tools = current_host(), current_tools()
+    return None if host is None or (tools is not None and tools is not host.tools) else host
+
+
+def _described(expected: Any, task: Any, scorers: Sequence[Wanted], options: ExpectOptions) -> Eval:
+    """The one-row eval that an expectation is; raises ConfigError where it is none."""
+    __tracebackhide__ = True
+    frame = sys._getframe(2)
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    place = f"{short_path(file)}:{line}"
+    if unknown := sorted(set(options) - set(ExpectOptions.__annotations__)):
+        known = ", ".join(ExpectOptions.__annotations__)
+        raise ConfigError(f"{place}: to_eval() has no option {unknown[0]!r}; it knows {known}.")
+    if not scorers:
+        raise ConfigError(
+            f"{place}: to_eval() has no scorers, so nothing would be judged; name one: to_eval(expected, task, scorer)."
+        )
+    for scorer in scorers:
+        if isinstance(scorer, (int, float)):
+            raise ConfigError(f"{place}: to_eval() got the number {scorer!r} as a scorer; write threshold={scorer!r}.")
+        if isinstance(scorer, (list, tuple)):
+            raise ConfigError(
+                f"{place}: to_eval() takes scorers one after the other, in no list: to_eval(expected, task, first, second)."
+            )
+    given: dict[str, Any] = {"timeout": PATIENCE, **options}
+    return Eval(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
+
+
+def _ready(described: Eval, case: Case, host: Host) -> tuple[Seat, Trial]:
+    """The expectation, ready to be asked, as part of the test that is running."""
+    __tracebackhide__ = True
+    if described.threshold is NOT_SAID:
+        described = replace(described, threshold=host.threshold)
+    trial = host.trial(replace(case, place=described.place))
+    seat = seat_of(replace(described, name=trial.dataset), [trial.case], host.sitting)
+    return seat, replace(trial, target=seat.bound.target.name)
+
+
+async def _found(sitting: Sitting, seat: Seat, item: Trial | Answered, before: Sequence[Spending] | None = None) -> Run:
+    """What is found for a trial, and what that took, as a part of the run; on the loop of the sitting."""
+    before = sitting.spending() if before is None else before
+    result = await asked_once(sitting, seat, item)
+    return seat.part([result], sitting.spent_since(before))
+
+
+async def asked_once(sitting: Sitting, seat: Seat, item: Trial | Answered) -> Result:
+    """What is found for one trial.
+
+    Raises:
+        RunStoppedError: a budget is reached, or an endpoint takes no more requests.
+    """
+    found: list[Result] = []
+
+    async def hand(results: Sequence[Result]) -> None:
+        found.extend(results)
+
+    if reason := await sitting.ask(seat, [item], hand, jobs=1):
+        raise RunStoppedError(reason)
+    return found[0]
+
+
+async def _answered(sitting: Sitting, seat: Seat, item: Trial | Answered) -> Result:
+    """`asked_once`, with the task on this very loop and in this very context."""
+    if isinstance(item, Trial):
+        item = Answered(trial=item, output=await sitting.answer(seat, item))
+    return await asked_once(sitting, seat, item)
+
+
+async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[Seat, Result]:
+    """The expectation by itself, kept nowhere; only the calls of models are, so that none is paid for twice."""
+    opened: list[Any] = []
+
+    def ledger() -> Any:
+        if not opened:
+            opened.append(open_store(settings.store))
+        return opened[0]
+
+    host = current_host()
+    settings = load(environ, Path.cwd()) if host is None else host.sitting.settings
+    sitting = Sitting(settings, ledger, lambda: ledger().journal())
+    try:
+        seat = seat_of(described, [case], sitting)
+        trial = Trial(case=case, dataset=described.name, target=seat.bound.target.name)
+        return seat, await ask(sitting, seat, trial)
+    finally:
+        await sitting.close()
+        for store in opened:
+            store.close()
+
+
+def _passed(seat: Seat, result: Result) -> Result:
+    __tracebackhide__ = True
+    if (why := failure(result, [scorer.metric for scorer in seat.bound.scorers])) is not None:
+        raise EvalFailedError(why, result)
+    return result

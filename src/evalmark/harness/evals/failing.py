@@ -1,0 +1,114 @@
+"""What is said of a trial that did not pass."""
+
+from collections.abc import Sequence
+from textwrap import indent, wrap
+
+from evalmark.core.text import clean, one_line, shown
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Result, Score
+from evalmark.inputs.documents.masking import masked
+from evalmark.reports.text.figures import figure
+from evalmark.reports.text.raised import raised_at
+
+_WIDTH = 100
+_LONGEST = 1_000
+"""Characters of a text that a message repeats."""
+
+
+class EvalFailedError(AssertionError):
+    """A trial did not pass: a score is too low, there is none, or something broke."""
+
+    def __init__(self, message: str, result: Result) -> None:
+        super().__init__(masked(message))
+        self.result = result
+        """All that was found for the trial."""
+
+
+def failure(result: Result, metrics: Sequence[Metric]) -> str | None:
+    """Why a trial did not pass, the worst score first; None where it passed.
+
+    A trial none of whose scores can fail passes.
+    """
+    if result.verdict in ("pass", "ungated"):
+        return None
+    known = {metric.name: metric for metric in metrics}
+    told = [_headline(result, known)]
+    if result.output.error is None:
+        told += [*_input(result), _field("output", result.output.value)]
+        if result.trial.case.expected is not None:
+            told.append(_field("expected", result.trial.case.expected))
+        told += [_told(score, known.get(score.name)) for score in sorted(result.scores, key=_badness)]
+    return "\n".join(told)
+
+
+def _headline(result: Result, metrics: dict[str, Metric]) -> str:
+    output = result.output
+    if output.error is not None:
+        return "\n".join([f"Error: {clean(output.error)}{raised_at(output)}", *_input(result)])
+    worst = min(result.scores, key=_badness)
+    if worst.status == "error":
+        return f"Error: the scorer {worst.name} broke."
+    if worst.status == "unscored":
+        return f"Unscored: {worst.name} gave no judgement, which is no pass."
+    if isinstance(worst.raw, bool):
+        return f"Failed: {worst.name}"
+    return f"Score: {_value(worst)} {_against(worst, metrics.get(worst.name))}"
+
+
+def _badness(score: Score) -> tuple[int, float]:
+    """What to look at first: what broke, what failed by how much, what could not be judged, and then the rest."""
+    if score.status == "error":
+        return (0, 0.0)
+    goodness = 1.0 if score.value is None else score.value if score.direction == "higher" else 1 - score.value
+    if score.passed is False:
+        return (1, goodness)
+    return (2, 0.0) if score.status == "unscored" else (3, goodness)
+
+
+def _told(score: Score, metric: Metric | None) -> str:
+    if score.status != "scored":
+        head = f"  {score.name}: {score.status}"
+    else:
+        verdict = {True: "passed", False: "failed", None: "recorded"}[score.passed]
+        said = "" if isinstance(score.raw, bool) else f"{_value(score)} {_against(score, metric)}, "
+        head = f"  {score.name}: {said}{verdict}"
+    reason = clean(score.reason)[:_LONGEST] + raised_at(score)
+    return "\n".join([head, *(indent(line, "    ") for line in wrap(reason, _WIDTH - 4))]) if reason else head
+
+
+def _value(score: Score) -> str:
+    if score.value is None:
+        return one_line(score.raw, 40)
+    value = figure(score.value)
+    return (
+        value
+        if score.raw in (score.value, None) or isinstance(score.raw, bool)
+        else f"{value} ({one_line(score.raw, 40)})"
+    )
+
+
+def _against(score: Score, metric: Metric | None) -> str:
+    """The score and what it was held to."""
+    given = score.detail.get("threshold")
+    limit = given if metric is None or metric.threshold is None else metric.threshold
+    if score.passed is None:
+        return "(no threshold)"
+    if not isinstance(limit, (int, float)) or isinstance(limit, bool):
+        return "(as the scorer decides)"
+    default = ", the default" if metric is None or metric.threshold is None else ""
+    wrong_side = "below" if score.direction == "higher" else "above"
+    side = wrong_side if score.passed is False else f"not {wrong_side}"
+    return f"{side} the threshold {figure(float(limit))}{default}"
+
+
+def _input(result: Result) -> list[str]:
+    """What was asked; nothing where the test itself is the case."""
+    case = result.trial.case
+    return [] if case.input is None else [_field("input", case.input)]
+
+
+def _field(name: str, value: object) -> str:
+    text = shown(value)
+    cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+    lines = cut.splitlines() or [""]
+    return "\n".join([f"  {name + ':':<10}{lines[0]}", *(f"  {'':<10}{line}" for line in lines[1:])])

@@ -1,0 +1,167 @@
+"""The case that a marked test is about, and what the test finds out about it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from evalmark.core.context.uses import Uses
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.run import DatasetInfo, Metric, Run
+from evalmark.core.values.score import Result, Score, Trial
+from evalmark.runs.engine.line import Answered
+from evalmark.runs.engine.trial import describe, details_of, with_tools
+from evalmark.runs.execution.sitting import Seat
+from evalmark.runs.planning.judging import Wanted
+
+from .described import Eval, Judges
+from .expectation import asked_once
+from .failing import EvalFailedError, failure
+from .host import Host
+from .seating import seat_of
+from .thresholds import Threshold
+
+TEST = "test"
+"""The score of a test that passes or fails by its own asserts."""
+
+
+class EvalCase:
+    """A case in the hands of a test: log what the system answered, score it, and the run has it."""
+
+    def __init__(
+        self,
+        host: Host,
+        trial: Trial,
+        threshold: Threshold,
+        scorers: Sequence[Wanted] = (),
+        judge: "Judges | None" = None,
+    ) -> None:
+        self._host, self._trial, self._threshold = host, trial, threshold
+        self._scorers, self._judges = tuple(scorers), judge
+        self.uses: Uses = host.sitting.uses(trial)
+        """What the code under test meets while the test runs: its tools and models are those of the run."""
+        self._before = host.sitting.spending()
+        self._output: Output | None = None
+        self._scores: list[Score] = []
+        self._metrics: dict[str, Metric] = {}
+
+    @property
+    def case(self) -> Case:
+        """The whole row."""
+        return self._trial.case
+
+    @property
+    def input(self) -> Any:
+        """What to ask; None where the test itself is the case."""
+        return self._trial.case.input
+
+    @property
+    def expected(self) -> Any:
+        """The reference answer; None when there is none."""
+        return self._trial.case.expected
+
+    @property
+    def is_used(self) -> bool:
+        """Whether anything was logged or scored."""
+        return self._output is not None or bool(self._scores)
+
+    @property
+    def repeat(self) -> int:
+        """Which repeat of the case the test is, from 0."""
+        return self._trial.repeat
+
+    def log(self, output: Any, input: Any = None, *, expected: Any = None) -> Any:  # noqa: A002  the field's name
+        """Say what the system answered, and gives it back; what it was asked too, where the test itself is the case.
+
+        Raises:
+            ConfigError: an answer was logged before.
+        """
+        __tracebackhide__ = True
+        if self._output is not None:
+            raise ConfigError(
+                f"{self.case.id}: an answer was logged before; a case has one answer, so make another case."
+            )
+        self._output = output if isinstance(output, Output) else Output(value=output)
+        known = {"input": input, "expected": expected}
+        said = {name: value for name, value in known.items() if value is not None}
+        self._trial = replace(self._trial, case=replace(self._trial.case, **said))
+        return output
+
+    def score(self, name: str, value: Any, reason: str = "") -> None:
+        """Add a score: a truth value, a number from 0 to 1, or anything a scorer may give."""
+        __tracebackhide__ = True
+
+        def given() -> Any:
+            return {"score": value, "metadata": {"rationale": reason}} if reason else value
+
+        self._judge([given], name)
+
+    def judge(self, *scorers: Wanted) -> tuple[Score, ...]:
+        """What scorers say of the logged answer; the test goes on, and fails at its end if one of them is too low.
+
+        Raises:
+            ConfigError: nothing was logged, or a scorer cannot be used.
+        """
+        __tracebackhide__ = True
+        if self._output is None:
+            raise ConfigError(f"{self.case.id}: there is no answer to judge; log one first: evalmark_case.log(answer).")
+        if any(isinstance(scorer, (list, tuple)) for scorer in scorers):
+            raise ConfigError(
+                f"{self.case.id}: judge() takes scorers one after the other, in no list: judge(first, second)."
+            )
+        return self._judge(scorers)
+
+    def begun(self) -> Run:
+        """The case with nothing found yet, as a part of the run."""
+        info = DatasetInfo(name=self._trial.dataset)
+        result = Result(trial=self._trial, output=Output())
+        return Run(id="", name="", created="", target=self._trial.target, datasets=(info,), results=(result,))
+
+    def found(self, error: BaseException | None) -> tuple[Run, str | None]:
+        """Everything that was found, as a part of the run, and why the test fails; at its end, which `error` may have been.
+
+        None where it passes.
+        """
+        if error is None and self._scorers:
+            self.judge(*self._scorers)
+        output = with_tools(self._output or Output(), self.uses.tools)
+        if isinstance(error, AssertionError) and not isinstance(error, EvalFailedError):
+            self._add(Score(name=TEST, raw=False, value=0.0, passed=False, reason=describe(error)))
+        elif error is not None and not isinstance(error, EvalFailedError):
+            output = replace(output, error=describe(error), metadata={**output.metadata, **details_of(error)})
+        elif error is None and not self._scores:
+            self._add(Score(name=TEST, raw=True, value=1.0, passed=True, reason="its asserts hold"))
+        result = Result(trial=self._trial, output=output, scores=tuple(self._scores))
+        metrics = tuple(self._metrics.values())
+        spending = self._host.sitting.spent_since(self._before)
+        part = replace(self.begun(), metrics=metrics, results=(result,), spending=spending)
+        return part, failure(result, metrics)
+
+    def _judge(self, scorers: Sequence[Wanted], name: str = "") -> tuple[Score, ...]:
+        __tracebackhide__ = True
+        described = Eval(
+            name=self._trial.dataset,
+            data=(),
+            task=_nothing,
+            scorers=tuple(scorers),
+            threshold=self._threshold,
+            judge=self._judges,
+        )
+        seat = seat_of(described, [self.case], self._host.sitting, name)
+        item = Answered(trial=self._trial, output=self._output or Output())
+        result = self._host.loop.run(asked_once(self._host.sitting, seat, item))
+        for score in result.scores:
+            self._add(score, seat)
+        return result.scores
+
+    def _add(self, score: Score, seat: Seat | None = None) -> None:
+        __tracebackhide__ = True
+        if any(known.name == score.name for known in self._scores):
+            raise ConfigError(f"{self.case.id}: there are two scores called {score.name!r}; give one another name.")
+        self._scores.append(score)
+        known = {} if seat is None else {scorer.name: scorer.metric for scorer in seat.bound.scorers}
+        self._metrics[score.name] = known.get(score.name, Metric(name=score.name, direction=score.direction))
+
+
+def _nothing(input: Any) -> None:  # noqa: A002  a task by its form; it is never called
+    return None

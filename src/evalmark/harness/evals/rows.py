@@ -1,0 +1,78 @@
+"""The rows of an eval, from whatever its `data` is; what breaks on the way is a row that says so."""
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import ConfigError, EvalmarkError
+from evalmark.core.sync import now
+from evalmark.core.text import one_line
+from evalmark.core.values.case import Case
+from evalmark.core.values.words import count
+from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.datasets.read import made_cases, read_cases
+from evalmark.runs.engine.trial import describe
+
+Row = Case | Mapping[str, Any] | str
+Data = str | PathLike[str] | Iterable[Row] | AsyncIterator[Row] | Callable[[], Any]
+"""A list, an iterator, the path of a dataset, or a sync or async function that gives one of these."""
+
+
+def rows_of(data: Data, place: str) -> list[Case | BadRow]:
+    """All rows; where reading them breaks off, those before and a last one that says why. Never empty.
+
+    A row that cannot be a case, and one whose id an earlier one has, is a `BadRow` in its place.
+    """
+    rows: list[Case | BadRow] = []
+    try:
+        for row in _rows(data, place):
+            rows.append(row)
+    except EvalmarkError as fault:
+        rows.append(BadRow(place=place, message=str(fault), last=True))
+    except (Exception, SystemExit) as fault:  # noqa: BLE001  foreign code: the eval's data
+        rows.append(
+            BadRow(
+                place=place,
+                message=f"its data broke off after {count(len(rows), 'case')}: {describe(fault)}",
+                last=True,
+            )
+        )
+    return rows or [BadRow(place=place, message="its data is empty; an eval without cases shows nothing.", last=True)]
+
+
+def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
+    if callable(data):
+        data = data()
+    if inspect.isawaitable(data):
+        data = now(_awaited(data))
+    if isinstance(data, (str, PathLike)):
+        yield from read_cases(Path(data))
+        return
+    if isinstance(data, AsyncIterator):
+        found, fault = now(_gathered(data))
+        yield from made_cases(found, place)
+        if fault is not None:
+            raise fault
+        return
+    if not isinstance(data, Iterable) or isinstance(data, Mapping):
+        raise ConfigError(
+            f"{place}: its data is {one_line(repr(data), 60)}, which is no list of cases; put them into one."
+        )
+    yield from made_cases(data, place)
+
+
+async def _awaited(data: Any) -> Any:
+    return await data
+
+
+async def _gathered(data: AsyncIterator[Any]) -> tuple[list[Any], BaseException | None]:
+    """What an asynchronous iterator gives, and what broke it off."""
+    found: list[Any] = []
+    try:
+        async for item in data:
+            found.append(item)
+    except (Exception, SystemExit) as fault:  # noqa: BLE001  foreign code: the eval's data
+        return found, fault
+    return found, None

@@ -1,0 +1,45 @@
+"""An eval run outside of pytest, as a run of its own."""
+
+from contextlib import nullcontext
+from dataclasses import replace
+from os import PathLike, environ
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from evalmark.core.settings import load
+from evalmark.core.sync import now
+from evalmark.core.values.run import Gate, Run
+from evalmark.core.values.score import Result
+from evalmark.runs.execution.conduct import Conduct, execute
+from evalmark.runs.execution.ledger import Memory, with_results
+from evalmark.runs.execution.sitting import Sitting
+from evalmark.storage.store.store import open_store
+
+from .rows import rows_of
+from .seating import plan_of
+
+if TYPE_CHECKING:
+    from .described import Eval
+
+
+SKIPPED = "The eval was skipped: its skip_if is true. No case was run, and nothing was stored."
+
+
+def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"] | None, gate: Gate | None) -> Run:
+    """Run all cases of an eval, or none where its `skip_if` is true, and return everything that was found.
+
+    Raises:
+        ConfigError: something of it cannot be used, or a row is no case; nothing was started.
+    """
+    settings = load(environ, Path.cwd())
+    rows = [] if described.skip_if else rows_of(described.data, described.place)
+    store = None if described.skip_if else store
+    found: list[Result] = []
+    opened = nullcontext(Memory()) if store is None else open_store(settings.store if store == "settings" else store)
+    with opened as ledger:
+        sitting = Sitting(settings, lambda: ledger, ledger.journal)
+        plan = replace(plan_of(described, rows, sitting), gate=gate)
+        conduct = Conduct(ledger=ledger, settings=settings, watch=found.extend)
+        run = now(execute(plan, conduct))
+    run = replace(run, notes=(*run.notes, SKIPPED)) if described.skip_if else run
+    return with_results(run, found)

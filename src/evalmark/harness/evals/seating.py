@@ -1,0 +1,123 @@
+"""An eval made ready: its rows, its task as a target, its scorers held to their thresholds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import Target
+from evalmark.core.settings import Settings
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.run import DatasetInfo
+from evalmark.inputs.datasets.options import BadRow
+from evalmark.runs.execution.conduct import check_usable
+from evalmark.runs.execution.sitting import Seat, Sitting
+from evalmark.runs.planning.judging import asked_in_python
+from evalmark.runs.planning.plan import Loader, Plan, Source, embedder_for
+from evalmark.runs.targets.function import as_target
+
+from .thresholds import held
+
+if TYPE_CHECKING:
+    from .described import Eval
+
+NO_ANSWER = "the task gave None, which is no answer; return a text, JSON or an Output (has a `return` been forgotten?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """A target that has to give something: None is taken for a forgotten `return`."""
+
+    target: Target
+
+    @property
+    def name(self) -> str:
+        """That of the target."""
+        return self.target.name
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the target."""
+        return str(getattr(self.target, "fingerprint", self.name))
+
+    async def __call__(self, case: Case) -> Output:
+        """What the target gives; an Output with an error where that is nothing at all."""
+        output = await self.target(case)
+        if output.value is None and output.error is None and not output.tool_calls and not output.transcript:
+            return replace(output, error=NO_ANSWER)
+        return output
+
+
+def plan_of(
+    described: "Eval", rows: Sequence[Case | BadRow], sitting: Sitting, called: str = "", load: Loader | None = None
+) -> Plan:
+    """The eval as a plan over these rows; its only scorer may be `called` something.
+
+    Raises:
+        ConfigError: the task, a scorer, the judge or a threshold cannot be used; the message begins with its place.
+    """
+    __tracebackhide__ = True
+    here = _here(described)
+    try:
+        asked = asked_in_python(described.scorers, described.judge, sitting.models, here)
+        target = as_target(described.task, folders=here)
+    except ConfigError as fault:
+        raise ConfigError(f"{described.place}: {fault}") from None
+    if called:
+        asked = tuple(replace(one, name=called) for one in asked)
+    asked = held(asked, described.threshold, described.place)
+    needing = [one.bound(None).name for one in asked if one.needs_judge and one.judge is None]
+    if needing:
+        verb = "needs" if len(needing) == 1 else "need"
+        raise ConfigError(
+            f"{described.place}: {', '.join(needing)} {verb} a judge; set EVALMARK_JUDGE=provider/model, or pass judge=."
+        )
+    kept = tuple(rows)
+    wanted = sitting.settings.embeddings if described.embeddings is None else described.embeddings
+    return Plan(
+        name=described.name,
+        sources=(Source(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),),
+        targets=(Answering(target),),
+        asked=asked,
+        models=sitting.models,
+        embedder=embedder_for(asked, wanted, sitting.models, here, load or sitting.load_embedder),
+        repeat=described.repeat,
+        timeout=described.timeout,
+    )
+
+
+def check_eval(described: "Eval", sitting: Sitting) -> str:
+    """What the task of an eval is called; finds what is wrong without reading data, loading a model or opening a file.
+
+    Raises:
+        ConfigError: something of it cannot be used; the message begins with its place.
+    """
+    plan = plan_of(described, (), sitting, load=_nothing_loaded)
+    try:
+        check_usable(plan, sitting.settings)
+    except ConfigError as fault:
+        raise ConfigError(f"{described.place}: {fault}") from fault
+    return as_target(described.task, folders=_here(described)).name
+
+
+def _here(described: "Eval") -> tuple[Path, ...]:
+    return (Path(described.file).parent if described.file else Path.cwd(),)
+
+
+def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) -> None:
+    """In the place of an embedding model, which takes its time to load."""
+
+
+def seat_of(described: "Eval", rows: Sequence[Case | BadRow], sitting: Sitting, called: str = "") -> Seat:
+    """The eval, ready to be asked about those of its rows that are cases.
+
+    Raises:
+        ConfigError: something of it cannot be used; the message begins with its place.
+    """
+    __tracebackhide__ = True
+    plan = plan_of(described, [row for row in rows if isinstance(row, Case)], sitting, called)
+    try:
+        return sitting.seat(plan)
+    except ConfigError as fault:
+        raise ConfigError(f"{described.place}: {fault}") from None

@@ -1,0 +1,62 @@
+"""What scores have to reach in an eval: one threshold for all scorers, or each its own."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from evalmark.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from evalmark.runs.planning.plan import Asked
+
+PERFECT = 1.0
+"""What a score has to reach where neither the eval nor the scorer says anything."""
+
+
+class _NotSaid(Enum):
+    NOT_SAID = "not said"
+
+    def __repr__(self) -> str:
+        return "NOT_SAID"
+
+
+NOT_SAID: Final = _NotSaid.NOT_SAID
+"""In the place of a threshold: the scorer decides, and what it leaves open has to be perfect. None never fails."""
+Limit = float | Literal[_NotSaid.NOT_SAID] | None
+Threshold = Limit | Mapping[str, Limit]
+"""One threshold for all scorers, or one each by name."""
+
+
+def held(asked: "Sequence[Asked]", threshold: Threshold, place: str) -> "tuple[Asked, ...]":
+    """The scorers, held to their thresholds.
+
+    A number is the least value that passes (the most, where lower is better). None: scores are only recorded.
+    Without one, a score that the scorer itself neither passes nor fails has to be perfect.
+
+    Raises:
+        ConfigError: a threshold is no number from 0 to 1, or is for a scorer that is not there.
+    """
+    __tracebackhide__ = True
+    if not isinstance(threshold, Mapping):
+        return tuple(_held(one, threshold, place) for one in asked)
+    names = {id(one): one.base or one.bound(None).name for one in asked}
+    if unknown := [name for name in threshold if name not in names.values()]:
+        close = get_close_matches(str(unknown[0]), names.values(), n=1)
+        advice = f"did you mean {close[0]!r}?" if close else f"the scorers are {', '.join(names.values())}."
+        raise ConfigError(f"{place}: there is a threshold for {unknown[0]!r}, which is no scorer here; {advice}")
+    return tuple(_held(one, threshold.get(names[id(one)], NOT_SAID), place) for one in asked)
+
+
+def _held(asked: "Asked", limit: Any, place: str) -> "Asked":
+    __tracebackhide__ = True
+    if limit is None:
+        return replace(asked, threshold=None, decides=False)
+    if limit is NOT_SAID:
+        return replace(asked, otherwise=PERFECT)
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit <= 1:
+        raise ConfigError(
+            f"{place}: the threshold {limit!r} is no number from 0 to 1; None means that nothing can fail."
+        )
+    return asked if asked.threshold is not None else replace(asked, threshold=float(limit))

@@ -1,0 +1,190 @@
+"""The pytest plugin: evals as tests, silent until a suite has one.
+
+pytest loads this file in every run of an environment where evalmark is installed, so it does next to nothing:
+what works loads with the first eval.
+"""
+
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalmark.core.lazy import need
+from evalmark.harness.evals.host import HOST
+
+from .skipping import PLACE, Skips, skip, skipped
+
+REPLAY = ("auto", "replay", "record", "strict", "off")
+_DESK = pytest.StashKey[Any]()
+_ITEM = pytest.StashKey[pytest.Item | None]()
+_HOST = pytest.StashKey[Any]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin; each has a line in the documentation."""
+    group = parser.getgroup("evalmark", "evals of language models (evalmark)")
+    add = group.addoption
+    add(
+        "--evalmark",
+        action="store_true",
+        default=None,
+        help="Run evals; without it they are skipped, since they may cost money.",
+    )
+    add(
+        "--evalmark-store",
+        metavar="FILE",
+        help="A file or postgresql://… for the run; else EVALMARK_STORE, .evalmark/evalmark.db.",
+    )
+    add("--evalmark-baseline", metavar="RUN", help="A kept run to compare with: an id, `last`, `last~1`, `last-green`.")
+    add(
+        "--evalmark-replay",
+        metavar="MODE",
+        choices=REPLAY,
+        help="How recorded replies are used: auto, record, strict, off.",
+    )
+    add(
+        "--evalmark-resume",
+        metavar="RUN",
+        nargs="?",
+        const="last",
+        help="Go on with an interrupted run; without RUN, the last one.",
+    )
+    add(
+        "--evalmark-min-pass-rate",
+        metavar="RATE",
+        type=_share,
+        help="The share of trials that has to pass; else every one.",
+    )
+    add("--evalmark-min-score", metavar="SCORE", type=_share, help="What the mean of every metric has to reach.")
+    add("--evalmark-max-unscored", metavar="N", type=_number, help="So many trials may be left unscored; else none.")
+    add("--evalmark-max-errors", metavar="N", type=_number, help="So many trials may end in an error; else none.")
+    parser.addini("evalmark_run", "Run evals without --evalmark being given.", type="bool", default=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known, and be there for expectations, wherever they stand."""
+    config.addinivalue_line(
+        "markers",
+        "evalmark(suite=None, data=None, scorers=(), repeat=1, threshold=..., judge=None): the test is an eval; "
+        "what it logs and scores with `evalmark_case` is kept, and it is skipped without --evalmark.",
+    )
+    config.pluginmanager.register(Skips(), "evalmark-skips")
+    config.stash[_ITEM] = None
+    config.stash[_HOST] = HOST.set(lambda: desk_of(config))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let expectations stand for themselves again."""
+    HOST.reset(config.stash[_HOST])
+
+
+def desk_of(config: pytest.Config) -> Any:
+    """What runs evals and keeps what they find; made at the first call, and from then on part of pytest's hooks."""
+    if _DESK not in config.stash:
+        need("evalmark.core.foreign.pins").pin()  # pytest puts the folders of tests in front of the import path
+        desk = need("evalmark.harness.pytest_plugin.desk").Desk(config, lambda: config.stash[_ITEM])
+        config.stash[_DESK] = desk
+    return config.stash[_DESK]
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """`eval_*.py` beside what pytest collects anyway, when evals are to run."""
+    if file_path.suffix == ".py" and file_path.name.startswith("eval_") and _is_on(parent.config):
+        patterns = parent.config.getini("python_files")
+        if not any(file_path.match(pattern) for pattern in patterns) and not parent.session.isinitpath(file_path):
+            module: pytest.Collector = pytest.Module.from_parent(parent, path=file_path)
+            return module
+    return None
+
+
+def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytest.Item] | None:
+    """The tests of the evals that a module describes."""
+    if name != "__evalmark__":
+        return None
+    if not _is_on(collector.config):
+        return skipped(collector, obj)
+    items: list[pytest.Item] = desk_of(collector.config).items(collector, obj)
+    return items
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One test for each case and repeat of a marked test."""
+    marker = metafunc.definition.get_closest_marker("evalmark")
+    if marker is not None and _is_on(metafunc.config):
+        desk_of(metafunc.config).repeat(metafunc, marker)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marked tests, and those that ask for a case, are skipped like all evals."""
+    for place, item in enumerate(items):
+        item.stash[PLACE] = place
+    marked = [item for item in items if _is_marked(item)]
+    if marked and _is_on(config):
+        desk_of(config).gather(marked)
+    elif marked:
+        skip(marked)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Remember which test is running, for expectations in it."""
+    item.config.stash[_ITEM] = item
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: Any) -> None:
+    """What a worker of xdist has found is kept by the process that leads."""
+    config = getattr(getattr(report, "node", None), "config", None)
+    if config is not None and _DESK not in config.stash and _concerns_evals(report):
+        desk_of(config)
+        config.pluginmanager.getplugin("evalmark-ending").pytest_runtest_logreport(report)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A gate that nothing has passed through does not hold."""
+    config = session.config
+    if _DESK not in config.stash and _is_gated(config) and not hasattr(config, "workerinput"):
+        desk_of(config)
+        # pytest has already gathered whom it calls at the end
+        config.pluginmanager.getplugin("evalmark-ending").pytest_sessionfinish(session, exitstatus)
+
+
+@pytest.fixture
+def evalmark_case(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The case that a marked test is about: `log` what the system answered, `score` or `judge` it."""
+    return desk_of(request.config).case(request)  # type: ignore[no-any-return]
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    return item.get_closest_marker("evalmark") is not None or "evalmark_case" in getattr(item, "fixturenames", ())
+
+
+def _concerns_evals(report: Any) -> bool:
+    return any(hasattr(report, name) for name in ("evalmark_begun", "evalmark", "evalmark_verdict"))
+
+
+def _is_on(config: pytest.Config) -> bool:
+    return bool(config.getoption("evalmark") or config.getini("evalmark_run"))
+
+
+def _is_gated(config: pytest.Config) -> bool:
+    names = ("min_pass_rate", "min_score")
+    said = any(config.getoption(f"evalmark_{name}") is not None for name in names)
+    return said and _is_on(config) and not config.option.collectonly
+
+
+def _share(text: str) -> float:
+    with suppress(ValueError):
+        if 0 <= (number := float(text)) <= 1:
+            return number
+    raise ArgumentTypeError(f"{text!r} is no number from 0 to 1")
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise ArgumentTypeError(f"{text!r} is no whole number of at least 0")
+    return int(text)

@@ -1,0 +1,71 @@
+"""The cases of an eval answered side by side, while pytest reports one after the other."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from evalmark.core.errors import RunStoppedError
+from evalmark.core.sync import Loop
+from evalmark.core.values.score import Result, Trial
+from evalmark.runs.execution.sitting import Seat, Sitting
+
+if TYPE_CHECKING:
+    from .keeping import Keeper, Parcels
+
+CUT_SHORT = "the run was ended before this case was answered"
+Key = tuple[int, int]
+"""Position and repeat."""
+
+
+class Ahead:
+    """The results of one eval, as they come in."""
+
+    def __init__(
+        self, sitting: Sitting, keeper: "Keeper | Parcels", seat: Seat, trials: Sequence[Trial], loop: Loop
+    ) -> None:
+        self._sitting, self._keeper, self._seat = sitting, keeper, seat
+        self._results: dict[Key, Future[Result]] = {(t.position, t.repeat): Future() for t in trials}
+        self._running = loop.start(self._run(trials))
+
+    def result(self, trial: Trial) -> Result | None:
+        """What was found for a trial, waiting for it; None where it is not among those that are answered here.
+
+        Raises:
+            RunStoppedError: no further call could be made.
+            StoreError: the result could not be kept.
+        """
+        found = self._results.get((trial.position, trial.repeat))
+        return None if found is None else found.result()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no trial is under way any more."""
+        return self._running.done()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until no trial is under way any more and what they came to is noted; with a limit, not longer."""
+        with suppress(TimeoutError):
+            self._running.exception(seconds)
+
+    async def _run(self, trials: Sequence[Trial]) -> None:
+        before = self._sitting.spending()
+        try:
+            reason = await self._sitting.ask(self._seat, trials, self._hand)
+        except BaseException as fault:
+            self._settle(fault)
+            raise
+        self._keeper.spent(self._seat.dataset, self._sitting.spent_since(before))
+        self._settle(RunStoppedError(reason or CUT_SHORT))
+
+    async def _hand(self, results: Sequence[Result]) -> None:
+        """Durable first; only then does a test hear of it."""
+        await self._keeper.write(results)
+        for result in results:
+            self._results[result.trial.position, result.trial.repeat].set_result(result)
+
+    def _settle(self, fault: BaseException) -> None:
+        """Whoever still waits is told why nothing comes."""
+        for waiting in self._results.values():
+            if not waiting.done():
+                waiting.set_exception(fault)

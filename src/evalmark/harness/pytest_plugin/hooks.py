@@ -1,0 +1,147 @@
+"""The hooks that evals need beside those of every run."""
+
+import functools
+import inspect
+from collections.abc import Callable, Coroutine, Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evalmark.core.context.uses import Uses, counting
+from evalmark.core.errors import ConfigError, EvalmarkError
+from evalmark.core.values.run import Run
+from evalmark.harness.evals.failing import EvalFailedError
+from evalmark.harness.evals.recorder import EvalCase
+from evalmark.inputs.datasets.options import BadRow
+
+from .items import EvalItem, harmless
+from .keeping import Parcels
+from .running import bad_part
+from .standing import CASE, EXPECTED, VERDICT, case_of, note, turn_of
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+CLOSED = pytest.StashKey[bool]()
+"""Set where a marked test came to its end and its scores fail it: no line of it is to blame."""
+
+
+class Hooks:
+    """Hears of every test, once there is an eval."""
+
+    def __init__(self, desk: "Desk") -> None:
+        self._desk = desk
+
+    def pytest_unconfigure(self) -> None:
+        """The end of everything."""
+        self._desk.close()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: Any) -> None:
+        """In a worker of xdist: say what the process that leads cannot know."""
+        output = getattr(self._desk.config, "workeroutput", None)
+        if output is not None:
+            output["evalmark_notes"] = list(self._desk.notes())
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> None:
+        """Notice fixtures that are there for one test alone."""
+        if fixturedef.scope == "function" and isinstance(request.node, EvalItem):
+            request.node.stands_alone = True
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """While a marked test runs, the tools and models of what it tests are those of the run."""
+        case = item.stash.get(CASE, None)
+        if case is None or not isinstance(item, pytest.Function):
+            return (yield)
+        tested = item.obj
+        if inspect.iscoroutinefunction(tested):
+            item.obj = _counted(tested, case.uses)
+        try:
+            with counting(case.uses):
+                return (yield)
+        finally:
+            item.obj = tested
+
+    @pytest.hookimpl(tryfirst=True, specname="pytest_pyfunc_call")
+    def pytest_pyfunc_call_of_bad_rows(self, pyfuncitem: pytest.Function) -> None:
+        """A test is not asked about a row that is no case."""
+        row = turn_of(pyfuncitem).row
+        if isinstance(row, BadRow):
+            pyfuncitem.stash[CLOSED] = True
+            raise ConfigError(str(row))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+        """Close the case of a marked test at its end, whatever that is."""
+        case = pyfuncitem.stash.get(CASE, None)
+        if case is None:
+            return (yield)
+        try:
+            done = yield
+        except pytest.fail.Exception as failed:
+            self._close(pyfuncitem, case, AssertionError(failed.msg))
+            raise
+        except (Exception, SystemExit) as error:
+            self._close(pyfuncitem, case, error)
+            raise
+        self._close(pyfuncitem, case, None)
+        return done
+
+    def _close(self, item: pytest.Item, case: EvalCase, error: BaseException | None) -> None:
+        if error is None and not case.is_used and item.stash.get(EXPECTED, 0):
+            return  # its expectations are its cases
+        try:
+            part, why = case.found(error)
+        except EvalmarkError as fault:
+            if error is not None:
+                raise
+            self._close(item, case, fault)
+            raise
+        self._desk.keeper.take(part)
+        for result in part.results:
+            note(item, result)
+            if why is not None and error is None:
+                item.stash[CLOSED] = True
+                raise EvalFailedError(why, result)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
+        """Tell with each report what it is worth as an eval, and in a worker of xdist what was found."""
+        report: Any = yield
+        if CLOSED in item.stash and call.when == "call" and call.excinfo is not None:
+            said = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
+            report.longrepr = harmless(said)
+        elif call.excinfo is not None and isinstance(call.excinfo.value, EvalFailedError):
+            _in_short(report, str(call.excinfo.value))
+        if call.when == "call" and VERDICT in item.stash:
+            report.evalmark_verdict = item.stash[VERDICT]
+        if isinstance(self._desk.keeper, Parcels):
+            self._desk.keeper.send(report, self._begun(item) if call.when == "setup" else None)
+        return report
+
+    def _begun(self, item: pytest.Item) -> Run | None:
+        """What is lost when the worker dies in this test."""
+        if isinstance(item, EvalItem):
+            return bad_part(item)
+        case = item.stash.get(CASE, None)
+        return None if case is None else case.begun()
+
+
+def _in_short(report: Any, said: str) -> None:
+    """What the line of a failed test in pytest's short summary says: the score, without the name of the exception."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = harmless(said)
+
+
+def _counted(tested: Callable[..., Coroutine[Any, Any, Any]], uses: Uses) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """An async test that says itself whose calls are made: plugins run it in tasks that were begun before it."""
+
+    @functools.wraps(tested)
+    async def test(*args: Any, **kwargs: Any) -> Any:
+        with counting(uses):
+            return await tested(*args, **kwargs)
+
+    return test

@@ -1,0 +1,127 @@
+"""The tests that pytest makes of an eval: one for each case and repeat, named by case."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from os import environ
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.text import inert, one_line
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.score import Result, Trial
+from evalmark.harness.evals.described import Eval
+from evalmark.harness.evals.failing import EvalFailedError
+from evalmark.harness.evals.seating import seat_of
+from evalmark.inputs.datasets.options import BadRow
+from evalmark.runs.execution.sitting import Seat
+
+from .skipping import LONGEST_NAME, node_name, unused
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+
+@dataclass
+class Group:
+    """The tests of one eval: what they share."""
+
+    described: Eval
+    title: str
+    """What its tests are called."""
+    target: str
+    """What its task is called."""
+    desk: "Desk"
+    rows: Sequence[Case | BadRow]
+    seated: Seat | EvalmarkError | None = None
+
+    def seat(self) -> Seat:
+        """The eval, ready to be asked; made once, when the first test needs it.
+
+        Raises:
+            EvalmarkError: something of it cannot be used, a model that cannot be loaded say.
+        """
+        if self.seated is None:
+            try:
+                seat = seat_of(self.described, self.rows, self.desk.sitting)
+                self.seated = replace(seat, info=replace(seat.info, plan=seat.plan.fingerprint))
+            except EvalmarkError as fault:
+                self.seated = fault
+        if isinstance(self.seated, EvalmarkError):
+            raise self.seated
+        return self.seated
+
+
+class EvalItem(pytest.Function):
+    """One case of an eval, for the n-th time."""
+
+    def __init__(self, *, group: Group, trial: Trial, bad: BadRow | None = None, **named: Any) -> None:
+        super().__init__(callobj=unused, **named)
+        self.group, self.trial, self.bad = group, trial, bad
+        self.result: Result | None = None
+        """What was found, once it has run."""
+        self.stands_alone = False
+        """Whether fixtures of this very test are set up around it, so that its case cannot be answered before."""
+
+    @property
+    def id(self) -> Any:
+        """The id with the case as its parameter, as pytest reads it from its cache; of itself it knows no brackets here."""
+        known = super().id
+        return type(known).parse(str(known))
+
+    def runtest(self) -> None:
+        """Answer and judge the case, unless that has happened while earlier tests were reported."""
+        self.result = self.group.desk.runner.run(self)
+
+    def bad_result(self) -> Result:
+        """The result of a row that is no case."""
+        return Result(trial=self.trial, output=Output(error=str(self.bad)))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The message alone: where in evalmark it was raised is of no use."""
+        if isinstance(excinfo.value, (EvalFailedError, EvalmarkError)):
+            return harmless(f"{excinfo.value}\n\n{self.group.described.place}: {type(excinfo.value).__name__}")
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the eval is described."""
+        return Path(self.group.described.file), max(0, self.group.described.line - 1), self.name
+
+
+def tests_of(collector: Any, group: Group) -> Iterator[EvalItem]:
+    """The tests of an eval, in the order of its data; the first repeat of all cases first."""
+    described = group.described
+    title, names = group.title, Counter[str]()
+    labels = [case_name(row, names) for row in group.rows]
+    for repeat in range(described.repeat):
+        for position, (row, called) in enumerate(zip(group.rows, labels, strict=True)):
+            if isinstance(row, BadRow) and repeat:
+                continue
+            case = Case(id=f"row {position + 1}", place=row.place) if isinstance(row, BadRow) else row
+            trial = Trial(case=case, dataset=described.name, target=group.target, position=position, repeat=repeat)
+            name = f"{title}[{called}]" if described.repeat == 1 else f"{title}[{called}-{repeat + 1}]"
+            bad = row if isinstance(row, BadRow) else None
+            item: EvalItem = EvalItem.from_parent(collector, name=name, group=group, trial=trial, bad=bad)
+            yield item
+
+
+def case_name(row: Case | BadRow, names: Counter[str]) -> str:
+    """What a case is called: its id, or its input where the id was made; counted where two are the same."""
+    if isinstance(row, BadRow):
+        text = "data" if row.last else row.place.rpartition(": ")[2]
+    else:
+        text = one_line(row.input, LONGEST_NAME) if row.has_made_id and row.input is not None else row.id
+    first = name = node_name(text) or "case"
+    while names[name]:
+        names[first] += 1
+        name = f"{first}-{names[first]}"
+    names[name] += 1
+    return name
+
+
+def harmless(text: str) -> str:
+    """What a model has said, so that the runner of GitHub Actions does not take it for a command."""
+    return inert(text) if environ.get("GITHUB_ACTIONS") == "true" else text

@@ -1,0 +1,100 @@
+"""What pytest makes of evals that are not to run; loads nothing of what would run them."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.text import one_line
+from evalmark.core.values.words import count
+
+if TYPE_CHECKING:
+    from evalmark.harness.evals.described import Eval
+
+OFF = "evals may cost money; run them with --evalmark"
+PLACE = pytest.StashKey[int]()
+"""Which of the collected tests one is, from 0; the same in every worker of xdist."""
+LONGEST_NAME = 60
+"""Characters of an input by which a test is named."""
+
+
+class SkippedEval(pytest.Function):
+    """An eval that is left out as a whole: its data is not even read."""
+
+    def __init__(self, *, described: "Eval", reason: str, **named: Any) -> None:
+        super().__init__(callobj=unused, **named)
+        self.described = described
+        self.add_marker(pytest.mark.skip(reason=reason))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the eval is described."""
+        return Path(self.described.file), max(0, self.described.line - 1), self.name
+
+
+class Skips:
+    """Counts evals that were skipped, and says so once; in the process that leads."""
+
+    def __init__(self) -> None:
+        self._skipped = 0
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Count it, if it is one."""
+        if report.skipped and isinstance(report.longrepr, tuple) and OFF in str(report.longrepr[2]):
+            self._skipped += 1
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say how evals are run."""
+        if self._skipped:
+            number = count(self._skipped, "eval")
+            note = f"{number} skipped: {OFF}, or `evalmark_run = true` in the configuration."
+            terminalreporter.write_line(note)
+
+
+def unused() -> None:
+    """In the place of the function that pytest would call."""
+
+
+def skipped(collector: Any, evals: "Sequence[Eval]") -> list[pytest.Item]:
+    """A test for each eval of a module, which says that it was left out.
+
+    Raises:
+        CollectError: two evals have the same name.
+    """
+    try:
+        check_names(evals)
+    except ConfigError as fault:
+        raise collector.CollectError(str(fault)) from None
+    return [skipped_item(collector, described, OFF) for described in evals]
+
+
+def skip(items: Sequence[pytest.Item]) -> None:
+    """Leave out tests that are evals by their marker."""
+    for item in items:
+        item.add_marker(pytest.mark.skip(reason=OFF))
+
+
+def skipped_item(collector: Any, described: "Eval", reason: str) -> pytest.Item:
+    """The test in the place of those of an eval."""
+    item: SkippedEval = SkippedEval.from_parent(
+        collector, name=node_name(described.name), described=described, reason=reason
+    )
+    return item
+
+
+def check_names(evals: "Sequence[Eval]") -> None:
+    """Raise ConfigError where two evals of a module have the same name: their tests could not be told apart."""
+    names = [node_name(described.name) for described in evals]
+    for described, name in zip(evals, names, strict=True):
+        if (number := names.count(name)) > 1:
+            raise ConfigError(
+                f"{described.place}: {number} evals of this file are called {name!r}; give each a name of its own."
+            )
+
+
+def node_name(text: str) -> str:
+    """A text as part of a test's id: in ASCII, and without `::` and brackets, which would cut it apart."""
+    text = re.sub(r"::+", ":", one_line(text, LONGEST_NAME))
+    return text.translate({ord("["): "(", ord("]"): ")", ord("…"): "..."}).encode("ascii", "backslashreplace").decode()

@@ -1,0 +1,96 @@
+"""Where a test stands among the cases of a run, and what pytest is told of it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evalmark.core.values.case import Case
+from evalmark.core.values.score import Result
+from evalmark.harness.evals.recorder import EvalCase
+from evalmark.inputs.datasets.options import BadRow
+
+from .marked import Mark, Turn, read_mark
+
+CASE = pytest.StashKey[EvalCase]()
+"""The case of a marked test."""
+VERDICT = pytest.StashKey[str]()
+EXPECTED = pytest.StashKey[int]()
+"""How many expectations a test has had so far."""
+KNOWN = pytest.StashKey[Case]()
+"""The case of a marked test, under an id that no other test of its suite has."""
+_WORST_FIRST = ("error", "fail", "unscored", "pass", "ungated")
+
+
+def note(item: pytest.Item, result: Result) -> None:
+    """Tell pytest's reports of the scores of a test, JUnit XML for one."""
+    for score in result.scores:
+        value = score.status if score.value is None else round(score.value, 6)
+        item.user_properties.append((f"score.{score.name}", value))
+    verdicts = (result.verdict, item.stash.get(VERDICT, "ungated"))
+    item.stash[VERDICT] = min(verdicts, key=_WORST_FIRST.index)
+
+
+def mark_of(item: pytest.Item) -> Mark:
+    """What the marker of a test says; nothing where it has none.
+
+    Raises:
+        ConfigError: it says what nobody understands.
+    """
+    marker = item.get_closest_marker("evalmark")
+    return Mark() if marker is None else read_mark(marker, item.nodeid)
+
+
+def suite_of(item: pytest.Item) -> str:
+    """What the cases of a test go by in the run."""
+    return mark_of(item).suite or item.nodeid.partition("::")[0]
+
+
+def case_of(item: pytest.Item) -> Case:
+    """The row that a test is for, or the test itself as a case; the same for all repeats."""
+    if KNOWN in item.stash:
+        return item.stash[KNOWN]
+    row, others = turn_of(item).row, _others(item)
+    if isinstance(row, Case):
+        return replace(row, id=f"{row.id}{others}")
+    if isinstance(row, BadRow):
+        return Case(id=f"{turn_of(item).name}{others}", place=row.place)
+    return Case(id=f"{owner_of(item).partition('::')[2]}{others}", place=_place(item))
+
+
+def turn_of(item: pytest.Item) -> Turn:
+    """For which row a test is, and which repeat."""
+    callspec = getattr(item, "callspec", None)
+    found = None if callspec is None else callspec.params.get("evalmark_case")
+    return found if isinstance(found, Turn) else Turn()
+
+
+def target_of(item: pytest.Item) -> str:
+    """What a marked test is under test as: its name where it shares its rows with others, else nothing of its own.
+
+    The tests of one suite are then one group of cases in every report.
+    """
+    return "" if turn_of(item).row is None else _function(item)
+
+
+def owner_of(item: pytest.Item) -> str:
+    """The function that a test is made of, with its class and file, as pytest writes it."""
+    return item.nodeid.removesuffix(item.name) + _function(item)
+
+
+def _function(item: pytest.Item) -> str:
+    return str(getattr(item, "originalname", None) or item.name)
+
+
+def _others(item: pytest.Item) -> str:
+    """What else a test is parametrized with, in brackets; pytest puts the part that we gave last."""
+    name = turn_of(item).name
+    found = item.name.removeprefix(_function(item)).removeprefix("[").removesuffix("]")
+    if name:
+        found = "" if found == name else found.removesuffix(f"-{name}")
+    return f"[{found}]" if found else ""
+
+
+def _place(item: pytest.Item) -> str:
+    file, line, _ = item.location
+    return f"{file}:{line + 1}" if line is not None else Path(file).name

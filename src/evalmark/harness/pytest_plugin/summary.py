@@ -1,0 +1,192 @@
+"""The end of a test run with evals: the run is closed, its table shown, its gate judged."""
+
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.text import clean, one_line
+from evalmark.core.values.case import Output
+from evalmark.core.values.run import Gate, Run, RunStatus
+from evalmark.core.values.score import Result
+from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.eval_table import evals
+from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.gate import GateVerdict, judge
+from evalmark.storage.store.places import told_place
+
+from .items import harmless
+from .keeping import Keeper, opened
+
+if TYPE_CHECKING:
+    from .desk import Desk
+
+WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e", "EVAL ERROR")}
+"""How pytest counts, marks and calls a test that could not be judged."""
+
+
+class Ending:
+    """Hears of every report, and says at the end what the evals came to; in the process that leads."""
+
+    def __init__(self, desk: "Desk") -> None:
+        self._desk = desk
+        self._others_failed = 0
+        """Tests that failed and are no evals, or failed beside their scores."""
+        self._begun: dict[str, Run] = {}
+        """Tests of evals that are running in workers, by their ids."""
+        self._details: list[tuple[str, str, Any]] = []
+        """Tests that could not be judged: how each is called, its id, and what is said of it."""
+        self._interrupted = False
+        self._notes: list[str] = []
+        self._run: Run | None = None
+        self._fault = ""
+
+    # While tests run.
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Keep what a worker has found, and count what concerns the verdict."""
+        self._take(report)
+        verdict = getattr(report, "evalmark_verdict", None)
+        if report.failed and verdict is None:
+            self._others_failed += 1
+        if report.failed and verdict in WORDS:
+            self._details.append((WORDS[verdict][2], report.nodeid, report.longrepr))
+
+    def _take(self, report: Any) -> None:
+        begun = getattr(report, "evalmark_begun", None)
+        if begun is not None and (part := opened(begun)) is not None:
+            self._begun[report.nodeid] = part
+        if report.when == "call":
+            self._begun.pop(report.nodeid, None)
+        elif report.when == "???" and report.nodeid in self._begun:
+            self._keep(_lost(self._begun.pop(report.nodeid), str(report.longrepr)))
+        for parcel in getattr(report, "evalmark", ()):
+            if (part := opened(parcel)) is not None:
+                self._keep(part)
+
+    def _keep(self, part: Run) -> None:
+        """Keep what came from another process; pytest goes on where that cannot be, and the whole run fails."""
+        try:
+            self._desk.keeper.take(part)
+        except EvalmarkError as fault:
+            self._fault = str(fault)
+
+    def pytest_report_teststatus(self, report: Any) -> tuple[str, str, Any] | None:
+        """Unscored and broken trials have words of their own; they fail all the same."""
+        verdict = getattr(report, "evalmark_verdict", None)
+        if report.when == "call" and report.failed and verdict in WORDS:
+            category, letter, word = WORDS[verdict]
+            return category, letter, (word, {"yellow": True})
+        return None
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """The run can be taken up again."""
+        self._interrupted = True
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        """What a worker of xdist has to say at its end."""
+        told = getattr(node, "workeroutput", {}).get("evalmark_notes", ())
+        self._notes += [note for note in told if note not in self._notes]
+
+    # At the end.
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the run; with a gate, its verdict decides what the evals do to the exit code."""
+        desk = self._desk
+        if not desk.on:
+            return
+        try:
+            self._run = self._closed(session)
+        except EvalmarkError as fault:
+            self._fault = str(fault)
+        if self._fault:
+            session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
+            return
+        ended_by_tests = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        if desk.gate is not None and ended_by_tests and not session.config.option.collectonly:
+            holds = self._verdict(desk.gate).outcome == "pass" and not self._others_failed
+            session.exitstatus = pytest.ExitCode.OK if holds else pytest.ExitCode.TESTS_FAILED
+
+    def _closed(self, session: pytest.Session) -> Run | None:
+        desk = self._desk
+        with suppress(KeyboardInterrupt):
+            if self._interrupted and desk.runner.is_busy:
+                say(desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out")
+            desk.stop()
+        keeper = desk.keeper
+        if not isinstance(keeper, Keeper) or not keeper.is_used:
+            return None
+        stopped = self._interrupted or keeper.is_broken or bool(session.shouldstop or session.shouldfail)
+        status: RunStatus = "interrupted" if stopped else "complete"
+        return keeper.finish(status, [*desk.notes(), *self._notes])
+
+    def _verdict(self, gate: Gate) -> GateVerdict:
+        run = self._run or Run(id="", name="pytest", created="")
+        return judge(summarise(run), gate)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """The table of evals, and what became of those that could not be judged."""
+        desk = self._desk
+        if desk.config.option.tbstyle != "no":
+            for _, nodeid, told in self._details:
+                terminalreporter.section(f"not judged: {clean(nodeid)}", sep="_", yellow=True, bold=True)
+                terminalreporter.write_line(clean(str(told)))
+        if self._fault:
+            terminalreporter.section("evals", red=True)
+            terminalreporter.write_line(clean(self._fault))
+        is_gated = desk.on and desk.gate is not None and not desk.config.option.collectonly
+        if self._run is not None or is_gated:
+            self._tell(terminalreporter)
+        if "E" in terminalreporter.reportchars:
+            self._list(terminalreporter)
+
+    def _list(self, reporter: Any) -> None:
+        """A line for each test that could not be judged: pytest's own short summary knows only its own words."""
+        for word, nodeid, told in self._details:
+            crash = getattr(told, "reprcrash", None)
+            said = clean(str(told) if crash is None else crash.message).strip().partition("\n")[0]
+            line = f"{word} {clean(nodeid)} - {said}"
+            reporter.write_line(one_line(line, max(40, reporter._tw.fullwidth - 1)), yellow=True)
+
+    def _tell(self, reporter: Any) -> None:
+        desk = self._desk
+        named = desk.config.getoption("evalmark_store")
+        store = f" --store {told_place(named)}" if named else ""
+        look = Look(
+            width=max(60, min(reporter._tw.fullwidth, 140)),
+            color=bool(reporter.hasmarkup),
+            flags=store,
+            unicode=(getattr(reporter._tw._file, "encoding", None) or "").lower().startswith("utf"),
+        )
+        reporter.section("evals")
+        run = self._run or Run(id="", name="pytest", created="")
+        costs = desk.keeper.costs if isinstance(desk.keeper, Keeper) else {}
+        baseline = desk.keeper.baseline if isinstance(desk.keeper, Keeper) else None
+        verdict = None if desk.gate is None else self._verdict(desk.gate)
+        reporter.write(harmless(evals(run, costs, look, verdict=verdict, baseline=baseline)))
+        if run.id:
+            reporter.write_line(f"Look again with: evalmark show {run.id}{store}")
+        if run.status == "interrupted":
+            reporter.write_line(f"To go on, call pytest as before and add: --evalmark-resume {run.id}")
+
+
+def say(config: pytest.Config, text: str) -> None:
+    """Tell whoever waits, also while pytest keeps to itself what is printed."""
+    reporter: Any = config.pluginmanager.getplugin("terminalreporter")
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    if reporter is not None:
+        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+            reporter.ensure_newline()
+            reporter.write_line(clean(text))
+
+
+def _lost(begun: Run, why: str) -> Run:
+    """The part of a test whose worker died: an error, with the name of the culprit."""
+    said = clean(why).splitlines()
+    output = Output(error=f"the process that ran it ended: {said[0] if said else 'no reason is known'}")
+    return replace(begun, results=tuple(Result(trial=r.trial, output=output) for r in begun.results))

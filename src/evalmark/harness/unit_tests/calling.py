@@ -1,0 +1,119 @@
+"""How a tested function is called with the inputs of a case, and what it gave."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.sync import now
+from evalmark.core.values.case import Output
+from evalmark.runs.targets.output import as_output, awaited, joined
+
+_NEEDS_MEMORY = "Missing some input keys"
+HINT = (
+    "An input that the chain's memory fills is missing: give the chain the memory of the test, "
+    "test.langchain.get_test_memory(memory_key=…)."
+)
+
+
+def bound_call(function: Any, inputs: Any, *, is_async: bool = False) -> Callable[[], Any]:
+    """The call of a function, ready to be made: with the inputs as one argument, or by name.
+
+    By name where they are a mapping and the function has several parameters which are all among their names, or takes
+    nothing by position. An object with `invoke` (a runnable of LangChain) is called by it, one with only `run` by that.
+
+    Raises:
+        ConfigError: it cannot be called, or not with these inputs.
+    """
+    called, method = _method(function, is_async=is_async)
+    if isinstance(inputs, Mapping) and not method and _by_name(called, inputs):
+        return lambda: called(**inputs)
+    return lambda: called(inputs)
+
+
+def _method(function: Any, *, is_async: bool) -> tuple[Callable[..., Any], bool]:
+    """What is called of an object; whether it is a method that takes the inputs as one."""
+    wanted = ("ainvoke", "invoke") if is_async else ("invoke", "ainvoke")
+    # Asked of the class, since mocks and proxies say yes to any attribute.
+    for name in (*wanted, *(() if callable(function) else ("run",))):
+        if not inspect.isclass(function) and callable(getattr(type(function), name, None)):
+            return getattr(function, name), True
+    if callable(function):
+        return function, False
+    raise ConfigError(
+        f"evaluate() takes a function or a chain; found {function!r:.100}. For a result that is there already, call "
+        "evaluate_result(result)."
+    )
+
+
+def _by_name(function: Callable[..., Any], inputs: Mapping[str, Any]) -> bool:
+    """Whether the inputs go to the parameters of their names.
+
+    Raises:
+        ConfigError: they can go nowhere.
+    """
+    try:
+        parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    except (TypeError, ValueError):  # functions of C that do not say
+        return False
+    by_position = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    if by_position and len(parameters) == 1:
+        return False
+    fault = _fault(function, inputs)
+    if fault and (not by_position or _needed(parameters, by_position[0].name)):
+        raise ConfigError(
+            f"the tested function {fault}, and the inputs of the case are {', '.join(map(repr, inputs)) or 'empty'}; let it "
+            "take the inputs as one argument, or each of them by its name."
+        )
+    return not fault
+
+
+def _fault(function: Callable[..., Any], inputs: Mapping[str, Any]) -> str:
+    """Why the inputs are not the parameters; empty where they are."""
+    parameters = inspect.signature(function).parameters.values()
+    named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    missing = sorted(_needed(parameters) - inputs.keys())
+    unknown = sorted(repr(name) for name in inputs if name not in named)
+    if missing:
+        return f"needs {missing[0]!r}"
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    return f"does not take {unknown[0]}" if unknown and not takes_any else ""
+
+
+def _needed(parameters: Iterable[inspect.Parameter], besides: str = "") -> set[str]:
+    """The parameters that have to be given, but for one."""
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {p.name for p in parameters if p.default is p.empty and p.kind not in variable and p.name != besides}
+
+
+def finished_now(returned: Any) -> Any:
+    """`awaited`, for code that does not wait on a loop."""
+    if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
+        return now(awaited(returned))
+    return joined(returned) if inspect.isgenerator(returned) else returned
+
+
+def output_of(function: Any, returned: Any, seconds: float | None, *, is_template: bool) -> Output:
+    """What a function gave, as an Output; of an object with `output_keys`, those alone.
+
+    Raises:
+        ConfigError: it is no text, and the outputs of a prompt are texts.
+    """
+    keys = getattr(function, "output_keys", None)
+    if isinstance(returned, Mapping) and isinstance(keys, (list, tuple, set, frozenset)):
+        returned = {key: value for key, value in returned.items() if key in keys}
+        if is_template and len(returned) == 1:
+            (returned,) = returned.values()
+    output = as_output(returned, seconds)
+    if is_template and output.error is None and not isinstance(output.value, str):
+        raise ConfigError(
+            "the tested function has to give a text, since the test is about the outputs of a prompt "
+            f"(for_prompt_template); found {output.value!r:.100}. Return the text alone."
+        )
+    return output
+
+
+def add_hint(error: BaseException) -> None:
+    """Say of an error of LangChain what its reader may not know: that the memory of the test fills inputs."""
+    if _NEEDS_MEMORY in str(error):
+        error.add_note(HINT)

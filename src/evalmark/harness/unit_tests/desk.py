@@ -1,0 +1,209 @@
+"""Where the results of a unit test are judged and kept, while the tested function goes on."""
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.foreign.identity import described
+from evalmark.core.settings import Settings
+from evalmark.core.sync import Loop
+from evalmark.core.values.case import Output
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.run import Metric, Run, RunStatus
+from evalmark.core.values.score import Result, Score, Trial
+from evalmark.models.embeddings.cached import CachedEmbedder
+from evalmark.runs.engine.trial import judge
+from evalmark.runs.execution.book import Book, begin
+from evalmark.runs.execution.ledger import Ledger
+from evalmark.runs.execution.sitting import Sitting
+from evalmark.scoring.binding.bound import BoundScorer
+
+from .embed_function import embedder_of
+from .evaluation import CosineScoreEvaluationStrategy, EvaluationStrategyBase
+from .labeled import TestCase
+from .results import TestCaseResult
+from .selecting import Item, Selected
+
+WINDOW = 2_048
+"""As many results may wait for their judgement before the test waits for the oldest."""
+AHEAD = 256
+"""Labelled outputs that are embedded together ahead of their results: enough for full batches, few enough to wait for."""
+GIVEN = "given answers"
+"""The target of results that the test brings itself."""
+
+Found = tuple[TestCaseResult, Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The cosine rule with its model, as it judges beside the test."""
+
+    strategy: CosineScoreEvaluationStrategy
+    scorer: BoundScorer
+    embedder: CachedEmbedder
+
+    async def __call__(self, item: Item, output: Output) -> Score:
+        """The word on one result; what the model raises is a score that says so."""
+        (score,) = await judge([self.scorer], item.case, output)
+        return score
+
+    async def ahead(self, items: Sequence[Item]) -> None:
+        """Embed the labelled outputs before their results are there; a fault is said when these are judged."""
+        texts = list(dict.fromkeys(text for item in items for text in self.strategy.texts(item.test_case)))
+        with suppress(EvalmarkError):
+            for start in range(0, len(texts), AHEAD):
+                await self.embedder(texts[start : start + AHEAD])
+
+
+class Desk:
+    """One run of a unit test: a loop of its own, the models asked on it, and the run that grows in the ledger."""
+
+    def __init__(
+        self, name: str, strategy: EvaluationStrategyBase, selected: Selected, ledger: Ledger, settings: Settings
+    ) -> None:
+        self._selected, self.strategy = selected, strategy
+        self.loop = Loop()
+        try:
+            self.sitting = Sitting(settings, lambda: ledger, ledger.journal, lambda: self.loop.events)
+            self.rule = self._rule(ledger)
+            self._book: Book = begin(ledger, name)
+        except BaseException:
+            self.loop.close()
+            raise
+        self._metric = self._described()
+        self._met: dict[str, None] = {}
+        self._found: list[Future[Found]] = []
+        self._open: deque[Future[Found]] = deque()
+        self._queue: list[Result] = []
+        self._writer: asyncio.Task[None] | None = None
+        self._fault: EvalmarkError | None = None
+        if self.rule is not None:
+            self.loop.start(self.rule.ahead(selected.items))
+
+    def trial(self, item: Item, position: int, target: str) -> Trial:
+        """Where a result stands in the run."""
+        return Trial(case=item.case, dataset=self._selected.info.name, target=target, position=position)
+
+    def judging(self, item: Item, trial: Trial, output: Output) -> "Future[Found]":
+        """Have a result judged by the rule and kept; gives at once what will be found."""
+        self.meet(trial.target)
+        return self._begun(self._judged(item, trial, output))
+
+    def said(self, found: TestCaseResult, trial: Trial, output: Output, score: Score | None) -> "Future[Found]":
+        """Keep what is known of a result already."""
+        self.meet(trial.target)
+        result = Result(trial=trial, output=output, scores=() if score is None else (score,))
+        return self._begun(self._told(found, result))
+
+    @property
+    def target(self) -> str:
+        """What is under test, where a result does not say: the last function that was evaluated."""
+        return next(reversed(self._met), GIVEN)
+
+    def meet(self, target: str) -> None:
+        """Let the run know of a target; raises what has kept an earlier result from the disk."""
+        if self._fault is not None:
+            raise self._fault
+        if target not in self._met:
+            embedder = "" if self.rule is None else self.rule.embedder.fingerprint
+            header = Run(id="", name="", created="", target=target, metrics=(self._metric,), embedder=embedder)
+            self._book.meet(replace(header, datasets=(self._selected.info,)))
+            self._met[target] = None
+
+    def settled(self) -> list[Found]:
+        """Everything that was found, in the order of the cases; waits until all of it is judged."""
+        return sorted((future.result() for future in self._found), key=lambda found: found[1].trial.position)
+
+    def finish(self, status: RunStatus, notes: Sequence[str]) -> Run:
+        """Wait until everything is judged and kept, and close the run.
+
+        Raises:
+            StoreError: something could not be kept.
+        """
+        self.settled()
+        self.loop.run(self._written())
+        if self._fault is not None:
+            raise self._fault
+        self.meet(self.target)
+        spending = self.sitting.spending()
+        if spending:
+            self._book.meet(Run(id="", name="", created="", spending=spending))
+        said = () if self.rule is None else self.rule.embedder.notes()
+        return self._book.finish(status, (*self._selected.notes, *notes, *said, *self.sitting.notes()))
+
+    def close(self) -> None:
+        """Let go of the models and of the loop; what is under way is left."""
+        with suppress(EvalmarkError):
+            self.loop.run(self.sitting.close())
+        self.loop.close()
+
+    # Inside.
+
+    def _rule(self, ledger: Ledger) -> Rule | None:
+        strategy = self.strategy
+        if not isinstance(strategy, CosineScoreEvaluationStrategy) or not strategy.is_plain:
+            return None
+        embedder = CachedEmbedder(embedder_of(strategy.embed_function, self.sitting.models), ledger)
+        return Rule(strategy, strategy.scorer(embedder), embedder)
+
+    def _described(self) -> Metric:
+        if self.rule is not None:
+            return self.rule.scorer.versioned
+        name = self.strategy.evaluation_method
+        return Metric(name=name, version=fingerprint(name, described(self.strategy, docstrings=False)))
+
+    def _begun(self, work: Coroutine[Any, Any, Found]) -> "Future[Found]":
+        future = self.loop.start(work)
+        self._found.append(future)
+        self._open.append(future)
+        while len(self._open) > WINDOW:
+            self._open.popleft().result()
+        return future
+
+    async def _judged(self, item: Item, trial: Trial, output: Output) -> Found:
+        assert self.rule is not None  # noqa: S101  only such are judged here
+        score = await self.rule(item, output)
+        found = self.rule.strategy.said(item.test_case, output, score)
+        if score.status == "error":
+            found = replace(found, error_description=score.reason)
+        return await self._told(found, Result(trial=trial, output=output, scores=(score,)))
+
+    async def _told(self, found: TestCaseResult, result: Result) -> Found:
+        seconds = result.output.seconds
+        took = None if seconds is None else 1_000 * seconds
+        found = replace(found, order=result.trial.position + 1, response_time_ms=took)
+        self._queue.append(result)
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write())
+        return found, result
+
+    async def _write(self) -> None:
+        """Write what has been found until nothing is left; what comes meanwhile goes together."""
+        try:
+            while self._queue:
+                batch, self._queue = self._queue, []
+                await self._book.write(batch)
+        except EvalmarkError as fault:
+            self._fault = fault
+        finally:
+            self._writer = None
+
+    async def _written(self) -> None:
+        if self._writer is not None:
+            await asyncio.wait({self._writer})
+
+
+def failed(test_case: TestCase, method: str, output: Output) -> TestCaseResult:
+    """The result of a case that has none to be judged."""
+    return TestCaseResult(
+        test_case=test_case,
+        passed=False,
+        evaluation_method=method,
+        generated_result=output.value,
+        error_description=output.error,
+    )

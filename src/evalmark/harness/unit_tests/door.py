@@ -1,0 +1,238 @@
+"""`UnitTest`: labelled cases, a function or a chain, and a process that fails where a result does."""
+
+import asyncio
+import shlex
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike, environ, fspath
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Any, Literal
+
+from evalmark.core.errors import ConfigError, EvalmarkError
+from evalmark.core.settings import Settings, load
+from evalmark.core.values.run import Run
+from evalmark.runs.engine.trial import describe
+from evalmark.runs.execution.ledger import Ledger, Memory
+from evalmark.storage.store.places import told_place
+from evalmark.storage.store.store import Store, open_store
+
+from .desk import Desk
+from .evaluation import CosineScoreEvaluationStrategy, EvaluationStrategyBase
+from .labeled import TestCase
+from .selecting import Select, Selected, of_file, of_list, of_project, of_template
+from .session import UnitTestSession
+from .summary import Summary, failure, own_look, say, told
+
+Place = str | PathLike[str] | Literal["settings"] | None
+
+
+class UnitTest:
+    """Test a function or a chain against outputs that people have labelled.
+
+    Say which cases with one of the `for_…` methods, and evaluate each of them inside of `with`:
+
+        with UnitTest("support bot").for_project_sessions("demoChatGPT") as test:
+            for test_case in test.test_cases():
+                test_case.evaluate(my_chain)
+
+    `evaluation` (or `evaluator`) judges; without one, the closest labelled output does. `store` is the file with the
+    recorded sessions, which also keeps the run; None keeps no run. `api_key` is taken as PromptWatch takes it, and unused.
+
+    Raises:
+        ConfigError: the evaluator is none, or two are given.
+        UnitTestFailedError: at the end of `with`, where a case did not pass or none was evaluated; an AssertionError.
+            `raise_on_failure=False` switches that off.
+    """
+
+    def __init__(
+        self,
+        test_name: str,
+        evaluation: EvaluationStrategyBase | None = None,
+        api_key: str | None = None,
+        *,
+        evaluator: EvaluationStrategyBase | None = None,
+        store: Place = "settings",
+        raise_on_failure: bool = True,
+    ) -> None:
+        if not isinstance(test_name, str) or not test_name.strip():
+            raise ConfigError(f"UnitTest takes its name first; found {test_name!r:.100}.")
+        self.test_name = test_name
+        """What the test is called, and its run."""
+        self.evaluation = _strategy(evaluation, evaluator)
+        """What judges."""
+        self.run: Run | None = None
+        """The run of the last `with`, when it is over."""
+        self._store, self._raises = store, raise_on_failure
+        self._select: Select | None = None
+        self._open: _Open | None = None
+        self._lock = Lock()
+
+    # Which cases.
+
+    def for_project_sessions(self, tracking_project: str | None = None) -> "UnitTest":
+        """The labelled answers of a project; without a name that of EVALMARK_TRACKING_PROJECT.
+
+        Raises:
+            ConfigError: no project is named. That nothing of it is labelled is said when the test begins.
+        """
+        self._select = of_project(tracking_project, environ)
+        return self
+
+    def for_prompt_template(self, name: str) -> "UnitTest":
+        """The labelled outputs of a prompt, by its registered name; the tested function has to give texts.
+
+        Raises:
+            ConfigError: the name is no text.
+        """
+        self._select = of_template(name)
+        return self
+
+    def for_test_cases(self, test_cases: Iterable[TestCase | Mapping[str, Any]]) -> "UnitTest":
+        """Cases made in Python.
+
+        Raises:
+            ConfigError: one of them is no test case.
+        """
+        self._select = of_list(test_cases)
+        return self
+
+    def for_test_cases_in_file(self, path: str | PathLike[str]) -> "UnitTest":
+        """The cases of a file: JSON Lines, a JSON list or one object; it is read when the test begins."""
+        self._select = of_file(path)
+        return self
+
+    def get_all_test_cases(self) -> list[TestCase]:
+        """The cases, without a test.
+
+        Raises:
+            ConfigError: none were chosen, or there are none.
+        """
+        settings = load(environ, Path.cwd())
+        return [item.test_case for item in self._selected(settings).items]
+
+    # The test.
+
+    def __enter__(self) -> UnitTestSession:
+        __tracebackhide__ = True
+        with self._lock:
+            if self._open is not None:
+                raise ConfigError(
+                    f"{self.test_name}: this UnitTest is under way already; make another one for a test inside of it, or "
+                    "in another thread."
+                )
+            self._open = self._begun()
+        return self._open.session
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        opened, self._open = self._open, None
+        if opened is None:
+            return
+        summary = None
+        try:
+            summary = opened.ended(error)
+        except EvalmarkError as fault:
+            if error is None:
+                raise
+            error.add_note(f"The run of this unit test could not be kept: {fault}")
+        finally:
+            opened.close()
+        if summary is not None:
+            self.run = summary.run
+            say(told(summary, own_look(summary.store, summary.flag)))
+            failed = failure(summary) if self._raises and error is None else None
+            if failed is not None:
+                raise failed
+
+    async def __aenter__(self) -> UnitTestSession:
+        __tracebackhide__ = True
+        return await asyncio.to_thread(self.__enter__)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        __tracebackhide__ = True
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    # Inside.
+
+    def _selected(self, settings: Settings) -> Selected:
+        __tracebackhide__ = True
+        if self._select is None:
+            raise ConfigError(
+                f"{self.test_name}: invalid use: nothing says which cases to test. Call for_project_sessions, "
+                "for_prompt_template, for_test_cases or for_test_cases_in_file before `with`."
+            )
+        return self._select(_path(self._store, settings))
+
+    def _begun(self) -> "_Open":
+        settings = load(environ, Path.cwd())
+        selected = self._selected(settings)
+        ledger: Store | Memory = Memory() if self._store is None else open_store(_path(self._store, settings))
+        try:
+            desk = Desk(self.test_name, self.evaluation, selected, ledger, settings)
+        except BaseException:
+            _close(ledger)
+            raise
+        session = UnitTestSession(self.test_name, selected, desk)
+        kept_in = "" if self._store is None else told_place(_path(self._store, settings))
+        flag = "" if kept_in in ("", told_place(settings.store)) else f" --store {shlex.quote(kept_in)}"
+        return _Open(name=self.test_name, desk=desk, session=session, ledger=ledger, store=kept_in, flag=flag)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Open:
+    """A test that is under way."""
+
+    name: str
+    desk: Desk
+    session: UnitTestSession
+    ledger: Ledger
+    store: str
+    flag: str
+    """Names the store to commands; empty where they find it by themselves."""
+    started: float = field(default_factory=time.perf_counter)
+
+    def ended(self, error: BaseException | None) -> Summary:
+        """Everything that was found; a case without a result has failed."""
+        why = "it was given no result: the test ended before" if error is None else describe(error)
+        self.session.give_up(why)
+        is_whole = error is None and not self.session.is_cut_short
+        run = self.desk.finish("complete" if is_whole else "interrupted", self.session.notes())
+        seconds = time.perf_counter() - self.started
+        return Summary(
+            name=self.name, run=run, found=self.desk.settled(), seconds=seconds, store=self.store, flag=self.flag
+        )
+
+    def close(self) -> None:
+        """Let go of the loop and of the store."""
+        self.desk.close()
+        _close(self.ledger)
+
+
+def _strategy(evaluation: Any, evaluator: Any) -> EvaluationStrategyBase:
+    if evaluation is not None and evaluator is not None and evaluation is not evaluator:
+        raise ConfigError("UnitTest: `evaluation` and `evaluator` are two names of one argument; give one of them.")
+    given = evaluator if evaluation is None else evaluation
+    if given is None:
+        return CosineScoreEvaluationStrategy()
+    if not isinstance(given, EvaluationStrategyBase):
+        raise ConfigError(
+            f"UnitTest: the evaluator is {given!r:.100}; give an object of EvaluationStrategyBase, such as "
+            "CosineScoreEvaluationStrategy()."
+        )
+    return given
+
+
+def _path(store: Place, settings: Settings) -> str:
+    return settings.store if store is None or store == "settings" else fspath(store)
+
+
+def _close(ledger: Ledger) -> None:
+    if isinstance(ledger, Store):
+        ledger.close()

@@ -1,0 +1,112 @@
+"""The embedding model of a strategy, from whatever its user has: nothing, a name, a function, an object of LangChain."""
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from numbers import Real
+from pathlib import Path
+from typing import Any, get_origin
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import Embedder
+from evalmark.models.embeddings.foreign import ForeignEmbedder, as_embedder
+from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.plan import load_embedder
+
+OPENAI = "OpenAIEmbeddings"
+"""How PromptWatch named the embeddings of OpenAI."""
+OPENAI_MODEL = "openai/text-embedding-ada-002"
+"""What LangChain's class of that name asks unless it is told otherwise."""
+
+
+def embedder_of(given: Any, models: Models) -> Embedder:
+    """The embedder that a strategy's `embed_function` means; None is the model of the settings, a local one by default.
+
+    Raises:
+        ConfigError: it means none.
+        ModelError: the weights of a local model cannot be had.
+    """
+    settings = models.settings
+    if given is None or isinstance(given, str):
+        name = settings.embeddings if given is None else OPENAI_MODEL if given == OPENAI else given
+        found = models.embedder(name) or load_embedder(name, settings, (Path.cwd(),))
+        if found is None:
+            raise ConfigError(f"embed_function: there is no embedding model {name!r}.")
+        return found
+    if not hasattr(given, "embed_documents") and callable(query := getattr(given, "embed_query", None)):
+        given = query
+    try:
+        embedder = as_embedder(given)
+    except ConfigError:
+        raise ConfigError(
+            f"embed_function is {given!r:.100}; give a function of a text that returns its vector, an object with "
+            "`embed_query` (LangChain's Embeddings), or the name of a model."
+        ) from None
+    if isinstance(embedder, ForeignEmbedder) and embedder.function is given:
+        return replace(embedder, function=OneOrMany(given))
+    return embedder
+
+
+class OneOrMany:
+    """A function of one text that returns its vector, or of a list of texts; called as it takes them.
+
+    What its first parameter is annotated with tells which; else the first texts do: it is given them as a list, and where
+    that gives no row of vectors, or an error, it is called for each text.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+        self._takes_lists = _annotated(function)
+
+    def __call__(self, texts: list[str]) -> Any:
+        """One vector a text; of an async function, something to await."""
+        if inspect.iscoroutinefunction(self._function) or inspect.iscoroutinefunction(type(self._function).__call__):
+            return self._awaited(texts)
+        if self._takes_lists is None:
+            found = self._tried(texts)
+            self._takes_lists = _is_rows(found, len(texts))
+            if self._takes_lists:
+                return found
+        return self._function(texts) if self._takes_lists else [self._function(text) for text in texts]
+
+    def _tried(self, texts: list[str]) -> Any:
+        try:
+            return self._function(list(texts))
+        except Exception:  # noqa: BLE001  foreign code: a function of one text may raise anything for a list
+            return None
+
+    async def _awaited(self, texts: list[str]) -> Any:
+        if self._takes_lists is None:
+            found = await self._tried_async(texts)
+            self._takes_lists = _is_rows(found, len(texts))
+            if self._takes_lists:
+                return found
+        return await self._function(texts) if self._takes_lists else [await self._function(text) for text in texts]
+
+    async def _tried_async(self, texts: list[str]) -> Any:
+        try:
+            return await self._function(list(texts))
+        except Exception:  # noqa: BLE001  foreign code, as above
+            return None
+
+
+def _annotated(function: Callable[..., Any]) -> bool | None:
+    """Whether the first parameter is said to be a list of texts; None where nothing is said."""
+    try:
+        said = next(iter(inspect.signature(function, eval_str=False).parameters.values())).annotation
+    except (TypeError, ValueError, StopIteration):
+        return None
+    text = said if isinstance(said, str) else getattr(get_origin(said) or said, "__name__", "")
+    if text == "str":
+        return False
+    return True if text.lower().startswith(("list", "sequence", "iterable", "collection", "tuple")) else None
+
+
+def _is_rows(found: Any, wanted: int) -> bool:
+    """Whether it is one vector a text."""
+    shape = getattr(found, "shape", None)
+    if shape is not None:
+        return len(shape) == 2 and shape[0] == wanted
+    if not isinstance(found, Sequence) or len(found) != wanted:
+        return False
+    return all(isinstance(row, Iterable) and all(isinstance(x, Real) for x in row) for row in found)

@@ -1,0 +1,155 @@
+"""How results are judged: by the closest of the labelled outputs, or by a strategy of the user's own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import Embedder
+from evalmark.core.settings import load
+from evalmark.core.sync import now
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.score import Score
+from evalmark.models.embeddings.cached import CachedEmbedder, MemoryCache
+from evalmark.runs.planning.models import Models
+from evalmark.scoring.binding.bound import BoundScorer, as_scorer
+from evalmark.scoring.builtin.similarity import Similarity, comparable, compared_text
+
+from .embed_function import embedder_of
+from .labeled import TestCase, as_case
+from .results import TestCaseResult
+
+METHOD = "cos_sim_score"
+
+
+class EvaluationStrategyBase(ABC):
+    """What judges results; make one of your own with a name and a function.
+
+    The function may be `async def`. An exception it raises fails the case and ends the test, as one of the tested
+    function does.
+    """
+
+    @property
+    @abstractmethod
+    def evaluation_method(self) -> str:
+        """What reports call it."""
+
+    @abstractmethod
+    def evaluate(self, generated_result: Any, test_case: TestCase) -> TestCaseResult:
+        """The word on one result."""
+
+
+@dataclass(eq=False)
+class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
+    """The labelled output that is closest in meaning decides.
+
+    Closest is the one whose embedding has the highest cosine to that of the result; a liked one wins a tie. The score is
+    that cosine where it is liked, and 1 - cosine where it is disliked, negative cosines counting as 0. It passes where it
+    reaches the threshold of its side. Outputs of another type or with other keys are left out; where that leaves none of
+    the liked ones there are, the score is 0. A vector of zeros points nowhere, so its case is not judged and does not pass.
+
+    Raises:
+        ConfigError: a threshold is no number from 0 to 1.
+    """
+
+    embed_function: str | Callable[..., Any] | Any = None
+    """A function of a text that returns its vector (or of a list of texts), LangChain's Embeddings, or a model's name;
+    None: the embedding model of the settings, by default a local one. `"OpenAIEmbeddings"` asks OpenAI."""
+    positive_score_threshold: float = 0.90
+    """The least cosine to a liked output that passes."""
+    negative_score_threshold: float = 0.1
+    """The least 1 - cosine to a disliked output that passes."""
+    auto_unwrap_dict: bool = True
+    """A labelled output `{"text": "Oslo"}` with a single key is compared as `Oslo` with a result that is text."""
+    liked_guard: bool = False
+    """Where liked outputs exist, a result that is closer to a disliked one cannot pass. Off, as in PromptWatch."""
+    _vectors: MemoryCache = field(default_factory=MemoryCache, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.liked_guard, bool):
+            raise ConfigError(
+                f"CosineScoreEvaluationStrategy: `liked_guard` is {self.liked_guard!r}; it is True or False."
+            )
+        for name in ("positive_score_threshold", "negative_score_threshold"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+                raise ConfigError(f"CosineScoreEvaluationStrategy: `{name}` is {value!r}; it has to be from 0 to 1.")
+        if self.embed_function is not None and not isinstance(self.embed_function, str):
+            embedder_of(self.embed_function, Models())  # a fault is said now, not in the middle of a test
+
+    @property
+    def evaluation_method(self) -> str:
+        """`cos_sim_score`."""
+        return METHOD
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it judges by the rule alone; False for a class of the user's that judges otherwise."""
+        return type(self).evaluate is CosineScoreEvaluationStrategy.evaluate
+
+    def evaluate(self, generated_result: Any, test_case: TestCase) -> TestCaseResult:
+        """The word on one result; asks the embedding model and waits for it.
+
+        Raises:
+            ModelError: the embedding model gives no vectors.
+        """
+        case, output = as_case(test_case), Output(value=generated_result)
+        return self.said(test_case, output, now(self._alone(case, output)))
+
+    def scorer(self, embedder: Embedder) -> BoundScorer:
+        """The rule, with the embedding model it asks: the same that `Similarity` judges by."""
+        rule = Similarity(
+            positive=self.positive_score_threshold,
+            negative=self.negative_score_threshold,
+            auto_unwrap=self.auto_unwrap_dict,
+            liked_guard=self.liked_guard,
+        )
+        return as_scorer(rule, name=self.evaluation_method, embedder=embedder)
+
+    def said(self, test_case: TestCase, output: Output, score: Score) -> TestCaseResult:
+        """A score of the rule as the result of a test case."""
+        metadata: dict[str, Any] = {
+            "positive_score_threshold": self.positive_score_threshold,
+            "negative_score_threshold": self.negative_score_threshold,
+        }
+        closest = score.detail.get("closest")
+        if closest is not None:
+            label = 1 if closest["label"] == "liked" else 0
+            metadata["closest_reference_example"] = {"label": label, "value": closest["value"]}
+        return TestCaseResult(
+            test_case=test_case,
+            passed=score.passed is True,
+            score=score.value,
+            evaluation_method=self.evaluation_method,
+            evaluation_metadata=metadata,
+            generated_result=output.value,
+            reasoning=self._reasoning(test_case, output, score),
+        )
+
+    def texts(self, test_case: TestCase) -> list[str]:
+        """What has to be embedded of a case before its result is known."""
+        values = [output.value for output in test_case.outputs]
+        if self.auto_unwrap_dict:
+            values = [next(iter(v.values())) if isinstance(v, dict) and len(v) == 1 else v for v in values]
+        return [compared_text(value) for value in values]
+
+    def _reasoning(self, test_case: TestCase, output: Output, score: Score) -> str | None:
+        """Why there is no score, or why it is 0 although nothing was compared; None where the numbers say it all."""
+        if score.status != "scored":
+            return score.reason
+        if "closest" in score.detail:
+            return None
+        pairs = (comparable(output.value, o.value, auto_unwrap=self.auto_unwrap_dict) for o in test_case.outputs)
+        return next((mismatch for _, mismatch in pairs if mismatch), score.reason)
+
+    async def _alone(self, case: Case, output: Output) -> Score:
+        models = Models(settings=load(environ, Path.cwd()))
+        try:
+            embedder = CachedEmbedder(embedder_of(self.embed_function, models), self._vectors)
+            (score,) = await self.scorer(embedder)(case, output)
+        finally:
+            await models.close()
+        return score

@@ -1,0 +1,175 @@
+"""A case in the hands of its user: evaluated, skipped or given up."""
+
+import inspect
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.context.uses import Uses, counting
+from evalmark.core.foreign.copies import own
+from evalmark.core.values.case import Output
+from evalmark.core.values.score import Score
+from evalmark.runs.engine.trial import describe, details_of, with_tools
+from evalmark.runs.targets.function import finished
+from evalmark.runs.targets.identity import name_of
+
+from .calling import add_hint, bound_call, finished_now, output_of
+from .desk import GIVEN, Desk, Found, failed
+from .labeled import LabeledOutput, TestCase
+from .results import Judging, judged, score_of
+from .selecting import Item
+
+if TYPE_CHECKING:
+    from .session import UnitTestSession
+
+
+class CaseUnderTest:
+    """One test case while the test is about it; the next one comes when this has a result."""
+
+    def __init__(self, session: "UnitTestSession", desk: Desk, item: Item, position: int) -> None:
+        self._session, self._desk, self._item, self._position = session, desk, item, position
+
+    @property
+    def test_case(self) -> TestCase:
+        """All that is known of it."""
+        return self._item.test_case
+
+    @property
+    def inputs(self) -> Any:
+        """What the tested function is called with."""
+        return self.test_case.inputs
+
+    @property
+    def outputs(self) -> list[LabeledOutput]:
+        """What people have labelled for these inputs."""
+        return list(self.test_case.outputs)
+
+    def evaluate(self, function: Any, continue_on_error: bool = False) -> Judging:
+        """Call a function or a chain with the inputs, and judge what it gives.
+
+        It gets a copy of the inputs as one argument, or by name where it has several parameters that are all among them; a
+        chain of LangChain is invoked. What it raises fails the case, and goes on to the caller unless `continue_on_error`.
+        The judgement is made beside the test; whoever looks at what this returns waits for it.
+
+        Raises:
+            ConfigError: the case has its result already, or is not the one the test is about.
+        """
+        __tracebackhide__ = True
+        self._session.claim(self)
+        target = name_of(function)
+        uses = self._uses(target)
+        clock = uses.clock()
+        try:
+            call = bound_call(function, own(self.inputs))
+            with counting(uses), clock:
+                returned = finished_now(call())
+            output = self._output(function, returned, uses)
+        except Exception as error:
+            found = self._broken(error, target, uses)
+            if not continue_on_error:
+                raise
+            return found
+        return self._judge(output, target, go_on=continue_on_error)
+
+    async def evaluate_async(self, function: Any, continue_on_error: bool = False) -> Judging:
+        """`evaluate` on the caller's loop: coroutines are awaited there, plain functions run in a thread."""
+        __tracebackhide__ = True
+        self._session.claim(self)
+        target, threads = name_of(function), self._session.threads
+        uses = self._uses(target)
+        clock = uses.clock()
+        try:
+            call = bound_call(function, own(self.inputs), is_async=True)
+            with counting(uses):
+                is_async = inspect.iscoroutinefunction(function) or hasattr(type(function), "ainvoke")
+                returned = await finished(call, clock, None if is_async else threads)
+            output = self._output(function, returned, uses)
+        except Exception as error:
+            found = self._broken(error, target, uses)
+            if not continue_on_error:
+                raise
+            return found
+        judging: Judging = await threads.run(lambda _: self._judge(output, target, go_on=continue_on_error))
+        return judging
+
+    def evaluate_result(self, generated_result: Any) -> Judging:
+        """Judge a result that is there already.
+
+        Raises:
+            ConfigError: the case has its result already, or is not the one the test is about.
+        """
+        __tracebackhide__ = True
+        self._session.claim(self)
+        given = generated_result if isinstance(generated_result, Output) else Output(value=generated_result)
+        return self._judge(given, GIVEN)
+
+    async def evaluate_result_async(self, generated_result: Any) -> Judging:
+        """`evaluate_result` without keeping the caller's loop waiting."""
+        __tracebackhide__ = True
+        judging: Judging = await self._session.threads.run(lambda _: self.evaluate_result(generated_result))
+        return judging
+
+    def mark_as_failed(self, error_description: object) -> Judging:
+        """Give the case up as failed, and say why."""
+        __tracebackhide__ = True
+        self._session.claim(self)
+        return self._fail(str(error_description), self._desk.target)
+
+    def skip(self) -> None:
+        """Leave the case out: it is not counted, and the next one may come."""
+        __tracebackhide__ = True
+        self._session.claim(self)
+        self._session.leave_out(self)
+
+    # Inside.
+
+    def give_up(self, why: str) -> None:
+        """Fail the case, whoever holds it: the test is over."""
+        self._fail(why, self._desk.target)
+
+    def _uses(self, target: str) -> Uses:
+        return self._desk.sitting.uses(self._desk.trial(self._item, self._position, target))
+
+    def _output(self, function: Any, returned: Any, uses: Uses) -> Output:
+        output = output_of(function, returned, uses.own_time(), is_template=self._session.is_template)
+        return with_tools(output, uses.tools)
+
+    def _broken(self, error: Exception, target: str, uses: Uses) -> Judging:
+        found = self._fail(describe(error), target, uses.own_time(), details_of(error))
+        add_hint(error)
+        return found
+
+    def _fail(
+        self, why: str, target: str, seconds: float | None = None, details: Mapping[str, Any] | None = None
+    ) -> Judging:
+        output = Output(error=why or "no reason was given", seconds=seconds, metadata=details or {})
+        found = failed(self.test_case, self._desk.strategy.evaluation_method, output)
+        return self._keep(self._desk.said(found, self._desk.trial(self._item, self._position, target), output, None))
+
+    def _judge(self, output: Output, target: str, *, go_on: bool = False) -> Judging:
+        __tracebackhide__ = True
+        desk, trial = self._desk, self._desk.trial(self._item, self._position, target)
+        if output.error is not None:
+            return self._fail(output.error, target, output.seconds, output.metadata)
+        if desk.rule is not None:
+            return self._keep(desk.judging(self._item, trial, output))
+        name = desk.strategy.evaluation_method
+        try:
+            said: Any = finished_now(desk.strategy.evaluate(output.value, self.test_case))
+            score = score_of(said, name, self.test_case)
+        except Exception as error:
+            why = describe(error)
+            found = replace(failed(self.test_case, name, output), error_description=why)
+            broken = Score(name=name, status="error", reason=why, detail=details_of(error))
+            judging = self._keep(desk.said(found, trial, output, broken))
+            if not go_on:
+                raise
+            return judging
+        given = said.generated_result if said.generated_result is not None else output.value
+        said = replace(said, evaluation_method=said.evaluation_method or name, generated_result=given)
+        return self._keep(desk.said(judged(said, score), trial, output, score))
+
+    def _keep(self, future: "Future[Found]") -> Judging:
+        self._session.answered(self)
+        return Judging(lambda: future.result()[0])

@@ -1,0 +1,187 @@
+"""Which cases a unit test is about: recorded and labelled ones, those of a file, or a list."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import DatasetInfo
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.files import dataset_name
+from evalmark.storage.sessions.examples import Labelled
+from evalmark.storage.store.places import is_there, told_place
+from evalmark.storage.store.store import Store, open_store
+
+from .case_files import read_test_cases
+from .labeled import TestCase, as_case, from_case
+
+PROJECT_VARIABLES = ("EVALMARK_TRACKING_PROJECT", "PROMPTWATCH_TRACKING_PROJECT")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A test case, and the row it is in the run."""
+
+    test_case: TestCase
+    case: Case
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """Everything a unit test is about."""
+
+    info: DatasetInfo
+    items: tuple[Item, ...]
+    is_template: bool = False
+    """Whether the outputs are those of a prompt, and so texts."""
+    notes: tuple[str, ...] = ()
+
+
+Select = Callable[[str], Selected]
+"""Finds the cases; is told the store."""
+
+
+def of_project(given: str | None, environ: Mapping[str, str]) -> Select:
+    """The labelled answers of a project, named here or in the environment.
+
+    Raises:
+        ConfigError: it is named nowhere.
+    """
+    project = given or next((environ[name] for name in PROJECT_VARIABLES if environ.get(name)), None)
+    if project is None or not isinstance(project, str):
+        raise ConfigError(
+            f"for_project_sessions: tracking_project parameter is required; found {given!r}. Name the project that "
+            "evalmark.record() has, or set EVALMARK_TRACKING_PROJECT."
+        )
+
+    def select(place: str) -> Selected:
+        with _recorded(place, f"project {project!r}") as store:
+            found = store.traffic.labelled(project)
+            known = store.traffic.projects() if not found.cases else []
+        refuse_nothing(found, told_place(place), f"project {project!r}", "answers", known)
+        return _selected(project, found, [(from_case(case, project=project), case) for case in found.cases])
+
+    return select
+
+
+def of_template(name: Any) -> Select:
+    """The labelled outputs of a registered prompt.
+
+    Raises:
+        ConfigError: the name is no text.
+    """
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"for_prompt_template: the name of a registered prompt is a text; found {name!r:.100}.")
+
+    def select(place: str) -> Selected:
+        with _recorded(place, f"prompt {name!r}") as store:
+            found = store.traffic.labelled_template(name)
+        refuse_nothing(found, told_place(place), f"prompt {name!r}", "outputs", [])
+        selected = _selected(name, found, [(from_case(case, template=name), case) for case in found.cases])
+        return replace(selected, is_template=True)
+
+    return select
+
+
+def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Select:
+    """Cases made in Python.
+
+    Raises:
+        ConfigError: one of them is no test case.
+    """
+    if isinstance(given, (str, Mapping, TestCase)):
+        raise ConfigError(f"for_test_cases: a list of TestCase is expected; found {given!r:.100}.")
+    cases = [_made(one, place) for place, one in enumerate(given, 1)]
+
+    def select(place: str) -> Selected:
+        return _given("test cases", "", [(f"test case {number}", case) for number, case in enumerate(cases, 1)])
+
+    return select
+
+
+def of_file(given: Any) -> Select:
+    """The cases of a file; it is read when the test begins."""
+    path = Path(given)
+
+    def select(_: str) -> Selected:
+        return _given(dataset_name(path), str(path), read_test_cases(path))
+
+    return select
+
+
+def _made(given: Any, place: int) -> TestCase:
+    if isinstance(given, TestCase):
+        return given
+    try:
+        return TestCase(**given)
+    except (TypeError, ConfigError) as fault:
+        said = str(fault) if isinstance(fault, ConfigError) else f"{given!r:.100} is no TestCase."
+        raise ConfigError(f"for_test_cases: test case {place}: {said}") from None
+
+
+def _given(name: str, path: str, cases: Sequence[tuple[str, TestCase]]) -> Selected:
+    if not cases:
+        raise ConfigError(f"{path or name}: there is no test case, so nothing would be tested; add at least one.")
+    said = Counter(case.id for _, case in cases if case.id is not None)
+    if twice := [identity for identity, times in said.items() if times > 1]:
+        raise ConfigError(
+            f"{path or name}: the id {twice[0]!r} stands at {said[twice[0]]} test cases; give each its own."
+        )
+    return Selected(info=DatasetInfo(name=name, path=path), items=_told_apart(cases))
+
+
+def _told_apart(cases: Sequence[tuple[str, TestCase]]) -> tuple[Item, ...]:
+    """Rows for the run; cases with the same inputs and no id get a count behind the one that is made."""
+    items: list[Item] = []
+    seen: Counter[str] = Counter()
+    for place, given in cases:
+        case = as_case(given, place)
+        seen[case.id] += 1
+        if seen[case.id] > 1:
+            case = replace(case, id=f"{case.id}-{seen[case.id]}")
+        items.append(Item(test_case=given, case=case))
+    return tuple(items)
+
+
+def _recorded(place: str, what: str) -> Store:
+    if not is_there(place):
+        raise ConfigError(
+            f"{told_place(place)}: there is no store, so nothing is recorded of {what}. Record sessions with evalmark.record(), label "
+            "them with: evalmark note ID --label up"
+        )
+    return open_store(place, read_only=True)
+
+
+def refuse_nothing(found: Labelled, path: str, what: str, noun: str, known: Sequence[str]) -> None:
+    """Raises ConfigError where no case was found: says why, and what to do."""
+    if found.cases:
+        return
+    left_out = found.unlabelled + found.contested + found.failed
+    if not left_out:
+        there = f" The projects there are: {', '.join(known)}." if known else ""
+        raise ConfigError(
+            f"{path}: nothing is recorded of {what}, so there is nothing to test.{there} Record sessions with "
+            "evalmark.record(), then label them: evalmark note ID --label up"
+        )
+    raise ConfigError(
+        f"{path}: {count(left_out, noun[:-1])} recorded of {what}, and none makes a test case: {_left_out(found)}. Label "
+        "some (evalmark list sessions shows their ids): evalmark note ID --label up"
+    )
+
+
+def _left_out(found: Labelled) -> str:
+    parts = [
+        (found.unlabelled, "without a label"),
+        (found.contested, "liked by as many as dislike it"),
+        (found.failed, "ended in an error"),
+    ]
+    return ", ".join(f"{number:,} {why}" for number, why in parts if number)
+
+
+def _selected(name: str, found: Labelled, cases: Sequence[tuple[TestCase, Case]]) -> Selected:
+    notes = (f"Left out of {name}: {_left_out(found)}.",) if found.contested or found.failed else ()
+    items = tuple(Item(test_case=given, case=case) for given, case in cases)
+    return Selected(info=DatasetInfo(name=name), items=items, notes=notes)

@@ -1,0 +1,218 @@
+"""Rows of CSV and TSV files."""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.text import MAX_ROW, text_chunks
+
+from .fields import can_ask, field_of, no_input
+from .promptfoo import Translator
+from .rows import Reading, Row
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+def csv_rows(reading: Reading) -> Iterator[Row]:
+    """The rows of a table with a header; every cell is text, an empty one no value, or an empty answer."""
+    reading.cells = True
+    return _rows(reading, None)
+
+
+def tsv_rows(reading: Reading) -> Iterator[Row]:
+    """The same with tabs between the cells."""
+    reading.cells = True
+    return _rows(reading, "\t")
+
+
+def _rows(reading: Reading, delimiter: str | None) -> Iterator[Row]:
+    delimiter = reading.options.delimiter or delimiter or _sniffed(reading)
+    table = _Table(reading, delimiter, _spaced(reading, delimiter))
+    header = _checked_header(reading, next(table, None))
+    translate: Callable[[dict[str, Any]], Any] = _as_it_is
+    if any(name.startswith("__") for name in header) and not reading.any_columns:
+        translate = Translator(header, reading.notes)
+    answers = {name for name in header if field_of(name, reading.options) == "answer"}
+    if reading.answer_is_reference:  # where nothing stands, no answer is known
+        answers = set()
+    for cells in table:
+        if not any(cells):
+            continue
+        if reading.any_columns and not any(cells[len(header) :]):
+            del cells[len(header) :]
+        if len(cells) != len(header):
+            yield Row(table.line, 0, _ragged(reading, table.line, cells, header))
+            continue
+        # A cell of the answer column is the answer, also when the system under test said nothing.
+        row = {name: cell if cell or name in answers else None for name, cell in zip(header, cells, strict=True)}
+        try:
+            yield Row(table.line, 0, translate(row))
+        except ValueError as fault:
+            yield Row(table.line, 0, PlacedError(reading.place(table.line), f"{fault}."))
+
+
+def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
+    return row
+
+
+class _Table:
+    """Rows of cells, the line each starts in, and faults that name the line."""
+
+    def __init__(self, reading: Reading, delimiter: str, spaced: bool) -> None:
+        if csv.field_size_limit() < MAX_ROW:
+            csv.field_size_limit(MAX_ROW)  # the limit is the process's; it is only ever raised
+        self._reading = reading
+        self._quirks = (delimiter, spaced)
+        self._cells = csv.reader(
+            _lines(reading), delimiter=delimiter, quotechar='"', strict=True, skipinitialspace=spaced
+        )
+        self.line = 0
+
+    def __iter__(self) -> "_Table":
+        return self
+
+    def __next__(self) -> list[str]:
+        self.line = self._cells.line_num + 1
+        try:
+            return next(self._cells)
+        except csv.Error as error:
+            raise self._fault(str(error)) from None
+
+    def _fault(self, said: str) -> PlacedError:
+        delimiter, spaced = self._quirks
+        rest = islice(_lines(self._reading), self.line - 1, None)
+        opened, closed = _last_quote(rest, self.line, delimiter, spaced)
+        if closed is None:
+            size = f" ({said})" if "limit" in said else ""
+            return PlacedError(
+                self._reading.place(opened),
+                f"the quote that opens in this line is never closed{size}; close or double it.",
+            )
+        return PlacedError(
+            self._reading.place(opened),
+            f"the quote that opens in this line closes in line {closed} in the middle of a cell; "
+            "close it, or double the quotes that belong to the text.",
+        )
+
+
+def _last_quote(lines: Iterable[str], line: int, delimiter: str, spaced: bool) -> tuple[int, int | None]:
+    """Of the row that starts here: the line of the quote at fault, and the line of the one that closes it wrongly."""
+    opened, quoted, at_start = line, False, True
+    for number, text in enumerate(lines, start=line):
+        at = 0
+        while at < len(text):
+            if quoted:
+                at = text.find('"', at)
+                if at < 0:
+                    break
+                if text[at + 1 : at + 2] == '"':
+                    at += 2
+                    continue
+                quoted = False
+                if text[at + 1 : at + 2] not in (delimiter, "\r", "\n", ""):
+                    return opened, number
+            elif text[at] == '"' and at_start:
+                opened, quoted = number, True
+            at_start = not quoted and (text[at] in (delimiter, "\r", "\n") or (spaced and at_start and text[at] == " "))
+            at += 1
+    return opened, None
+
+
+def _lines(reading: Reading) -> Iterator[str]:
+    r"""The lines with their ends, whether these are \n, \r\n or \r."""
+    held, number = list[str](), 1
+    for chunk in text_chunks(reading.path, reading.options.encoding):
+        if held and held[-1].endswith("\r") and chunk.startswith("\n"):
+            held.append("\n")
+            chunk = chunk[1:]
+        lines = _LINE.findall(chunk)
+        if held and held[-1].endswith(("\r", "\n")):
+            lines.insert(0, "")
+        if not lines:
+            continue
+        held.append(lines[0])
+        if len(lines) > 1:
+            yield "".join(held)
+            yield from lines[1:-1]
+            number += len(lines) - 1
+            held = lines[-1:]
+        if sum(map(len, held)) > MAX_ROW:
+            raise PlacedError(reading.place(number), f"the line is longer than {MAX_ROW >> 20} MiB; split it.")
+    if held:
+        yield "".join(held)
+
+
+def _header_line(reading: Reading) -> str:
+    return next((line for line in _lines(reading) if line.strip()), "").rstrip("\r\n")
+
+
+def _sniffed(reading: Reading) -> str:
+    """The delimiter under which most names of the header are known, or that splits it at all."""
+    line = _header_line(reading)
+
+    def worth(delimiter: str) -> tuple[int, bool, int]:
+        names = [name.strip().strip('"') for name in line.split(delimiter)]
+        known = sum(field_of(name, reading.options) is not None for name in names)
+        return known, delimiter == "," and len(names) > 1, len(names)
+
+    best = max(_DELIMITERS, key=worth)
+    if best == "," or best not in line:
+        return ","
+    shown = "a tab" if best == "\t" else f"'{best}'"
+    reading.notes(f"{reading.name}: the cells are read with {shown} between them, as the header has it.")
+    return best
+
+
+def _spaced(reading: Reading, delimiter: str) -> bool:
+    """Whether the header has a space after each delimiter, which then belongs to no cell."""
+    line = _header_line(reading)
+    count = line.count(delimiter)
+    if not count or line.count(delimiter + " ") < count:
+        return False
+    reading.notes(f"{reading.name}: spaces after each {delimiter!r} are left out, as in the header.")
+    return True
+
+
+def _checked_header(reading: Reading, cells: Sequence[str] | None) -> list[str]:
+    if cells is None or not any(cells):
+        raise PlacedError(reading.name, "is empty; a header with the names of the columns was expected.")
+    header = [cell.strip() for cell in cells]
+    for number, name in enumerate(header, start=1):
+        if not name:
+            header[number - 1] = f"column {number}"
+            reading.notes(
+                f"{reading.place(1)}: column {number} has no name; it goes to the metadata as 'column {number}'."
+            )
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise PlacedError(reading.place(1), f"the column {twice[0]!r} stands twice in the header; rename one of them.")
+    check_columns(reading, header)
+    return header
+
+
+def check_columns(reading: Reading, header: Sequence[str]) -> None:
+    """Every column that the user named is there, and one that a case can be made of.
+
+    Raises:
+        DataError: one is missing.
+    """
+    missing = [column for column in reading.options.columns.values() if column not in header]
+    if missing:
+        names = ", ".join(header)
+        raise PlacedError(reading.place(1), f"there is no column {missing[0]!r} among {names}.")
+    is_translated = any(column.startswith("__") for column in header)
+    if not (is_translated or reading.any_columns) and not can_ask(header, reading.options):
+        raise PlacedError(reading.place(1), f"{no_input(header)}.")
+
+
+def _ragged(reading: Reading, line: int, cells: Sequence[str], header: Sequence[str]) -> PlacedError:
+    finding = f"{len(cells)} cells under a header of {len(header)}"
+    if len(cells) < len(header):
+        advice = f"no cell for {header[len(cells)]!r}"
+    else:
+        advice = f"quote the text around {cells[len(header)][:20]!r} if it holds the delimiter"
+    return PlacedError(reading.place(line), f"{finding}: {advice}.")

@@ -1,0 +1,1 @@
+"""Strict JSON and YAML: text in, plain data and the places of it out."""

@@ -1,0 +1,67 @@
+"""A small file of settings, read whole, that can name the line of everything in it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .faults import PlacedError
+from .json_walk import walk
+from .strict_json import parse_json
+from .strict_yaml import parse_yaml
+from .text import read_text
+
+DataPath = tuple[str | int, ...]
+"""Keys and positions that lead to a value, from the top."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The data of a JSON or YAML file."""
+
+    path: Path
+    data: Any
+    lines: Mapping[DataPath, int] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+    """What a reader should know, one sentence each: words that were kept as text."""
+
+    def place_of(self, where: DataPath = ()) -> str:
+        """`file:line` of the value at a path, or of what stands nearest above it."""
+        while where and where not in self.lines:
+            where = where[:-1]
+        return f"{self.path}:{self.lines.get(where, 1)}"
+
+
+def load_document(path: Path, is_text: Callable[[str], bool] = lambda key: False) -> Document:
+    """The data of a `.json` file, or of any other as YAML; below a key for which `is_text` holds, words stay text.
+
+    Raises:
+        DataError: it cannot be opened, decoded or parsed, or is larger than 32 MiB.
+    """
+    return document_of(read_text(path), path, is_text)
+
+
+def document_of(text: str, path: Path, is_text: Callable[[str], bool] = lambda key: False) -> Document:
+    """The document in a text that stands in `path`.
+
+    Raises:
+        DataError: the text cannot be parsed.
+    """
+    place = str(path)
+    if not text.strip():
+        raise PlacedError(place, "is empty.")
+    if path.name.lower().removesuffix(".gz").endswith(".json"):
+        return Document(path=path, data=parse_json(text, place), lines=_json_lines(text))
+    notes: list[str] = []
+    lines: dict[DataPath, int] = {}
+    data = parse_yaml(text, place, is_text=is_text, notes=notes.append, lines=lines)
+    return Document(path=path, data=data, lines=lines, notes=tuple(notes))
+
+
+def _json_lines(text: str) -> dict[DataPath, int]:
+    lines: dict[DataPath, int] = {}
+    line, counted = 1, 0
+    for step in walk(text):
+        line, counted = line + text.count("\n", counted, step.offset), step.offset
+        lines.setdefault(step.path, line)
+    return lines

@@ -1,0 +1,163 @@
+"""Which files may be opened at all, and what the data in them is called."""
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from io import BufferedReader
+from pathlib import Path
+from typing import Literal
+
+from evalmark.core.foreign.origin import real_path, roots_of
+
+from .faults import PlacedError, shown
+
+_ELSEWHERE = re.compile(r"^(?:file:|[A-Za-z][A-Za-z0-9+.\-]+://|[A-Za-z]:|\\\\|//)")
+_ESCAPED = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
+_READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY"))
+_KINDS = (
+    (stat.S_ISDIR, "a folder; name a file in it"),
+    (stat.S_ISFIFO, "a pipe; write it to a file first"),
+    (stat.S_ISSOCK, "a socket; write what it says to a file first"),
+    (stat.S_ISCHR, "a device; name a regular file"),
+    (stat.S_ISBLK, "a device; name a regular file"),
+)
+
+
+def regular_file(path: Path, *, is_code: bool = False) -> Path:
+    """The path itself if a regular file stands there; it is looked at, never opened.
+
+    Raises:
+        DataError: there is no such file, or it is a folder, a pipe, a socket, a device or a Python file that is not wanted.
+    """
+    with _named(path):
+        _refuse_kinds(path, path.stat().st_mode)
+    if path.suffix == ".py" and not is_code:
+        raise PlacedError(str(path), f"is code, and data is wanted; evals in Python run with: pytest --evalmark {path}")
+    return path
+
+
+def open_file(path: Path) -> BufferedReader:
+    """A regular file, open to be read; every file that data or a user names is opened here.
+
+    A pipe is not waited for and a device is not read: what was opened is looked at too, since something else may
+    have taken the place of the file that was looked at before.
+
+    Raises:
+        DataError: there is no such file, it may not be opened, or it is something else.
+    """
+    with _named(path):
+        _refuse_kinds(path, path.stat().st_mode)  # opening some devices does something
+        handle = os.open(path, _READING)
+    try:
+        _refuse_kinds(path, os.fstat(handle).st_mode)
+    except PlacedError:
+        os.close(handle)
+        raise
+    return os.fdopen(handle, "rb")
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Raises what the system says of a path as a DataError."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError):
+        raise PlacedError(str(path), f"there is no such file{_near(path)}.") from None
+    except (OSError, ValueError) as error:
+        raise PlacedError(str(path), f"cannot be opened: {_reason(error)}.") from None
+
+
+def _refuse_kinds(path: Path, mode: int) -> None:
+    for is_kind, sentence in _KINDS:
+        if is_kind(mode):
+            raise PlacedError(str(path), f"is {sentence}.")
+
+
+def local_file(path: Path) -> Path:
+    """A file that was only found in a folder, such as the rules beside a prompt; a link may not lead out of its project.
+
+    Raises:
+        DataError: it is a link that leads out of the folder, of its project and of the working directory, or no regular file.
+    """
+    roots = roots_of((path.parent, Path.cwd()))
+    real = real_path(path)
+    if real is None or not any(real.is_relative_to(root) for root in roots):
+        raise PlacedError(str(path), "is a link that leads out of its project; put a copy of the file in its place.")
+    return regular_file(path)
+
+
+def what_is(path: Path) -> Literal["file", "folder", "other", "nothing"]:
+    """What stands at a path, links followed; a link that leads nowhere is something other.
+
+    Raises:
+        DataError: nobody can tell, since a folder on the way may not be entered, or the name is none.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "other" if os.path.lexists(path) else "nothing"
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.ELOOP:
+            return "other"
+        raise PlacedError(str(path), f"cannot be looked at: {_reason(error)}.") from None
+    return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "other"
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _near(path: Path) -> str:
+    """What the user may have meant: files beside it with a similar name."""
+    try:
+        names = [entry.name for entry in os.scandir(path.parent)]
+    except (OSError, ValueError):
+        return f", nor the folder {shown(str(path.parent), 200)}"
+    close = get_close_matches(path.name, names, n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(close)}" if close else f" in {path.parent.absolute()}"
+
+
+def dataset_name(path: Path) -> str:
+    """What a dataset in a file is called: the file's name without its endings.
+
+    >>> dataset_name(Path("data/questions.v2.jsonl.gz"))
+    'questions.v2'
+    """
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return plain.stem
+
+
+def allowed_path(text: str, *folders: Path, is_code: bool = False) -> Path:
+    """The file that a suite names: relative to the first of the folders that has it. The suite's own is the first.
+
+    A suite may come from somebody else, so what it names must be a regular file whose real place, links followed, is
+    under one of these folders or in their projects: below the nearest `pyproject.toml` or `.git`.
+
+    Raises:
+        DataError: the text is an address, a drive or hides an escape; the file is missing, is no
+            regular file or lies elsewhere.
+    """
+    if _ELSEWHERE.match(text):
+        raise PlacedError(shown(text, 200), "is not a relative path; name a file beside the suite.")
+    if _ESCAPED.search(text) or any(ord(letter) < 32 for letter in text):
+        raise PlacedError(shown(text, 200), "hides characters in its path; write the plain path.")
+    path = next((place for folder in folders if _is_there(place := folder / text)), folders[0] / text)
+    real, roots = real_path(path), roots_of(folders)
+    if real is None or not any(real.is_relative_to(root) for root in roots):
+        raise PlacedError(
+            shown(text, 200),
+            f"lies outside the suite's folder and {', '.join(map(str, roots))}; copy the file there, or give it on the "
+            "command line.",
+        )
+    return regular_file(path, is_code=is_code)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long, a folder that may not be entered
+        return False

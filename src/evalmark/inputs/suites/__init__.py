@@ -1,0 +1,1 @@
+"""Suite files: datasets, target, metrics and gate, checked as a whole."""

@@ -1,0 +1,150 @@
+"""The published schema of suite files, and what it finds wrong, said in sentences."""
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from evalmark.inputs.documents.document import DataPath
+
+from .matching import Mismatch, mismatches
+
+ALSO_KNOWN_AS = {
+    "assertions": "metrics",
+    "cases": "datasets",
+    "data": "datasets",
+    "epochs": "repeat",
+    "evaluators": "metrics",
+    "limits": "gate",
+    "model": "target",
+    "prompt": "target",
+    "provider": "target",
+    "providers": "target",
+    "runs": "repeat",
+    "scorers": "metrics",
+    "task": "target",
+    "tests": "datasets",
+    "thresholds": "gate",
+    "trials": "repeat",
+}
+"""What other tools call a key of ours."""
+LONGEST = 60
+"""Characters that a message shows of a value."""
+LATER = ("http",)
+"""Targets that are mappings of these; this version knows of them and cannot ask them."""
+
+
+def suite_schema() -> dict[str, Any]:
+    """The JSON Schema of suite files (draft 2020-12), as editors use it."""
+    text = files("evalmark.inputs.suites").joinpath("suite.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def text_keys() -> frozenset[str]:
+    """Keys whose values are texts, whatever a YAML word may look like (`name: no`)."""
+    top = suite_schema()["properties"]
+    inner = (top["datasets"]["items"], top["target"], top["judge"]["items"])
+    return frozenset(
+        key
+        for properties in (top, *(schema["properties"] for schema in inner))
+        for key, schema in properties.items()
+        if schema["type"] == "string"
+    )
+
+
+class Finding(NamedTuple):
+    """Something wrong with a suite: where, and what to do about it."""
+
+    at: DataPath
+    sentence: str
+
+
+def schema_findings(data: Any) -> tuple[list[Finding], Any]:
+    """What the schema finds wrong, and the data without the values that are.
+
+    An item of a list becomes None, so that the others keep their places.
+    """
+    wrong = list(mismatches(data, suite_schema()))
+    several = {one.at for one in wrong if one.rule == "maxProperties"}
+    later = _later_target(data)
+    found = [Finding(("target",), later)] if later else []
+    for one in wrong:
+        # Below a metric that should have been one name, nothing else is worth saying; nor of a target of another kind.
+        if not any(one.at[:n] in several for n in range(len(one.at))) and not (later and one.at[:1] == ("target",)):
+            found += _findings(one)
+    return found, _pruned(data, (), {one.at for one in wrong if one.rule != "additionalProperties"})
+
+
+def _pruned(data: Any, at: DataPath, faulty: set[DataPath]) -> Any:
+    if at and at in faulty:
+        return None
+    if isinstance(data, list):
+        return [_pruned(item, (*at, number), faulty) for number, item in enumerate(data)]
+    if isinstance(data, Mapping):
+        return {key: _pruned(value, (*at, key), faulty) for key, value in data.items() if (*at, key) not in faulty}
+    return data
+
+
+def _findings(wrong: Mismatch) -> Iterator[Finding]:
+    at, rule, found, schema = wrong
+    if rule == "additionalProperties":
+        for key in found:
+            if key not in schema["properties"]:
+                yield Finding((*at, key), _unknown(key, at, schema["properties"]))
+    elif rule == "required":
+        for key in schema["required"]:
+            if key not in found:
+                yield Finding(at, f"{_named(at)} has no `{key}`; it takes {schema['properties'][key]['title']}.")
+    else:
+        yield Finding(at, f"{_named(at)} is {shown(found)}; it takes {schema['title']}.")
+
+
+def _unknown(key: str, at: DataPath, known: Mapping[str, Any]) -> str:
+    close = get_close_matches(key.lower(), known, n=1)
+    other = ALSO_KNOWN_AS.get(key.lower())
+    if not close and other in known:
+        close = [str(other)]
+    keys = ", ".join(name for name in known if not name.startswith("$"))
+    advice = f"did you mean `{close[0]}`?" if close else f"it knows {keys}."
+    return f"{_named(at)} has no key {shown(key)}; {advice}"
+
+
+def _later_target(data: Any) -> str | None:
+    """What to say of a target that is known of and cannot be asked yet."""
+    target = data.get("target") if isinstance(data, Mapping) else None
+    kind = next((key for key in LATER if key in target), None) if isinstance(target, Mapping) else None
+    return kind and (
+        f"targets of kind {kind!r} are not supported by this version; name a model as {{model: openai/NAME}}, "
+        "or a Python function that asks it, as 'package.module:attribute'."
+    )
+
+
+def _named(at: DataPath) -> str:
+    return f"`{dotted(at)}`" if at else "the suite"
+
+
+def dotted(at: DataPath) -> str:
+    """A path as people write it.
+
+    >>> dotted(("metrics", 2, "similarity", "threshold"))
+    'metrics[2].similarity.threshold'
+    """
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{_word(part)}" for part in at)
+    return text.removeprefix(".")
+
+
+def _word(key: str) -> str:
+    return key if key.isprintable() and len(key) <= LONGEST else shown(key)
+
+
+def shown(value: Any) -> str:
+    r"""A value as a message shows it: as JSON, on one line, cut where it is long.
+
+    >>> print(shown({"größe": "\x9b1m"}))
+    {"größe": "\x9b1m"}
+    """
+    text = json.dumps(value, ensure_ascii=False)[: LONGEST + 1]
+    safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return safe if len(text) <= LONGEST else f"{safe[:LONGEST]}…"

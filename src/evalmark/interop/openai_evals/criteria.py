@@ -1,0 +1,306 @@
+"""Checks as testing criteria of OpenAI's evals API, which Microsoft Foundry speaks too, and back."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from evalmark.interop.shared.grading import UnfilledError, labels_of, messages_of
+from evalmark.interop.shared.items import listed
+from evalmark.interop.shared.moving import Moving, Wanted
+from evalmark.interop.shared.names import at_openai
+from evalmark.interop.shared.portable import Check
+from evalmark.scoring.judges.metric import MetricFile
+
+OUTPUT = "{{sample.output_text}}"
+EXPECTED = "{{item.expected}}"
+_ITEM = re.compile(r"\{\{\s*item\.([A-Za-z_]\w*)\s*\}\}")
+_SAMPLE = re.compile(r"\{\{\s*sample\.(output_text|output_json)\s*\}\}")
+_ANY = re.compile(r"\{\{.*?\}\}|\{%|%\}", re.DOTALL)
+
+Data = dict[str, Any]
+
+
+class NoCriterionError(Exception):
+    """A check that no criterion says; the text is the rest of a sentence that names the check."""
+
+
+def criteria_of(check: Check, variables: Mapping[str, str]) -> list[Data]:
+    """The criteria that judge as the check does; `variables` says what fills the slots of a judge's question.
+
+    Raises:
+        NoCriterionError: there are none.
+    """
+    if check.metric is not None:
+        return [_judged(check, check.metric, variables)]
+    if check.scorer in _MAKERS:
+        return _MAKERS[check.scorer](check)
+    raise NoCriterionError("is nothing that the API's graders do")
+
+
+def _equals(check: Check) -> list[Data]:
+    if check.settings.get("ignore_case") or check.settings.get("strip"):
+        raise NoCriterionError("overlooks case or blanks, and the API compares every letter")
+    return [_string(check.name, "ne" if check.scorer.startswith("not-") else "eq", EXPECTED)]
+
+
+def _contains(check: Check) -> list[Data]:
+    operation = "ilike" if check.settings.get("ignore_case") else "like"
+    wanted, every = (_texts(check.settings.get(key)) for key in ("any", "all"))
+    if len(wanted) > 1:
+        raise NoCriterionError("takes one text of several, and the API knows no such choice")
+    texts = [*wanted, *every] or [EXPECTED]
+    if any(text != EXPECTED and _ANY.search(text) for text in texts):
+        raise NoCriterionError("looks for a text with braces, which the API would take for a variable")
+    names = [check.name, *(f"{check.name} {number}" for number in range(2, len(texts) + 1))]
+    return [_string(name, operation, text) for name, text in zip(names, texts, strict=True)]
+
+
+def _texts(said: Any) -> list[str]:
+    return [said] if isinstance(said, str) else [str(text) for text in said or ()]
+
+
+def _string(name: str, operation: str, reference: str) -> Data:
+    return {"type": "string_check", "name": name, "input": OUTPUT, "reference": reference, "operation": operation}
+
+
+def _similar(check: Check) -> list[Data]:
+    metric, least = ("fuzzy_match", check.threshold) if check.scorer == "edit_similarity" else ("cosine", None)
+    if least is None and metric == "cosine":
+        least = check.settings.get("positive", 0.9) if check.threshold is None else check.threshold
+    if least is None:
+        raise NoCriterionError("has no threshold, and the API wants one")
+    return [
+        {
+            "type": "text_similarity",
+            "name": check.name,
+            "input": OUTPUT,
+            "reference": EXPECTED,
+            "evaluation_metric": metric,
+            "pass_threshold": float(least),
+        }
+    ]
+
+
+_MAKERS = {
+    "equals": _equals,
+    "not-equals": _equals,
+    "contains": _contains,
+    "similarity": _similar,
+    "edit_similarity": _similar,
+}
+
+
+def _judged(check: Check, metric: MetricFile, variables: Mapping[str, str]) -> Data:
+    judge = check.judge or metric.judge or ""
+    if not judge:
+        raise NoCriterionError("has no judge by name, and the API wants a model")
+    labels = labels_of(metric, check.threshold)
+    if not labels and check.direction == "lower":
+        raise NoCriterionError("is better where lower, and the API passes from a score upwards")
+    head = {"name": check.name, "model": at_openai(judge)}
+    try:
+        asked = [_message(role, text) for role, text in messages_of(check, variables)]
+    except UnfilledError as error:
+        raise NoCriterionError(str(error)) from None
+    if labels:
+        words = [label.word for label in labels]
+        passing = [label.word for label in labels if label.passes]
+        return {"type": "label_model", **head, "input": asked, "labels": words, "passing_labels": passing}
+    low, high = (metric.measure.low, metric.measure.high) if metric.measure.kind == "scale" else (0, 100)
+    criterion: Data = {"type": "score_model", **head, "input": asked, "range": [low, high]}
+    if check.threshold is not None:
+        criterion["pass_threshold"] = low + check.threshold * (high - low)
+    return criterion
+
+
+def _message(role: str, content: str) -> Data:
+    return {"type": "message", "role": role, "content": content}
+
+
+# The way back.
+
+
+def reference_of(criteria: Any) -> str | None:
+    """The key of the items that holds the reference answer, as the string and similarity graders say it."""
+    for criterion in criteria if isinstance(criteria, list) else ():
+        if isinstance(criterion, dict) and criterion.get("type") in ("string_check", "text_similarity"):
+            found = _ITEM.fullmatch(str(criterion.get("reference", "")).strip())
+            if found:
+                return found[1]
+    return None
+
+
+def read_criterion(said: Mapping[str, Any], place: str, moving: Moving, expected: str | None = None) -> None:
+    """Note the metric that does what a criterion asks, or why there is none.
+
+    `expected` is the key of the items that holds the reference answer, where some criterion says it.
+    """
+    kind = str(said.get("type"))
+    name = str(said.get("name") or kind)
+    what = f"{place} {name!r} ({kind})"
+    if kind == "python":
+        moving.part(
+            what, "refused", "it is code; look at it, keep it in a file of yours, and name its function as a metric"
+        )
+        return
+    reader = _READERS.get(kind)
+    try:
+        wanted = reader(said, name, expected) if reader else None
+    except NoCriterionError as error:
+        moving.part(what, "left out", f"it {error}")
+        return
+    if wanted is None:
+        moving.part(what, "left out", "no metric here does what it does")
+        return
+    moving.metrics.append(wanted)
+    moving.part(
+        what, "mapped", f"metric {wanted.scorer or 'file'} {wanted.name!r}".replace("metric file", "a metric file")
+    )
+
+
+def _read_string(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+    if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
+        raise NoCriterionError("looks at something else than the whole output")
+    operation, reference = str(said.get("operation")), str(said.get("reference", ""))
+    if (found := _ITEM.fullmatch(reference.strip())) is not None:
+        _check_reference(found[1], expected)
+        scorers: dict[str, tuple[str, Data]] = {
+            "eq": ("equals", {}),
+            "ne": ("not-equals", {}),
+            "like": ("contains", {}),
+            "ilike": ("contains", {"ignore_case": True}),
+        }
+    elif _ANY.search(reference):
+        raise NoCriterionError("compares with a text that is put together from variables")
+    else:
+        whole = {"pattern": re.escape(reference), "full": True}
+        scorers = {
+            "eq": ("regex", whole),
+            "ne": ("not-regex", whole),
+            "like": ("contains", {"all": [reference]}),
+            "ilike": ("contains", {"all": [reference], "ignore_case": True}),
+        }
+    if operation not in scorers:
+        raise NoCriterionError(f"asks for the operation {operation!r:.40}")
+    scorer, settings = scorers[operation]
+    return Wanted(name=name, scorer=scorer, settings=settings)
+
+
+def _check_reference(key: str, expected: str | None) -> None:
+    if key != expected:
+        raise NoCriterionError(f"compares with `{key}` of the items, and a case has one expected answer, `{expected}`")
+
+
+def _read_similar(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+    if not _SAMPLE.fullmatch(str(said.get("input", "")).strip()):
+        raise NoCriterionError("looks at something else than the whole output")
+    found = _ITEM.fullmatch(str(said.get("reference", "")).strip())
+    if found is None:
+        raise NoCriterionError("compares with a text of its own, and a metric of ours with the expected answer")
+    _check_reference(found[1], expected)
+    metric, least = said.get("evaluation_metric"), said.get("pass_threshold")
+    if not (isinstance(least, (int, float)) and 0 <= least <= 1):
+        raise NoCriterionError(f"passes from {least!r:.40}, which is no number from 0 to 1")
+    if metric == "cosine":
+        return Wanted(name=name, scorer="similarity", settings={"positive": least})
+    if metric == "fuzzy_match":
+        return Wanted(name=name, scorer="edit_similarity", threshold=least)
+    raise NoCriterionError(f"measures by {metric!r:.40}, which no metric of ours computes in the same way")
+
+
+def _read_labels(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+    labels, passing = said.get("labels"), said.get("passing_labels")
+    if not (isinstance(labels, list) and len(labels) > 1 and isinstance(passing, list)):
+        raise NoCriterionError("names fewer than two labels")
+    choices = {str(label): 1.0 if label in passing else 0.0 for label in labels}
+    score = {"type": "choice", "description": "the label that fits", "choices": choices}
+    return _file(said, name, (score, 1.0), expected)
+
+
+def _read_scores(said: Mapping[str, Any], name: str, expected: str | None) -> Wanted:
+    low, high = _range(said.get("range"))
+    least = said.get("pass_threshold")
+    share = (least - low) / (high - low) if isinstance(least, (int, float)) and not isinstance(least, bool) else None
+    if share is not None and not 0 <= share <= 1:
+        raise NoCriterionError(f"passes from {least}, outside of its range")
+    if low == int(low) and high == int(high) and high - low > 1:
+        score = {"type": "scale", "description": "the score", "min": int(low), "max": int(high)}
+    else:
+        score = {"type": "percentage", "description": f"the share of the way from {low:g} to {high:g}"}
+    return _file(said, name, (score, share), expected)
+
+
+def _range(said: Any) -> tuple[float, float]:
+    if said is None:
+        return 0, 1
+    numbers = (
+        [n for n in said if isinstance(n, (int, float)) and not isinstance(n, bool)] if isinstance(said, list) else []
+    )
+    if len(numbers) != 2 or numbers[0] >= numbers[1]:
+        raise NoCriterionError(f"has the range {said!r:.40}, which is not two numbers in order")
+    return numbers[0], numbers[1]
+
+
+def _file(said: Mapping[str, Any], name: str, measure: tuple[Data, float | None], expected: str | None) -> Wanted:
+    score, threshold = measure
+    texts = [text for message in listed(said.get("input")) if (text := _text(message)).strip()]
+    if not texts:
+        raise NoCriterionError("asks its model nothing")
+    sections = [slots_of_ours(text, expected) for text in texts]
+    if not any("{{output}}" in text for text in sections):
+        raise NoCriterionError("does not show its model the output")
+    expects = any("{{expected}}" in text for text in sections)
+    file = {
+        "name": name,
+        "config": {"needs_history": False, "needs_example_output": expects},
+        "metric_description": name,
+        "score": score,
+        "threshold": threshold,
+        "template": sections,
+    }
+    model = str(said.get("model") or "")
+    return Wanted(
+        name=name,
+        judge=model if "/" in model or not model else f"openai/{model}",
+        file={key: value for key, value in file.items() if value is not None},
+    )
+
+
+def _text(message: Any) -> str:
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, dict):
+        content = content.get("text")
+    if isinstance(content, list):
+        return "\n".join(_text({"content": part}) for part in content)
+    return content if isinstance(content, str) else ""
+
+
+def slots_of_ours(text: str, expected: str | None) -> str:
+    """A grader's text with our slots in the place of its variables; what is no variable of it loses its braces.
+
+    The first variable that is part of the input shows all of it, and further ones point there.
+    """
+    text = _SAMPLE.sub("\0output\1", text)
+    text = _ITEM.sub(lambda found: "\0expected\1" if _is_reference(found[1], expected) else "\0input\1", text)
+    head, slot, rest = text.partition("\0input\1")
+    text = head + slot + rest.replace("\0input\1", "(in the input above)")
+    text = text.replace("{{", "{").replace("}}", "}").replace("{%", "{ %").replace("%}", "% }")
+    return text.replace("\0", "{{").replace("\1", "}}")
+
+
+def _is_reference(key: str, expected: str | None) -> bool:
+    """Whether a key holds the reference answer; where no criterion says which one does, its name has to."""
+    return (
+        key == expected
+        if expected is not None
+        else key
+        in ("expected", "ideal", "reference", "ground_truth", "groundtruth", "expected_output", "correct_label")
+    )
+
+
+_READERS = {
+    "string_check": _read_string,
+    "text_similarity": _read_similar,
+    "label_model": _read_labels,
+    "score_model": _read_scores,
+}

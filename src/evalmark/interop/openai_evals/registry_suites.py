@@ -1,0 +1,227 @@
+"""Evals of a registry over one file of samples as a suite: each class with the meaning that it has there, or not at all."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalmark.core.errors import DataError
+from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.interop.shared.assertions import KEY
+from evalmark.interop.shared.moving import Moving, Wanted
+
+from .registry import BASIC, CLASSIFY, case_data, is_message
+
+Data = dict[str, Any]
+_SLOT = re.compile(r"\{(\w+)\}")
+_SLOTS = {"input": "{{input}}", "completion": "{{output}}", "ideal": "{{expected}}"}
+_ARGS = ("samples_jsonl", "max_tokens")
+"""Arguments of every class that change nothing here: where the samples are, and how long an answer may be."""
+
+
+class Sample(NamedTuple):
+    """A line of a file of samples."""
+
+    data: Data
+    place: str
+
+    @property
+    def ideals(self) -> list[Any]:
+        """The answers of which any is right."""
+        ideal = self.data.get("ideal")
+        return ideal if isinstance(ideal, list) else [] if ideal is None else [ideal]
+
+
+class Eval(NamedTuple):
+    """What the registry says of an eval."""
+
+    name: str
+    kind: str
+    """Its class."""
+    args: Data
+    place: str
+    graded: Data | None = None
+    """The question that a model is asked, of a class that asks one."""
+
+
+class _LeftOutError(Exception):
+    """No metric here judges as the eval does; the text is why."""
+
+
+def suite_of(evals: Sequence[Eval], samples: Sequence[Sample]) -> Moving:
+    """The suite of evals over the same samples, with what became of each part."""
+    moving = Moving(name=evals[0].name if evals else "imported registry")
+    kept = [sample for sample in samples if _is_asked(sample, moving)]
+    own: list[list[Data]] = [[] for _ in kept]
+    for one in evals:
+        try:
+            _check_args(one)
+            wanted, checks = READERS[one.kind](one, kept)
+        except _LeftOutError as why:
+            moving.part(one.place, "left out", str(why))
+            continue
+        for row, check in zip(own, checks, strict=bool(checks)):
+            row.append(check)
+        if wanted is not None:
+            moving.metrics.append(wanted)
+        said = "a metric file" if wanted and wanted.file else wanted.scorer if wanted else "regex, for each case"
+        moving.part(one.place, "mapped", said)
+    _add(kept, own, moving)
+    return moving
+
+
+def _add(samples: Sequence[Sample], own: Sequence[Sequence[Data]], moving: Moving) -> None:
+    """Put the samples among the cases, each with the checks of its own."""
+    for sample, checks in zip(samples, own, strict=True):
+        row = case_data(sample.data)
+        moving.add({**row, "metadata": {**row.get("metadata", {}), KEY: [*checks]}} if checks else row)
+        for key in [name for name in sample.data if name not in ("input", "ideal", "id")]:
+            moving.part(f"samples: {key}", "metadata", "with its case")
+    if any(own):
+        moving.metrics.append(Wanted(name="assertions", scorer="evalmark.scorers:Assertions"))
+
+
+def _is_asked(sample: Sample, moving: Moving) -> bool:
+    """Whether a suite can ask a sample as it is asked there: a text, or messages of which the user says the last."""
+    said = sample.data["input"]
+    if isinstance(said, str):
+        return True
+    is_chat = isinstance(said, list) and bool(said) and all(map(is_message, said))
+    if is_chat and said[-1]["role"] == "user" and all(isinstance(m["content"], str) for m in said):
+        return True
+    why = "its messages do not end with one of the user" if is_chat else "its `input` is no text and no plain messages"
+    moving.part(f"{sample.place} input", "left out", f"{why}, so a suite would ask it in another form")
+    return False
+
+
+def _check_args(one: Eval) -> None:
+    known = (*_ARGS, *_KNOWN_ARGS.get(one.kind, ()))
+    if unknown := [key for key, value in one.args.items() if key not in known and value]:
+        raise _LeftOutError(
+            f"its argument `{unknown[0]}` changes what it asks or how it judges, and nothing here does that"
+        )
+
+
+Found = tuple[Wanted | None, Sequence[Data]]
+"""The metric; or the checks of each row."""
+
+
+def _match(one: Eval, samples: Sequence[Sample]) -> Found:
+    """An answer passes that begins with one of the ideal ones."""
+    checks = []
+    for sample in samples:
+        pattern = "|".join(re.escape(text) for text in _texts(sample))
+        checks.append({"regex": {"pattern": f"^(?:{pattern})", "name": one.name}})
+    return None, checks
+
+
+def _includes(one: Eval, samples: Sequence[Sample]) -> Found:
+    if any(not text.strip() for sample in samples for text in _texts(sample)):
+        raise _LeftOutError("an ideal answer of its samples is blank, and every output includes it there")
+    settings = {"ignore_case": True} if one.args.get("ignore_case") else {}
+    return Wanted(name=one.name, scorer="contains", settings=settings), ()
+
+
+def _json_match(one: Eval, samples: Sequence[Sample]) -> Found:
+    for sample in samples:
+        for text in _texts(sample):
+            try:
+                data = parse_json(text, sample.place)
+            except DataError:
+                raise _LeftOutError(f"an ideal answer is no JSON, in {sample.place}") from None
+            if any(part is None or isinstance(part, bool) for part in _parts(data)):
+                raise _LeftOutError(
+                    f"null equals nothing there, and true equals 1; an ideal answer has one, {sample.place}"
+                )
+    settings = {"allow_extras": False, "error_field": None}
+    return Wanted(name=one.name, scorer="structured_output", settings=settings), ()
+
+
+def _parts(data: Any) -> Iterator[Any]:
+    yield data
+    for item in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _parts(item)
+
+
+def _texts(sample: Sample) -> list[str]:
+    if not sample.ideals or not all(isinstance(text, str) for text in sample.ideals):
+        raise _LeftOutError(f"the `ideal` of a sample is no text and no list of texts, in {sample.place}")
+    return sample.ideals
+
+
+def _graded(one: Eval, samples: Sequence[Sample]) -> Found:
+    """A model that chooses; it decides about pass and fail only where its choices are worth all or nothing."""
+    if one.graded is None:
+        raise _LeftOutError("its `modelgraded_spec` is in none of the files")
+    asked, worths = one.graded.get("prompt"), _worths(one.graded)
+    if not isinstance(asked, str):
+        raise _LeftOutError("its prompt is no text")
+    _check_shown(one.graded, asked, samples)
+    file: Data = {
+        "metric_description": one.name,
+        "config": {"needs_history": False, "needs_example_output": "{ideal}" in asked},
+        "score": {"type": "choice", "description": "the choice that fits", "choices": worths},
+        "template": _slots(asked),
+    }
+    if set(worths.values()) == {0.0, 1.0}:
+        file["threshold"] = 1.0
+    return Wanted(name=one.name, file=file), ()
+
+
+def _worths(said: Mapping[str, Any]) -> dict[str, float]:
+    """What each choice is worth."""
+    words, scores = said.get("choice_strings"), said.get("choice_scores")
+    words = [] if words in ("from_n", "from_n_abc", "from_n_ABC") else words
+    words = list(words) if isinstance(words, (str, list)) else []
+    if len(words) < 2:
+        raise _LeftOutError("it has fewer than two choices")
+    if not isinstance(scores, dict):
+        raise _LeftOutError("it gives no score for its choices, so none passes")
+    worths = {str(word): float(worth) for word in words if isinstance(worth := scores.get(word), (int, float))}
+    if len(worths) < len(words) or not all(0 <= worth <= 1 for worth in worths.values()):
+        raise _LeftOutError("a choice of it has no score from 0 to 1")
+    return worths
+
+
+def _check_shown(said: Mapping[str, Any], asked: str, samples: Sequence[Sample]) -> None:
+    """Refuse a question that would show a judge something else here."""
+    slots = _SLOT.findall(asked.replace("{{", "").replace("}}", ""))
+    unknown = [slot for slot in slots if slot not in _SLOTS]
+    if unknown:
+        raise _LeftOutError(f"its prompt takes {{{unknown[0]}}} from elsewhere")
+    if "completion" not in slots:
+        raise _LeftOutError("its prompt does not show the output")
+    if said.get("input_outputs", {"input": "completion"}) != {"input": "completion"}:
+        raise _LeftOutError("it compares several outputs, or asks for another part of the samples")
+    for sample in samples:
+        if "completion" in sample.data:
+            raise _LeftOutError(
+                f"a sample brings the answer to be judged, {sample.place}; no model would be asked there"
+            )
+        if "ideal" in slots and len(sample.ideals) > 1:
+            raise _LeftOutError(
+                f"its prompt shows all ideal answers of a sample and one would be shown, {sample.place}"
+            )
+        if "input" in slots and not isinstance(sample.data["input"], str) and len(sample.data["input"]) > 1:
+            raise _LeftOutError(f"its prompt shows all messages and the last would be shown, {sample.place}")
+
+
+def _slots(asked: str) -> str:
+    return (
+        _SLOT.sub(lambda found: _SLOTS[found[1]], asked.replace("{{", "\1").replace("}}", "\2"))
+        .replace("\1", "{")
+        .replace("\2", "}")
+    )
+
+
+READERS: Mapping[str, Callable[[Eval, Sequence[Sample]], Found]] = {
+    f"{BASIC}match:Match": _match,
+    f"{BASIC}includes:Includes": _includes,
+    f"{BASIC}json_match:JsonMatch": _json_match,
+    CLASSIFY: _graded,
+}
+"""Classes of which the meaning can be kept."""
+_KNOWN_ARGS: Mapping[str, Sequence[str]] = {
+    f"{BASIC}includes:Includes": ("ignore_case",),
+    CLASSIFY: ("modelgraded_spec", "eval_type"),
+}
+"""Further arguments that are taken over, or that say in which form a judge replies."""

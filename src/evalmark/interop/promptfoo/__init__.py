@@ -1,0 +1,1 @@
+"""promptfoo: its configs and results read as suites and runs, and runs written as its files."""

@@ -1,0 +1,324 @@
+"""The tests of a promptfoo config: defaults merged in, lists of values spread out, files of rows read."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from evalmark.inputs.documents.document import DataPath, Document, load_document
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.files import allowed_path
+from evalmark.inputs.documents.json_walk import json_path
+from evalmark.interop.shared.items import listed
+from evalmark.interop.shared.moving import Moving
+from evalmark.interop.shared.sheets import read_rows
+
+from .assertions import TYPES, RefusedError, filled, spoken
+
+Data = dict[str, Any]
+MOST = 100_000
+"""Tests that lists of values, scenarios and files may spread out to."""
+CODE = (".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts")
+_REMOTE = ("http://", "https://", "huggingface://", "az://", "s3://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """One test with its defaults."""
+
+    variables: Mapping[str, Any]
+    asserts: tuple[tuple[Data, str], ...]
+    """Each assertion with its place."""
+    said: Mapping[str, Any]
+    """All other keys."""
+    place: str
+    lost: str = ""
+    """Why a suite cannot ask what the test asks; empty where it can."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Those that are set."""
+        said = self.said.get("options")
+        return {key: value for key, value in said.items() if value is not None} if isinstance(said, dict) else {}
+
+
+def tests_of(document: Document, data: Data, at: DataPath, moving: Moving) -> Iterator[Test]:
+    """Every test of a config that stands at a path.
+
+    Raises:
+        DataError: a test or an assertion has another form, or the config spreads out to more than 100,000 tests.
+    """
+    for number, test in enumerate(_all_tests(document, data, at, moving), 1):
+        if number > MOST:
+            raise PlacedError(document.place_of(at), f"the tests spread out to more than {MOST:,}; divide the file.")
+        yield test
+
+
+def _all_tests(document: Document, data: Data, at: DataPath, moving: Moving) -> Iterator[Test]:
+    reading = _Reading(document, moving)
+    defaults = reading.mapping((*at, "defaultTest"), data.get("defaultTest"))
+    said = data.get("tests")
+    rows = [said] if isinstance(said, (str, dict)) else said or []
+    if not isinstance(rows, list):
+        raise reading.fault((*at, "tests"), "is no list of tests and no name of a file")
+    for number, row in enumerate(rows):
+        yield from reading.test(row, defaults, (*at, "tests", number) if isinstance(said, list) else (*at, "tests"))
+    for number, scenario in enumerate(reading.rows((*at, "scenarios"), data.get("scenarios"))):
+        yield from reading.scenario(scenario, defaults, (*at, "scenarios", number))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    document: Document
+    moving: Moving
+
+    def fault(self, at: DataPath, what: str) -> PlacedError:
+        return PlacedError(self.document.place_of(at), f"`{json_path(at)}` {what}.")
+
+    def mapping(self, at: DataPath, said: Any) -> Data:
+        if said is None or isinstance(said, dict):
+            return said or {}
+        if isinstance(said, str):
+            self.left(at, "a test in a file of its own is not read; write it here")
+            return {}
+        raise self.fault(at, "is no mapping")
+
+    def rows(self, at: DataPath, said: Any) -> list[Any]:
+        if said is None or isinstance(said, list):
+            return said or []
+        raise self.fault(at, "is no list")
+
+    def left(self, at: DataPath, why: str) -> None:
+        self.moving.part(f"{self.document.place_of(at)} {json_path(at)}", "left out", why)
+
+    def scenario(self, said: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
+        if isinstance(said, str):
+            self.left(at, "a scenario in a file of its own is not read; write it here")
+            return
+        row = self.mapping(at, said)
+        tests = [{}] if row.get("tests") is None else self.rows((*at, "tests"), row["tests"])
+        for number, config in enumerate(self.rows((*at, "config"), row.get("config"))):
+            under = merged(defaults, self.mapping((*at, "config", number), config))
+            for place, test in enumerate(tests):
+                yield from self.test(test, under, (*at, "tests", place))
+
+    def test(self, said: Any, defaults: Data, at: DataPath) -> Iterator[Test]:
+        if isinstance(said, str):
+            yield from self.file(said, defaults, at)
+            return
+        row = self.mapping(at, said)
+        if "path" in row and "vars" not in row:
+            self.moving.part(f"{self.document.place_of(at)} {json_path(at)}", "refused", "a generator of tests is code")
+            return
+        self.rows((*at, "assert"), row.get("assert"))
+        self.rows(("defaultTest", "assert"), defaults.get("assert"))
+        whole = merged(defaults, row)
+        variables = self.mapping((*at, "vars"), whole.get("vars"))
+        options = whole.get("options")
+        spread = not (isinstance(options, dict) and options.get("disableVarExpansion"))
+        place = self.document.place_of(at)
+        for values in self.spread(variables, at) if spread else (variables,):
+            yield self.one({**whole, "vars": values}, place, f"{place} {json_path(at)}")
+
+    def one(self, whole: Data, place: str, where: str) -> Test:
+        """A test with its defaults merged in."""
+        rest = {key: value for key, value in whole.items() if key not in ("vars", "assert")}
+        variables, lost = whole.get("vars") or {}, ""
+        try:
+            variables = resolved(variables)
+        except RefusedError as refused:
+            lost = refused.why
+        asserts = self.asserts(whole, place, where)
+        return Test(variables=variables, asserts=asserts, said=rest, place=where, lost=lost)
+
+    def spread(self, variables: Data, at: DataPath) -> Iterator[Data]:
+        """One test for each value of each variable that is a list, as promptfoo has it."""
+        lists = [value if _is_spread(value) else [value] for value in variables.values()]
+        size = 1
+        for values in lists:
+            size *= len(values)
+        if size > MOST:
+            raise self.fault((*at, "vars"), f"spreads out to {size:,} tests, more than {MOST:,}")
+        for chosen in product(*lists):
+            yield dict(zip(variables, chosen, strict=True))
+
+    def asserts(self, whole: Data, place: str, where: str) -> tuple[tuple[Data, str], ...]:
+        """The assertions, those of sets among them; the first ones are those of the default test."""
+        found: list[tuple[Data, str]] = []
+        for number, item in enumerate(listed(whole.get("assert"))):
+            said = self.referred(item, where)
+            if said is None:
+                continue
+            if not isinstance(said, dict) or not isinstance(said.get("type"), str):
+                raise PlacedError(place, f"assertion {number + 1} of the test, its defaults first, has no `type`.")
+            own = f"{where} {said.get('metric') or said['type']}"
+            found += self.of_set(said, own) if said["type"] == "assert-set" else [(said, own)]
+        return tuple(found)
+
+    def of_set(self, said: Data, own: str) -> Iterator[tuple[Data, str]]:
+        """The assertions of a set, which passes where each of them does."""
+        if said.get("threshold") is not None or said.get("weight") == 0:
+            self.moving.part(own, "left out", "a set passes there from a mean score on; here each metric has to pass")
+            return
+        self.moving.part(own, "mapped", "the assertions in the set, each by itself")
+        for item in listed(said.get("assert")):
+            one = self.referred(item, own)
+            if isinstance(one, dict) and isinstance(one.get("type"), str):
+                yield one, own
+            elif one is not None:
+                self.moving.part(own, "left out", "an assertion of the set has no `type`")
+
+    def referred(self, item: Any, where: str) -> Any:
+        """An assertion, or what stands in the file where its `$ref` points to; None where nothing does."""
+        if not isinstance(item, dict) or "$ref" not in item:
+            return item
+        name = str(item["$ref"])
+        data = self.document.data
+        data = data["config"] if isinstance(data, dict) and data.keys() == {"config"} else data
+        for key in name.removeprefix("#/").split("/"):
+            data = data.get(key) if isinstance(data, dict) else None
+        if not name.startswith("#/") or not isinstance(data, dict):
+            self.moving.part(f"{where} $ref", "left out", f"{name!r:.80} points to nothing in the file")
+            return None
+        return {**data, **{key: said for key, said in item.items() if key != "$ref"}}
+
+    def file(self, name: str, defaults: Data, at: DataPath) -> Iterator[Test]:
+        """The tests of a file that the config names, which has to lie under the config's folder."""
+        plain = name.removeprefix("file://")
+        where = f"{self.document.place_of(at)} {json_path(at)}"
+        if plain.lower().partition(":")[0].endswith(CODE):
+            self.moving.part(where, "refused", "a generator of tests is code")
+            return
+        if plain.startswith(_REMOTE):
+            self.moving.part(where, "left out", "it stands on another machine; download it and name the file")
+            return
+        path = self.under(plain, at)
+        if path.suffix.lower() == ".csv":
+            for row in read_rows(path, (), self.moving.remark):
+                yield self.one(merged(defaults, csv_test(row.cells)), row.place, row.place)
+            return
+        document = load_document(path)
+        inner = _Reading(document, self.moving)
+        for number, test in enumerate(inner.rows((), document.data)):
+            if isinstance(test, str):
+                inner.left((number,), "a file of tests that names another one is not followed")
+            else:
+                yield from inner.test(test, defaults, (number,))
+
+    def under(self, name: str, at: DataPath) -> Path:
+        """The file of a name, beside the config or below.
+
+        Raises:
+            DataError: it is missing, or lies elsewhere.
+        """
+        folder = self.document.path.parent
+        try:
+            return allowed_path(name, folder, folder)
+        except PlacedError as error:
+            raise self.fault(at, f"names {name!r:.60}, which cannot be read: {error.message.rstrip('.')}") from None
+
+
+_SAID = re.compile(r"(not-)?([a-z][a-z\-]*(?::[a-z]+)?)(?:\((-?[0-9.]+)\))?(?::(?!//)\s*(.*))?", re.DOTALL)
+_ALONE = (
+    "is-json",
+    "contains-json",
+    "is-refusal",
+    "is-sql",
+    "contains-sql",
+    "is-xml",
+    "contains-xml",
+    "is-html",
+    "contains-html",
+    "latency",
+)
+"""Types that say something without a value."""
+_CSV_SIMILAR = 0.8
+_SHORT = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric", "file": "javascript"}
+
+
+def _is_spread(value: Any) -> bool:
+    """Whether promptfoo makes a test of each item: of lists of texts alone."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], str)
+
+
+def resolved(variables: Mapping[str, Any]) -> Data:
+    """The variables with those that their own texts name.
+
+    Raises:
+        RefusedError: a text names a file, or is a template that does more.
+    """
+    found: Data = {}
+    for name, value in variables.items():
+        if isinstance(value, str) and value.startswith(("file://", "package:")):
+            raise RefusedError("left out", f"the variable {name!r:.40} is read from a file; write what stands there")
+        try:
+            found[name] = filled(value, variables) if isinstance(value, str) else spoken(value)
+            again = found[name] if isinstance(value, str) and value == spoken(value) else ""
+            filled(again, {})
+        except RefusedError as refused:
+            raise RefusedError("left out", f"the variable {name!r:.40}: {refused.why}") from None
+    return found
+
+
+def csv_test(cells: Mapping[str, str]) -> Data:
+    """The test in a row of a CSV file, whose columns `__expected`, `__metadata:key` and their kind say more than variables."""
+    test: Data = {"vars": {name: cell for name, cell in cells.items() if not name.startswith("__")}, "assert": []}
+    for name, cell in cells.items():
+        if name.startswith("__") and cell.strip():
+            _take_cell(test, name, cell)
+    if metric := test.pop("__metric", ""):
+        test["assert"] = [{**said, "metric": metric} for said in test["assert"]]
+    return test
+
+
+def _take_cell(test: Data, name: str, cell: str) -> None:
+    """Put what a column says of a test into it; one that nobody knows stays as it is, and is told."""
+    kind, _, key = name.partition(":")
+    if re.fullmatch(r"__expected[0-9]*", kind):
+        test["assert"].append(said_assertion(cell))
+    elif kind in ("__description", "__providerOutput", "__threshold"):
+        test[kind.removeprefix("__")] = cell
+    elif kind == "__metadata" and key:
+        test.setdefault("metadata", {})[key] = cell
+    elif kind in ("__prefix", "__suffix"):
+        test.setdefault("options", {})[kind.removeprefix("__")] = cell
+    else:
+        test[name] = cell
+
+
+def said_assertion(cell: str) -> Data:
+    """The assertion in a cell: `TYPE: VALUE`, or `TYPE(THRESHOLD): VALUE`; any other text is to be equal.
+
+    >>> said_assertion("not-contains: sorry"), said_assertion("Oslo")
+    ({'type': 'not-contains', 'value': 'sorry'}, {'type': 'equals', 'value': 'Oslo'})
+    """
+    found = _SAID.fullmatch(cell.strip())
+    kind = _SHORT.get(found[2], found[2]) if found else ""
+    if found is None or kind not in TYPES:
+        return {"type": "equals", "value": cell}
+    if found[4] is None and kind not in _ALONE:  # a word of an answer, such as "cost"
+        return {"type": "equals", "value": cell}
+    try:
+        least = {} if found[3] is None else {"threshold": float(found[3])}
+    except ValueError:  # 1.2.3, say
+        return {"type": "equals", "value": cell}
+    value = {} if found[4] is None else {"value": found[4]}
+    usual = {"threshold": _CSV_SIMILAR} if kind == "similar" else {}
+    return {"type": f"{found[1] or ''}{kind}", **value, **usual, **least}
+
+
+def merged(defaults: Mapping[str, Any], test: Mapping[str, Any]) -> Data:
+    """A test over its defaults: variables, metadata and options key by key, assertions after the default ones."""
+    whole = {**defaults, **{key: value for key, value in test.items() if value is not None}}
+    for key in ("vars", "metadata", "options"):
+        over, under = test.get(key), defaults.get(key)
+        if isinstance(over, dict) and isinstance(under, dict):
+            whole[key] = {**under, **over}
+    options = test.get("options")
+    skips = isinstance(options, dict) and options.get("disableDefaultAsserts")
+    first, more = defaults.get("assert") or [], test.get("assert") or []
+    if isinstance(first, list) and isinstance(more, list) and (first or more):
+        whole["assert"] = more if skips else [*first, *more]
+    return whole

@@ -1,0 +1,102 @@
+"""Checks that stand in a row: what each case asks for itself, as tests of promptfoo do."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from evalmark.core.foreign.origin import NamedInFile
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import canonical, plain
+from evalmark.core.values.score import Score
+from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.scoring.binding.named import resolve
+from evalmark.scoring.binding.verdict import meets
+
+KEY = "assert"
+"""Under which key of a case's metadata its own checks stand: a list of `{scorer: settings}`."""
+CHECKS = ("equals", "contains", "regex", "is_json", "json_schema", "length", "numeric", "time", "structured_output")
+JUDGED = ("closed_qa", "criteria", "factuality")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assertions:
+    """The checks that a row asks for itself; a row without any is skipped.
+
+    >>> case = Case(id="1", metadata={"assert": [{"contains": {"all": ["Oslo"]}}]})
+    >>> [score.passed for score in Assertions()(case, Output(value="Oslo, of course"))]
+    [True]
+    """
+
+    name: ClassVar[str] = "assertions"
+
+    def __call__(self, case: Case, output: Output) -> list[Score]:
+        """A score for each check.
+
+        Raises:
+            ValueError: the row asks for something that is no check, or in another form.
+        """
+        asked = _asked(case, (*CHECKS, *(f"not-{name}" for name in CHECKS)), JUDGED)
+        scores = [_named(_scorer(name, canonical(settings))(case, output), label) for name, label, settings, _ in asked]
+        return scores or [Score(name=self.name, status="skipped", reason="the row asks for no check")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedAssertions:
+    """What a row asks a judge for; a row that asks for nothing is skipped, and costs nothing."""
+
+    name: ClassVar[str] = "judged_assertions"
+
+    judge: Any = field(default=None, repr=False)
+    """A chat model that judges in place of the run's."""
+
+    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> list[Score]:
+        """A score for each question.
+
+        Raises:
+            ValueError: the row asks for something that is no question, or in another form.
+        """
+        scores = []
+        for name, label, settings, least in _asked(case, JUDGED, (*CHECKS, *(f"not-{name}" for name in CHECKS))):
+            score = _named(await _scorer(name, canonical(settings))(case, output, judge), label)
+            if least is not None and score.value is not None:
+                score = replace(score, passed=meets(score.value, least))
+            scores.append(score)
+        return scores or [Score(name=self.name, status="skipped", reason="the row asks no judge")]
+
+
+Check = tuple[str, str, Mapping[str, Any], float | None]
+"""Scorer, what its scores are called, settings, and the least value that passes."""
+
+
+def _asked(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[Check]:
+    said = case.metadata.get(KEY, ())
+    if not isinstance(said, (list, tuple)):
+        raise ValueError(f"`{KEY}` in the metadata is no list of checks")  # noqa: TRY004  as all that is wrong with a row
+    found: list[Check] = []
+    taken: set[str] = set()
+    for item in said:
+        name, settings = next(iter(item.items()), (None, None)) if isinstance(item, Mapping) else (None, None)
+        is_known = isinstance(name, str) and name in (*mine, *others) and len(item) == 1
+        if not is_known or not (settings is None or isinstance(settings, Mapping)):
+            raise ValueError(f"`{KEY}` in the metadata asks for {plain(item)!r:.80}; it takes {{scorer: settings}}")
+        if name in mine:
+            own = dict(settings or {})
+            label, number = str(own.pop("name", name)), 2
+            while label in taken:
+                label, number = f"{own.get('name', name)}-{number}", number + 1
+            taken.add(label)
+            found.append((name, label, own, own.pop("threshold", None)))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _scorer(name: str, settings: str) -> Callable[..., Any]:
+    """Rows often ask for the same."""
+    return resolve(name, parse_json(settings, KEY), f"`{KEY}` in the metadata", NamedInFile((Path.cwd(),)))
+
+
+def _named(score: Score, label: str) -> Score:
+    return replace(score, name=label)

@@ -1,0 +1,58 @@
+"""Folders with files of other tools: what lies in them, and nothing that lies elsewhere."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.files import regular_file, what_is
+
+
+def home_of(path: Path) -> Path:
+    """A folder itself, or that of a file.
+
+    Raises:
+        DataError: nobody can tell what stands there.
+    """
+    return path if what_is(path) == "folder" else path.parent
+
+
+def files_of(path: Path, endings: Sequence[str], *, below: bool = False) -> list[Path]:
+    """A file itself, or those in a folder whose names have one of the endings, by name; with `below` in its folders too.
+
+    Raises:
+        DataError: there is nothing, it cannot be read, or one of the files is a link that leads out of the folder.
+    """
+    if what_is(path) != "folder":
+        return [regular_file(path)]
+    wanted = (name for name in _names(path, below) if name.lower().endswith(tuple(endings)))
+    return [found for name in wanted if (found := file_in(path, name)) is not None]
+
+
+def file_in(folder: Path, name: str) -> Path | None:
+    """The regular file of a name in a folder; None where there is none.
+
+    Raises:
+        DataError: it is a link that leads out of the folder: whoever made the folder could have any file read.
+    """
+    path = folder / name
+    if what_is(path) != "file":
+        return None
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        raise PlacedError(str(path), "is a link that leads out of the folder; put a copy of the file in its place.")
+    return path
+
+
+def _names(folder: Path, below: bool) -> list[str]:
+    try:
+        return sorted(_walked(folder)) if below else sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise PlacedError(str(error.filename or folder), f"cannot be looked into: {error.strerror or error}.") from None
+
+
+def _walked(folder: Path) -> list[str]:
+    def fail(error: OSError) -> None:
+        raise error
+
+    steps = os.walk(folder, onerror=fail)
+    return [str((Path(at) / name).relative_to(folder)) for at, _, names in steps for name in names]

@@ -1,0 +1,118 @@
+"""A case as a flat mapping of variables, as most formats keep one, and back."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evalmark.core.values.case import Case
+from evalmark.core.values.plain_data import fingerprint, plain
+from evalmark.inputs.datasets.fields import field_of
+from evalmark.inputs.datasets.options import ReadOptions
+from evalmark.prompts.templates.prompt import Prompt
+from evalmark.scoring.binding.wording import text_of
+
+OURS = ("id", "expected", "contexts", "history", "tags", "metadata")
+"""Fields of a case that stand beside its inputs."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ANY_NAMES = ReadOptions()
+
+
+def inputs_of(case: Case, prompt: Prompt | None = None) -> dict[str, Any]:
+    """What fills a template: the parts of an input that is a mapping, else the whole under one name.
+
+    What the prompt puts in place of values that are not given is among them: other tools know of no defaults.
+    """
+    given = plain(case.input)
+    known = prompt.inputs if prompt else ()
+    if not (isinstance(given, dict) and given and all(_NAME.fullmatch(key) and key not in OURS for key in given)):
+        open_ones = [one for one in known if one.required] or [*known]
+        given = {open_ones[0].name if open_ones else "input": given}
+    return given | {
+        one.name: "" if one.default is None else plain(one.default)
+        for one in known
+        if not one.required and one.name not in (*given, *OURS)
+    }
+
+
+def input_from(variables: Mapping[str, Any]) -> Any:
+    """The input that variables say: the value of a single one called `input`, else all of them.
+
+    >>> input_from({"input": "Where is Oslo?"}), input_from({"city": "Oslo"})
+    ('Where is Oslo?', {'city': 'Oslo'})
+    """
+    if not variables:
+        return None
+    return variables["input"] if list(variables) == ["input"] else dict(variables)
+
+
+def item_of(case: Case, prompt: Prompt | None = None) -> dict[str, Any]:
+    """A case as one flat object: id, inputs by their names, and what else is known."""
+    more = {
+        "expected": plain(case.expected),
+        "contexts": None if case.contexts is None else list(case.contexts),
+        "history": [{"role": turn.role, "content": text_of(turn.content)} for turn in case.history] or None,
+        "tags": list(case.tags) or None,
+        "metadata": plain(case.metadata) or None,
+    }
+    return {
+        "id": case.id,
+        **inputs_of(case, prompt),
+        **{key: value for key, value in more.items() if value is not None},
+    }
+
+
+def case_data_of(item: Mapping[str, Any], expected: str | None = None, ours: bool = True) -> dict[str, Any]:
+    """The fields of the case in a flat object; what has not the form of a field of ours is an input.
+
+    `expected` is the key of the reference answer, where the format says which it is. `ours` tells whether keys such as
+    `contexts` may be fields at all.
+    """
+    known = {name: item[name] for name in OURS if ours and _fits(name, item.get(name))}
+    if expected is None and "expected" not in known:
+        expected = next((key for key in item if key not in known and field_of(key, _ANY_NAMES) == "expected"), None)
+    if expected is not None and item.get(expected) is not None:
+        known["expected"] = item[expected]
+    variables = {key: value for key, value in item.items() if key not in known and key != expected}
+    found = {"id": known.pop("id", None) or made_id(item), **known}
+    return found if not variables else {**found, "input": input_from(variables)}
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name in ("contexts", "tags"):
+        return isinstance(value, list) and all(isinstance(text, str) for text in value)
+    if name == "history":
+        return isinstance(value, list) and all(map(_is_turn, value))
+    if name == "metadata":
+        return isinstance(value, dict)
+    return value is not None if name == "expected" else isinstance(value, str) and value != ""
+
+
+def _is_turn(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == {"role", "content"} and isinstance(value["role"], str)
+
+
+def listed(value: Any) -> list[Any]:
+    """The value where it is a list; else none, since a file of another tool may hold anything."""
+    return value if isinstance(value, list) else []
+
+
+def made_id(item: Any) -> str:
+    """An id for a row that brings none: the same for the same content."""
+    return fingerprint("row", item)[:12]
+
+
+def told_apart(ids: Iterable[str]) -> list[str]:
+    """The ids, with a number behind those that stood before.
+
+    >>> told_apart(["a", "b", "a"])
+    ['a', 'b', 'a-2']
+    """
+    taken: set[str] = set()
+    found = []
+    for name in ids:
+        number, unique = 2, name
+        while unique in taken:
+            unique, number = f"{name}-{number}", number + 1
+        taken.add(unique)
+        found.append(unique)
+    return found

@@ -1,0 +1,214 @@
+"""Results as plain data: what another format cannot say of them is kept beside what it can.
+
+A writer gives each result in the words of a format, and `rest_of` what its reader would not find there. So a result
+comes back as it was, and what somebody edits in the format's own fields still counts.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import canonical
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result, Score, Trial
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.storage.database.fields import Spec, an_object, filled
+from evalmark.storage.database.stored import CASE, OUTPUT, RUN, SCORE, a_mode, output_fields
+
+REST = "evalmark"
+"""Under which key of a format's own objects the rest stands."""
+SIDE = "evalmark.json"
+"""The file beside an export that holds what no format has a place for: the run, its metrics, its gate."""
+_TRIAL = ("dataset", "target", "position", "repeat", "mode")
+
+Data = dict[str, Any]
+
+
+def result_data(result: Result) -> Data:
+    """All fields of a result that say something."""
+    trial, case = result.trial, result.trial.case
+    return {
+        "trial": {name: getattr(trial, name) for name in _TRIAL},
+        "case": filled(case, CASE) | {"place": case.place},
+        "output": output_fields(result.output),
+        "scores": [filled(score, SCORE) for score in result.scores],
+    }
+
+
+def rest_of(result: Result, native: Mapping[str, Any]) -> Data:
+    """What `result_data` says and a format's reader would not find: its `native` view, in the same form."""
+    full = result_data(result)
+    more = _filled_in(full["case"].get("input"), native.get("case", {}).get("input"))
+    seen = {**native, "case": _without(native.get("case", {}), more)} if more else native
+    rest: Data = {part: _difference(full[part], seen.get(part, {})) for part in ("case", "output")}
+    rest["defaults"] = more
+    rest["trial"] = full["trial"]  # which of the files a result stands in is nothing that it says itself
+    known = list(native.get("scores", ()))
+    if canonical(full["scores"]) != canonical(known):
+        rest["scores"] = [_score_rest(score, known) for score in full["scores"]]
+    return {part: said for part, said in rest.items() if said or part == "scores"}
+
+
+def verdicts_of(result: Result) -> list[tuple[Score, float]]:
+    """The scores that say whether the output passes, each with a number: other tools know no score without one."""
+    return [
+        (score, float(score.passed) if score.value is None else score.value)
+        for score in result.scores
+        if score.status == "scored" and score.passed is not None
+    ]
+
+
+def _filled_in(given: Any, native: Any) -> Data:
+    """The values that a format's reader finds beside all those of an input: defaults of the prompt."""
+    if not (isinstance(given, Mapping) and isinstance(native, Mapping)):
+        return {}
+    is_whole = all(name in native and canonical(native[name]) == canonical(value) for name, value in given.items())
+    return {name: value for name, value in native.items() if name not in given} if is_whole else {}
+
+
+def _without(case: Mapping[str, Any], defaults: Mapping[str, Any]) -> Data:
+    """The case without the defaults in its input; what has been edited since is none."""
+    given = case.get("input")
+    if not isinstance(given, Mapping):
+        return dict(case)
+    kept = {
+        name: value
+        for name, value in given.items()
+        if name not in defaults or canonical(value) != canonical(defaults[name])
+    }
+    return {**case, "input": kept}
+
+
+def _difference(full: Mapping[str, Any], native: Mapping[str, Any]) -> Data:
+    """The fields that differ; None for one that the native view has and the value has not."""
+    names = dict.fromkeys((*full, *native))
+    return {name: full.get(name) for name in names if canonical(full.get(name)) != canonical(native.get(name))}
+
+
+def _score_rest(score: Data, known: Sequence[Data]) -> Data:
+    native = next((other for other in known if other.get("name") == score["name"]), {})
+    return {"name": score["name"]} | _difference(score, native)
+
+
+def result_from(native: Mapping[str, Any], rest: Any, place: str) -> Result:
+    """The result that a format's own fields and the rest beside them say.
+
+    Raises:
+        DataError: the rest, or a field, has another form.
+    """
+    said = _part(rest, "", place)
+    trial = _completed(native.get("trial", {}), _part(said, "trial", place))
+    case = _completed(_without(native["case"], _part(said, "defaults", place)), _part(said, "case", place))
+    output = _completed(native.get("output", {}), _part(said, "output", place))
+    scores = _scores(list(native.get("scores", ())), said.get("scores"), place)
+    return Result(
+        trial=Trial(case=case_from(case, place), **_trial_fields(trial, place)),
+        output=read_value(Output, OUTPUT, output, "output", place),
+        scores=tuple(read_value(Score, SCORE, score, f"scores[{n}]", place) for n, score in enumerate(scores)),
+    )
+
+
+def _part(said: Any, name: str, place: str) -> Data:
+    found = said if not name else said.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise PlacedError(place, f"`{'.'.join(filter(None, (REST, name)))}` is no object; take it out.")
+    return found
+
+
+def _completed(native: Mapping[str, Any], rest: Mapping[str, Any]) -> Data:
+    return {name: value for name, value in {**native, **rest}.items() if value is not None}
+
+
+def _scores(native: list[Data], rest: Any, place: str) -> list[Data]:
+    """The scores that the rest names, in its order: a format may have one of its own where a result had none."""
+    if rest is None:
+        return native
+    if not isinstance(rest, list) or not all(isinstance(item, dict) and "name" in item for item in rest):
+        raise PlacedError(place, f"`{REST}.scores` is no list of objects with a `name`; take it out.")
+    found = []
+    for item in rest:
+        own = next((score for score in native if score.get("name") == item["name"]), {})
+        native = [score for score in native if score is not own]
+        found.append(_completed(own, item))
+    return found
+
+
+def case_from(data: Mapping[str, Any], place: str) -> Case:
+    """The case that the fields say; `place` is where it stands, unless they say so themselves.
+
+    Raises:
+        DataError: a field has another form.
+    """
+    fields = dict(data)
+    where = fields.pop("place", place)
+    if not isinstance(where, str):
+        raise PlacedError(place, "`case.place` is no text; take it out.")
+    if "id" not in fields:
+        raise PlacedError(place, "`case.id` is missing.")
+
+    def made(**found: Any) -> Case:
+        return Case(**found, place=where)
+
+    case: Case = read_value(made, CASE, fields, "case", place)
+    return case
+
+
+def _trial_fields(data: Mapping[str, Any], place: str) -> Data:
+    found = {name: data[name] for name in _TRIAL if name in data}
+    if unknown := data.keys() - set(_TRIAL):
+        raise PlacedError(place, f"`trial.{min(unknown)}` is no field of a trial; it has {', '.join(_TRIAL)}.")
+    for name in ("dataset", "target"):
+        if not isinstance(found.get(name, ""), str):
+            raise PlacedError(place, f"`trial.{name}` is {found[name]!r:.40}; it takes a text.")
+    for name in ("position", "repeat"):
+        if type(number := found.get(name, 0)) is not int or number < 0:
+            raise PlacedError(place, f"`trial.{name}` is {number!r:.40}; it takes a whole number from 0 on.")
+    try:
+        a_mode(found.get("mode", "single"))
+    except ValueError as error:
+        raise PlacedError(place, f"`trial.mode`: {error}.") from None
+    return found
+
+
+def run_data(run: Run) -> Data:
+    """The header of a run, without its results."""
+    return filled(run, RUN)
+
+
+def run_from(data: Any, place: str) -> Run:
+    """The run that a header says, without results.
+
+    Raises:
+        DataError: a field has another form.
+    """
+    if not isinstance(data, dict):
+        raise PlacedError(place, "`run` is no object.")
+    fields = {"id": "", "created": "", "name": ""} | {name: item for name, item in data.items() if item is not None}
+    run: Run = read_value(Run, RUN, fields, "run", place)
+    return run
+
+
+def read_value(kind: Any, spec: Spec, data: Any, part: str, place: str) -> Any:
+    """The value that plain data says, each field of the form that its kind has.
+
+    Raises:
+        DataError: one has not; the message names it.
+    """
+    fields = {}
+    try:
+        items = an_object(data).items()
+    except ValueError as error:
+        raise PlacedError(place, f"`{part}`: {error}.") from None
+    for name, item in items:
+        if name not in spec:
+            raise PlacedError(place, f"`{part}.{name}` is not known; there are {', '.join(spec)}.")
+        try:
+            fields[name] = spec[name].read(item)
+        except (ValueError, TypeError) as error:
+            raise PlacedError(place, f"`{part}.{name}`: {error}.") from None
+    try:
+        return kind(**fields)
+    except TypeError:
+        raise PlacedError(place, f"`{part}` lacks a field that it has to have, such as `name`.") from None

@@ -1,0 +1,43 @@
+"""Judges: metrics whose question is put to a chat model, and strict readers of what it says."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.core.lazy import deferred
+
+if TYPE_CHECKING:
+    from evalmark.scoring.judges.faithfulness import Faithfulness
+    from evalmark.scoring.judges.metric import MetricFile
+    from evalmark.scoring.judges.pairwise import Pairwise
+    from evalmark.scoring.judges.reading import read_metric
+    from evalmark.scoring.judges.rubric import Rubric
+    from evalmark.scoring.judges.shipped import ClosedQA, Criteria, Factuality
+    from evalmark.scoring.judges.verdict import Verdict, read_verdict
+
+__all__ = [
+    "ClosedQA",
+    "Criteria",
+    "Factuality",
+    "Faithfulness",
+    "MetricFile",
+    "Pairwise",
+    "Rubric",
+    "Verdict",
+    "read_metric",
+    "read_verdict",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "ClosedQA": "evalmark.scoring.judges.shipped",
+        "Criteria": "evalmark.scoring.judges.shipped",
+        "Factuality": "evalmark.scoring.judges.shipped",
+        "Faithfulness": "evalmark.scoring.judges.faithfulness",
+        "MetricFile": "evalmark.scoring.judges.metric",
+        "Pairwise": "evalmark.scoring.judges.pairwise",
+        "Rubric": "evalmark.scoring.judges.rubric",
+        "Verdict": "evalmark.scoring.judges.verdict",
+        "read_metric": "evalmark.scoring.judges.reading",
+        "read_verdict": "evalmark.scoring.judges.verdict",
+    },
+)

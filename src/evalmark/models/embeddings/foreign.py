@@ -1,0 +1,141 @@
+"""Embedders that are not evalmark's own: functions, LangChain's and sentence-transformers' objects."""
+
+import asyncio
+import functools
+import hashlib
+import inspect
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, cast
+
+from evalmark.core.errors import ConfigError, ModelError
+from evalmark.core.foreign.threads import Threads
+from evalmark.core.protocols import Embedder
+
+from .vectors import checked_vectors, clean_texts
+
+if TYPE_CHECKING:
+    from evalmark.core.protocols import Vectors
+
+_SETTINGS = ("model", "model_name", "model_id", "deployment", "dimensions", "size", "normalize_embeddings")
+"""Attributes of LangChain embedders that tell one model from another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignEmbedder:
+    """A function of `list[str]` that returns one vector a text; its answers are checked before they are used."""
+
+    function: Callable[[list[str]], Any]
+    name: str
+    fingerprint: str
+    """Vectors are cached under it."""
+    awaits: bool = False
+    """It is async, so it need not run in a thread."""
+    threads: Threads = field(default_factory=Threads, repr=False, compare=False)
+    """Where it runs otherwise; a call that hangs does not keep the process alive."""
+
+    async def __call__(self, texts: Sequence[str]) -> "Vectors":
+        """One vector a text, in order.
+
+        Raises:
+            ModelError: the function raised, or returned something else than vectors.
+        """
+        wanted = clean_texts(texts)
+        try:
+            given = self.function(wanted) if self.awaits else await self.threads.run(lambda _: self.function(wanted))
+            if isinstance(given, Awaitable):
+                given = await given
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # foreign code
+            raise ModelError(f"The embedder {self.name} raised {type(error).__name__}: {error}") from error
+        return checked_vectors(given, len(wanted), self.name)
+
+
+def as_embedder(thing: object, name: str = "") -> Embedder:
+    """Make an embedder of what a user has.
+
+    That is: a function (plain or async) from `list[str]` to an array of shape (texts, dimensions), an object with
+    LangChain's `embed_documents`, a `SentenceTransformer`, or an object that is an Embedder already.
+    `name` is where it can be found again, such as `package.module:attribute`.
+
+    Raises:
+        ConfigError: it is none of these.
+    """
+    if not isinstance(thing, type):
+        if _is_sentence_transformer(thing):
+            return sentence_transformer(thing, name or _unique(_name(thing)))
+        if callable(method := getattr(thing, "embed_documents", None)):
+            return _langchain(thing, method)
+        if callable(thing) and isinstance(getattr(thing, "fingerprint", None), str):
+            return cast(Embedder, thing)
+        if callable(thing):
+            called, identity = name or _name(thing), _identity(thing, name)
+            return ForeignEmbedder(
+                function=thing, name=called, fingerprint=f"function:{identity}", awaits=_is_async(thing)
+            )
+    raise ConfigError(
+        f"{name or format(repr(thing), '.100')} is no embedder. Give a function of list[str] that returns "
+        "one vector a text, or an object with `embed_documents`."
+    )
+
+
+def sentence_transformer(model: Any, name: str) -> ForeignEmbedder:
+    """A loaded SentenceTransformer as an embedder."""
+    encode = functools.partial(model.encode, convert_to_numpy=True, show_progress_bar=False)
+    return ForeignEmbedder(function=encode, name=name, fingerprint=f"sentence-transformers:{name}")
+
+
+def _langchain(thing: Any, method: Callable[[list[str]], Any]) -> ForeignEmbedder:
+    settings = [f"{key}={value}" for key in _SETTINGS if isinstance(value := getattr(thing, key, None), str | int)]
+    waits = getattr(thing, "aembed_documents", None)
+    identity = ",".join([_name(thing), *settings])
+    return ForeignEmbedder(
+        function=waits or method, name=_name(thing), fingerprint=f"langchain:{identity}", awaits=waits is not None
+    )
+
+
+def _is_sentence_transformer(thing: object) -> bool:
+    return any(kind.__module__.startswith("sentence_transformers.") for kind in type(thing).__mro__)
+
+
+def _is_async(thing: Any) -> bool:
+    inner = thing.func if isinstance(thing, functools.partial) else thing
+    return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__)
+
+
+def _name(thing: Any) -> str:
+    """`module:qualname` of a function, or of an object's class."""
+    named = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+def _identity(thing: Any, name: str) -> str:
+    """What vectors are cached under: the name and the code of a function.
+
+    What it calls or reads is not part of it. Without a lasting name (a lambda, a bound method, an object)
+    two things could share one identity, so it gets one that only this process has.
+    """
+    code = thing.__code__ if isinstance(thing, FunctionType) else None
+    if code is not None and (name or "<" not in thing.__qualname__):
+        return f"{name or _name(thing)}#{hashlib.sha256(_content(code).encode()).hexdigest()[:8]}"
+    return name or _unique(_name(thing))
+
+
+def _unique(name: str) -> str:
+    return f"{name}@{uuid.uuid4().hex}"
+
+
+def _content(code: CodeType) -> str:
+    """What a function does, whatever the place of its lines in the file."""
+    constants = [_constant(constant) for constant in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {constants}"
+
+
+def _constant(value: object) -> str:
+    if isinstance(value, CodeType):
+        return _content(value)
+    # The order of a set differs from process to process.
+    return str(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)

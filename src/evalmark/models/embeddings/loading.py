@@ -1,0 +1,66 @@
+"""From the name of an embedding model to the embedder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalmark.core.errors import ConfigError, ModelError
+from evalmark.core.foreign.loading import is_named_object, load_object
+from evalmark.core.foreign.origin import NamedInFile
+from evalmark.core.lazy import need
+from evalmark.core.protocols import Embedder
+from evalmark.core.settings import Settings
+
+from .folder import read_folder
+from .foreign import as_embedder, sentence_transformer
+from .local import open_local
+from .shelf import get_model
+from .weights import KNOWN, Progress, known_model
+
+_SENTENCE_TRANSFORMERS = "sentence-transformers:"
+
+
+def load_embedder(
+    name: str, settings: Settings, folders: Sequence[Path] = (), progress: Progress | None = None
+) -> Embedder:
+    """The embedder that a name stands for.
+
+    That is: a model evalmark knows (its weights are fetched where they are missing), a folder in Hugging Face layout,
+    `package.module:attribute`, or `sentence-transformers:NAME`. A folder is looked for in the working directory, then
+    in `folders`. The model itself is loaded at the first use.
+
+    Raises:
+        ConfigError: the name stands for nothing.
+        ModelError: the weights cannot be had or used.
+    """
+    if model := known_model(name):
+        return open_local(get_model(name, settings, progress), settings.embedding_mode, model.pins)
+    if name.startswith(_SENTENCE_TRANSFORMERS):
+        return _load_sentence_transformer(name.removeprefix(_SENTENCE_TRANSFORMERS), settings)
+    if found := _folder(name, folders):
+        read_folder(found)  # a fault is said now, not at the first text
+        return open_local(found, settings.embedding_mode)
+    if is_named_object(name):
+        return as_embedder(load_object(name, folders, what="embedder"), name)
+    raise ConfigError(
+        f"There is no embedding model {name!r}: it is neither a known model ({', '.join(m.name for m in KNOWN)}), "
+        "nor a folder with a model, nor 'package.module:attribute', nor 'sentence-transformers:NAME'."
+    )
+
+
+def _folder(name: str, folders: Sequence[Path]) -> Path | None:
+    places = [Path(name).expanduser(), *(folder / name for folder in folders)] if name else []
+    found = next((place.resolve() for place in places if place.is_dir()), None)
+    if found is not None and isinstance(folders, NamedInFile):
+        outside = next((place for place in (found, *found.iterdir()) if not folders.holds(place)), None)
+        if outside is not None:
+            raise ConfigError(f"embeddings {name!r}: {outside} {folders.outside}, or name it with --embeddings.")
+    return found
+
+
+def _load_sentence_transformer(name: str, settings: Settings) -> Embedder:
+    library = need("sentence_transformers", "sentence-transformers")
+    try:
+        model = library.SentenceTransformer(name, local_files_only=settings.offline)
+    except Exception as error:  # foreign code: whatever the library and the hub raise
+        raise ModelError(f"sentence-transformers cannot load {name!r}: {error}") from error
+    return sentence_transformer(model, name)

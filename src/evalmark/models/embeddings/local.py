@@ -1,0 +1,182 @@
+"""A local model as an embedder: text to tokens, tokens in batches, batches to vectors, all off the event loop."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingMode
+from evalmark.core.errors import ConfigError, ModelError
+from evalmark.core.lazy import need
+
+from .folder import HASHED, ModelFolder, pinned, read_folder, sha256
+from .packing import pack
+from .runtime import has_bf16, open_exact, open_int8, open_openvino, processors
+from .vectors import clean_texts
+
+if TYPE_CHECKING:
+    from evalmark.core.protocols import Vectors
+
+    from .runtime import Infer, Tokens
+
+    Tokenizer = Callable[[list[str]], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A model in memory."""
+
+    infer: "Infer"
+    tokenizer: "Tokenizer"
+    folder: ModelFolder
+
+    def embed(self, texts: Sequence[str], stop: threading.Event) -> "Vectors":
+        """One vector a text, in order; `stop` ends the work early and leaves the rest undone."""
+        rows = [encoding.ids for encoding in self.tokenizer(clean_texts(texts))]
+        vectors = np.zeros((len(rows), self.folder.encoder.hidden), np.float32)
+
+        def run(batch: list[int]) -> None:
+            if not stop.is_set():
+                vectors[batch] = self.infer(*_padded([rows[i] for i in batch], self.folder))
+
+        with ThreadPoolExecutor(processors(), thread_name_prefix="evalmark-embed") as workers:
+            try:
+                for _ in workers.map(run, pack([len(row) for row in rows])):
+                    pass
+            finally:  # after a failure, the batches that are still to come need not run
+                stop.set()
+        return vectors
+
+
+def _padded(rows: list[list[int]], folder: ModelFolder) -> "tuple[Tokens, Tokens]":
+    width = max(len(row) for row in rows)
+    tokens = np.zeros((len(rows), width), np.int32)
+    mask = np.zeros((len(rows), width), np.int32)
+    for index, row in enumerate(rows):
+        tokens[index, : len(row)] = row
+        mask[index, : len(row)] = 1
+    if tokens.max(initial=0) >= folder.encoder.vocabulary:
+        raise ModelError(
+            f"{folder.path}: tokenizer.json gives token {tokens.max()}, but the model knows only "
+            f"{folder.encoder.vocabulary}. The two files do not belong together."
+        )
+    return tokens, mask
+
+
+_OPEN: "Mapping[EmbeddingMode, Callable[[ModelFolder], Infer]]" = {
+    "exact": open_exact,
+    "fast": open_openvino,
+    "int8": open_int8,
+}
+
+
+@dataclass(frozen=True)
+class LocalEmbedder:
+    """A model folder as an embedder; what it needs is read at the first use.
+
+    Raises:
+        ConfigError: there is no such mode.
+    """
+
+    path: Path
+    mode: EmbeddingMode = "exact"
+    """`exact`; `fast`: bf16 where the processor has it; or `int8`: 8-bit integers."""
+    pins: tuple[tuple[str, str], ...] = ()
+    """Files and the SHA-256 they must have."""
+    bf16: Callable[[], bool] = has_bf16
+
+    def __post_init__(self) -> None:
+        if self.mode not in EMBEDDING_MODES:
+            known = ", ".join(EMBEDDING_MODES)
+            raise ConfigError(f"The local embedding model has no mode {self.mode!r}; its modes are {known}.")
+
+    @cached_property
+    def folder(self) -> ModelFolder:
+        """What the folder holds."""
+        pinned(self.path, [pin for pin in self.pins if pin[0] not in HASHED])
+        return read_folder(self.path)
+
+    @cached_property
+    def hashes(self) -> dict[str, str]:
+        """The SHA-256 of the weights and of the tokenizer."""
+        return pinned(self.path, [p for p in self.pins if p[0] in HASHED]) or {n: sha256(self.path / n) for n in HASHED}
+
+    @cached_property
+    def mode_in_force(self) -> EmbeddingMode:
+        """That which was asked for, but `exact` instead of `fast` where the hardware cannot."""
+        return "exact" if self.mode == "fast" and not self.bf16() else self.mode
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The identity of the vectors."""
+        return self.folder.fingerprint(self.mode_in_force, self.hashes)
+
+    @cached_property
+    def tokenizer(self) -> "Tokenizer":
+        """From texts to tokens, cut to what the model reads."""
+        return _tokenizer(self.folder)
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The model in memory."""
+        with ThreadPoolExecutor(1) as aside:  # hashing needs no interpreter, so it costs no time here
+            checked = aside.submit(lambda: self.hashes)
+            infer = _OPEN[self.mode_in_force](self.folder)
+            checked.result()
+        return Loaded(infer=infer, tokenizer=self.tokenizer, folder=self.folder)
+
+    async def __call__(self, texts: Sequence[str]) -> "Vectors":
+        """One vector a text. The work is done in threads; when cancelled, they stop after the batch in hand."""
+        stop = threading.Event()
+        try:
+            return await asyncio.to_thread(lambda: self.loaded.embed(texts, stop))
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+
+    def too_long(self, texts: Sequence[str]) -> int:
+        """How many of the texts are cut to what the model reads."""
+        # A token takes at least one ASCII character. Others may come apart before they become tokens: a Korean
+        # syllable into three letters, and no character of Unicode into more than eighteen.
+        room = self.longest - 3
+        suspects = [text for text in clean_texts(texts) if len(text) * (1 if text.isascii() else 18) > room]
+        return sum(bool(encoding.overflowing) for encoding in self.tokenizer(suspects)) if suspects else 0
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a text that the model reads."""
+        return self.folder.longest
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know."""
+        if self.mode_in_force == "int8":
+            return ("Embeddings ran in int8 mode: cosines are near those of exact mode, and not the same.",)
+        if self.mode == self.mode_in_force:
+            return ()
+        return ("Embeddings ran in exact mode: this processor has no bf16 for the fast one.",)
+
+
+@cache
+def open_local(path: Path, mode: EmbeddingMode, pins: tuple[tuple[str, str], ...] = ()) -> LocalEmbedder:
+    """The embedder of a folder, kept for the life of the process: a model is loaded once, whoever asks."""
+    return LocalEmbedder(path, mode, pins)
+
+
+def _tokenizer(folder: ModelFolder) -> "Tokenizer":
+    try:
+        tokenizer = need("tokenizers", "").Tokenizer.from_file(str(folder.path / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(folder.longest)
+    except Exception as error:  # foreign code: the library raises bare Exceptions
+        raise ModelError(f"{folder.path / 'tokenizer.json'}: cannot be used: {error}.") from error
+
+    def encode(texts: list[str]) -> Any:
+        return tokenizer.encode_batch_fast([text.lower() for text in texts] if folder.lower_case else texts)
+
+    return encode

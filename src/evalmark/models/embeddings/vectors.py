@@ -1,0 +1,61 @@
+"""What an embedder may be given, and what it may give back."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evalmark.core.errors import ModelError
+
+if TYPE_CHECKING:
+    from evalmark.core.protocols import Vectors
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def clean_texts(texts: Sequence[str]) -> list[str]:
+    """The texts as UTF-8 can hold them: a lone surrogate becomes U+FFFD.
+
+    Raises:
+        ModelError: one of them is no text.
+    """
+    if isinstance(texts, str):
+        raise ModelError("The embedder wants a list of texts, but was given one text.")
+    odd = next((text for text in texts if not isinstance(text, str)), None)
+    if odd is not None or None in texts:
+        raise ModelError(f"The embedder wants texts, but was given a {type(odd).__name__}: {odd!r:.100}.")
+    return [text if text.isascii() else _clean(text) for text in texts]
+
+
+def _clean(text: str) -> str:
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def checked_vectors(given: Any, count: int, name: str) -> "Vectors":
+    """What an embedder returned, as `count` finite rows of 32-bit floats.
+
+    Raises:
+        ModelError: it is something else; the message says what came back.
+    """
+    wanted = f"{count} vector{'s' * (count != 1)} of equal length"
+    try:
+        vectors = np.asarray(given)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ModelError(f"The embedder {name} returned no {wanted}: {error}.") from error
+    if vectors.dtype.kind not in "fiu" or vectors.ndim != 2:
+        found = f"an array of shape {vectors.shape} and type {vectors.dtype}"
+        raise ModelError(f"The embedder {name} returned {found}; expected {wanted}.")
+    if len(vectors) != count or (count and not vectors.shape[1]):
+        raise ModelError(f"The embedder {name} returned an array of shape {vectors.shape}; expected {wanted}.")
+    with np.errstate(over="ignore"):
+        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+    if len(bad):
+        raise ModelError(
+            f"The embedder {name} returned numbers that are not finite in {len(bad)} of {count} vectors, "
+            f"the first at index {bad[0]}."
+        )
+    return vectors

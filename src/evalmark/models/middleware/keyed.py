@@ -1,0 +1,45 @@
+"""A request on its way through the wrappers, with the key under which the journal will keep its call."""
+
+from dataclasses import dataclass
+
+from evalmark.core.context.uses import current_uses
+from evalmark.core.values.call import Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keyed(Request):
+    """A request whose place in its trial has been counted; the models inside see the plain one."""
+
+    plain: Request
+    kept_as: str
+    """The key."""
+    repeat: int
+    use: int
+
+    @property
+    def texts(self) -> tuple[str, str, str, str]:
+        """Those of the plain request, which has made them for the key."""
+        return self.plain.texts
+
+
+def keyed(request: Request, identity: str) -> Keyed:
+    """The request with its key, which counts it as made in this trial; one that has a key already as it is."""
+    if isinstance(request, Keyed):
+        return request
+    uses = current_uses()
+    use = uses.next(f"{identity} {request.hash}")  # two judges may be asked the same, in any order
+    return Keyed(
+        messages=request.messages,
+        schema=request.schema,
+        settings=request.settings,
+        logprobs=request.logprobs,
+        plain=request,
+        kept_as=request.key(identity, uses.repeat, use),
+        repeat=uses.repeat,
+        use=use,
+    )
+
+
+def plain(request: Request) -> Request:
+    """The request as it was made."""
+    return request.plain if isinstance(request, Keyed) else request

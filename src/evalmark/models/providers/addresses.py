@@ -1,0 +1,82 @@
+"""Addresses of servers as users write them, checked before a key goes there."""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
+
+from evalmark.core.errors import ConfigError
+
+_VERSION = re.compile(r"v[0-9]+(?:(?:alpha|beta)[0-9]*)?")
+_ANYWHERE = ("0.0.0.0", "::", "*", "")  # noqa: S104  what a server listens on is not where a client goes
+_OLLAMA_PORT = 11434
+
+
+def checked_address(text: str, place: str) -> str:
+    """An http address without a slash at its end.
+
+    What is wrong is not repeated where it may hold a password.
+
+    Raises:
+        ConfigError: it has another scheme, no host, credentials, or a query; `place` says where it was written.
+    """
+    shown = "this address" if "@" in text or "?" in text or "#" in text else repr(text)
+    if not text.isprintable() or " " in text or "\\" in text:
+        raise ConfigError(f"{place}: the address holds a space, a backslash or a control character. Write it anew.")
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise ConfigError(f"{place}: {shown} is no address. Write http://HOST:PORT/v1.") from None
+    if "@" in parts.netloc:
+        raise ConfigError(f"{place}: the address holds credentials. Take them out, and name a variable with the key.")
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise ConfigError(f"{place}: {shown} is no http address with a host. Write http://HOST:PORT/v1.")
+    if parts.query or parts.fragment:
+        raise ConfigError(f"{place}: the address goes on with ? or #, where nothing may stand. End it before.")
+    return text.rstrip("/?#")
+
+
+def divided(text: str, place: str) -> tuple[str, str]:
+    """The address of a server and the model, out of one written after the other.
+
+    The address goes up to the first part of the path that is a version, such as `v1`; where there is none, the last
+    part of the path is the model.
+
+    >>> divided("http://127.0.0.1:8000/v1/org/model", "x")
+    ('http://127.0.0.1:8000/v1', 'org/model')
+    >>> divided("http://127.0.0.1:8000/model", "x")
+    ('http://127.0.0.1:8000', 'model')
+
+    Raises:
+        ConfigError: no model is left, or the address cannot be used.
+    """
+    checked = checked_address(text, place)
+    scheme, _, rest = checked.partition("://")
+    host, *path = rest.split("/")
+    at = next((i + 1 for i, part in enumerate(path) if _VERSION.fullmatch(part)), len(path) - 1)
+    model = unquote("/".join(path[at:])) if path else ""
+    if not model:
+        raise ConfigError(f"{place}: no model stands after the address. Write http://HOST:PORT/v1/MODEL.")
+    return "/".join([f"{scheme}://{host}", *path[:at]]), model
+
+
+def ollama_address(text: str) -> str:
+    """Where the server is that OLLAMA_HOST names: a host, a port, both, or an address.
+
+    >>> ollama_address("0.0.0.0"), ollama_address("https://box.example/ollama")
+    ('http://127.0.0.1:11434/v1', 'https://box.example/ollama/v1')
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    place = "OLLAMA_HOST"
+    if "://" in text:
+        return f"{without_end(checked_address(text, place), ('/v1',))}/v1"
+    host, colon, port = text.partition(":") if text.count(":") < 2 else (text, "", "")
+    host = "127.0.0.1" if host in _ANYWHERE else f"[{host}]" if ":" in host and host[0] != "[" else host
+    return checked_address(f"http://{host}:{port if colon else _OLLAMA_PORT}/v1", place)
+
+
+def without_end(address: str, ends: Sequence[str]) -> str:
+    """The address without the parts of the API's own path, which some write along and some do not."""
+    return next((address.removesuffix(end) for end in ends if address.endswith(end)), address)

@@ -1,0 +1,198 @@
+"""Anthropic's Messages API as a chat model."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request
+from evalmark.core.values.plain_data import plain
+from evalmark.core.values.usage import Usage
+
+from .forced import NOTHING, Forced, forced_answer
+from .http import Http, Response, failed, require_key, said
+from .names import Endpoint
+from .replies import counted, kept_headers, tool_call
+from .structured import TOOL, Ladder, object_schema
+from .turns import apart
+from .wire import encoded, refuse_replaced
+
+VERSION = "2023-06-01"
+MAX_TOKENS = 8_192
+"""What is asked for where a request sets no `max_tokens`: the API wants one, and every model in service takes this."""
+_NAMES = {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_tokens", "stop": "stop_sequences"}
+_STATUSES: Mapping[str, ReplyStatus] = {  # all others (`pause_turn`, …) are stops before the end
+    "end_turn": "ok",
+    "stop_sequence": "ok",
+    "tool_use": "ok",
+    "max_tokens": "truncated",
+    "model_context_window_exceeded": "truncated",
+    "refusal": "refused",
+}
+
+
+class AnthropicChat:
+    """A Claude model at one address."""
+
+    def __init__(self, endpoint: Endpoint, http: Http, within: float) -> None:
+        self.name = endpoint.name
+        self.identity = endpoint.identity
+        self._endpoint = endpoint
+        self._http = http
+        self._within = within
+        self._url = f"{endpoint.base_url}/v1/messages"
+        self._headers = _headers(endpoint)
+        self._ladder = Ladder()
+
+    async def __call__(self, request: Request) -> Reply:
+        """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
+
+        Raises:
+            ModelCallError: there is none.
+        """
+        require_key(self._endpoint)
+        refuse_replaced(request, self._endpoint)
+        return await self._ladder.climb(request, self._ask)
+
+    async def _ask(self, request: Request, form: ReplyForm) -> Reply:
+        body = encoded(_body(request, form, self._endpoint), self._endpoint)
+        response = await self._http.post(self._url, body, self._headers, within=self._within)
+        return read_reply(response, self._endpoint, form)
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    key = {"x-api-key": endpoint.key} if endpoint.key else {}
+    return {**key, "anthropic-version": VERSION}
+
+
+def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, Any]:
+    system, spoken = apart(request.messages, endpoint)
+    body = {
+        "model": endpoint.model,
+        "max_tokens": MAX_TOKENS,
+        "messages": [{"role": role, "content": content} for role, content in spoken],
+        **_settings(request.settings),
+    }
+    if system:
+        body["system"] = system
+    if form == "schema":
+        wanted = {"type": "json_schema", "schema": grammar_schema(object_schema(request))}
+        body["output_config"] = {**body.get("output_config", {}), "format": wanted}
+    elif form == "tool":
+        tool = {"name": TOOL, "description": "Gives the answer.", "input_schema": object_schema(request)}
+        body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": TOOL}}
+    return body
+
+
+def _settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Under Anthropic's names; there is no `seed`, so it is left out."""
+    given = {_NAMES.get(name, name): plain(value) for name, value in settings.items() if value is not None}
+    given.pop("seed", None)
+    if isinstance(stop := given.get("stop_sequences"), str):
+        given["stop_sequences"] = [stop]
+    return given
+
+
+def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply:
+    """The reply in a response.
+
+    Raises:
+        ModelCallError: it holds none.
+    """
+    data = said(response, endpoint)
+    blocks = data.get("content")
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+        raise failed(response, endpoint, "answered without a list of blocks in `content`")
+    calls = tuple(tool_call(block.get("name"), block.get("input")) for block in blocks if _is(block, "tool_use"))
+    text = "".join(_texts(blocks, "text"))
+    found = forced_answer(text, calls) if form == "tool" else Forced(text, None, calls)
+    status = _STATUSES.get(str(data.get("stop_reason")), "truncated")
+    if status == "refused":
+        found = found._replace(text=found.text or _explanation(data))
+    elif status == "ok" and found == NOTHING:
+        status = "empty"
+    model = data.get("model")
+    return Reply(
+        text=found.text,
+        status=status,
+        data=found.data,
+        reasoning="".join(_texts(blocks, "thinking")),
+        tool_calls=found.calls,
+        usage=read_usage(data.get("usage")),
+        model=model if isinstance(model, str) else "",
+        seconds=response.seconds,
+        headers=kept_headers(response.headers),
+    )
+
+
+def _is(block: Mapping[str, Any], kind: str) -> bool:
+    return block.get("type") == kind
+
+
+def _texts(blocks: list[dict[str, Any]], kind: str) -> Iterator[str]:
+    return (block[kind] for block in blocks if _is(block, kind) and isinstance(block.get(kind), str))
+
+
+def _explanation(data: Mapping[str, Any]) -> str:
+    details = data.get("stop_details")
+    return str(details.get("explanation") or "") if isinstance(details, Mapping) else ""
+
+
+def read_usage(given: Any) -> Usage:
+    """The tokens that Anthropic counted; what cannot be is None.
+
+    >>> read_usage({"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}).input_tokens
+    100
+    """
+    usage = given if isinstance(given, Mapping) else {}
+    read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
+    details = usage.get("output_tokens_details")
+    # Anthropic's own count of input tokens leaves out what went through its cache.
+    parts = [counted(part) for part in (usage.get("input_tokens"), read or 0, written or 0)]
+    return Usage(
+        input_tokens=None if None in parts else sum(part for part in parts if part is not None),
+        output_tokens=counted(usage.get("output_tokens")),
+        cached_tokens=counted(read),
+        cache_write_tokens=counted(written),
+        reasoning_tokens=counted(details.get("thinking_tokens")) if isinstance(details, Mapping) else None,
+    )
+
+
+_SAID_INSTEAD = frozenset(
+    (
+        *("contains", "exclusiveMaximum", "exclusiveMinimum", "maxItems", "maxLength", "maxProperties", "maximum"),
+        *("minLength", "minProperties", "minimum", "multipleOf", "uniqueItems"),
+    )
+)
+"""Words of JSON Schema that Anthropic's grammars do not know; models go by them all the same when they are told."""
+
+
+def grammar_schema(schema: Any) -> Any:
+    """The schema as Anthropic compiles it: objects closed, limits of numbers and lengths told in the description.
+
+    Objects without named properties are left as they are: closed, they could only be empty.
+
+    >>> grammar_schema({"type": "object", "properties": {"score": {"type": "integer", "minimum": 0, "maximum": 4}}})
+    {'type': 'object', 'properties': {'score': {'type': 'integer', 'description': 'minimum: 0, maximum: 4'}}, \
+'additionalProperties': False}
+    """
+    if isinstance(schema, list):
+        return [grammar_schema(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    told = [f"{word}: {json.dumps(value)}" for word, value in schema.items() if _is_told(word, value)]
+    kept = {word: _inner(word, value) for word, value in schema.items() if not _is_told(word, value)}
+    if told:
+        kept["description"] = " ".join(filter(None, [kept.get("description"), ", ".join(told)]))
+    if kept.get("properties"):
+        kept.setdefault("additionalProperties", False)
+    return kept
+
+
+def _is_told(word: str, value: Any) -> bool:
+    return word in _SAID_INSTEAD or (word == "minItems" and value not in (0, 1))
+
+
+def _inner(word: str, value: Any) -> Any:
+    if word in ("properties", "$defs", "definitions") and isinstance(value, Mapping):
+        return {name: grammar_schema(part) for name, part in value.items()}
+    return grammar_schema(value) if word in ("items", "anyOf", "allOf") else value

@@ -1,0 +1,256 @@
+"""Any chat model that pydantic-ai knows, by way of that package."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.errors import ModelCallError
+from evalmark.core.lazy import need
+from evalmark.core.values.call import Attempt, Reply, ReplyForm, ReplyStatus, Request
+from evalmark.core.values.plain_data import canonical, plain
+from evalmark.core.values.usage import Usage
+from evalmark.inputs.documents.known import index_of, secrets_of
+
+from .forced import NOTHING, Forced, forced_answer
+from .http import KEPT, Http, one_line
+from .names import Endpoint
+from .replies import counted, tool_call
+from .structured import TOOL, Ladder, object_schema
+from .turns import apart
+from .wire import content_of, text_of
+
+if TYPE_CHECKING:
+    from evalmark.core.errors import CallFault
+
+_NAMES = {"stop": "stop_sequences"}
+_STATUSES: Mapping[Any, ReplyStatus] = {
+    None: "ok",
+    "stop": "ok",
+    "tool_call": "ok",
+    "length": "truncated",
+    "content_filter": "filtered",
+}
+_FAULTS: tuple[tuple[str, "CallFault"], ...] = (
+    ("ModelQuotaExceededError", "closed"),
+    ("ModelAuthenticationError", "closed"),
+    ("ModelNotFoundError", "closed"),
+    ("ModelRequestRejectedError", "rejected"),
+    ("ModelRateLimitError", "transient"),
+    ("ModelUnavailableError", "transient"),
+    ("ModelServerError", "transient"),
+    ("ModelConnectionError", "transient"),
+    ("UserError", "rejected"),
+)
+"""What pydantic-ai raises, the special before the general; earlier versions of it tell less apart."""
+_CLOSED = (401, 402, 403, 404)
+_PASSING = (408, 409, 425, 429)
+
+
+class BridgedChat:
+    """A chat model of pydantic-ai, which finds its address and its key by itself.
+
+    `model` takes the place of the one that the endpoint names: a `Model` of pydantic-ai. Values of `environ` that may
+    be keys are kept out of errors.
+
+    Raises:
+        MissingExtraError: pydantic-ai is not installed.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        http: Http,
+        within: float,
+        *,
+        environ: Mapping[str, str] | None = None,
+        model: Any = None,
+    ) -> None:
+        need("pydantic_ai", "pydantic-ai")
+        self.name = endpoint.name
+        self.identity = endpoint.identity
+        self._endpoint = endpoint
+        self._http = http  # only to be closed with it: pydantic-ai has connections of its own
+        self._within = within
+        self._secrets = index_of(secrets_of(environ or {}))
+        self._given = model
+        self._models: dict[asyncio.AbstractEventLoop, Any] = {}
+        self._ladder = Ladder()
+
+    async def __call__(self, request: Request) -> Reply:
+        """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
+
+        Raises:
+            ModelCallError: there is none.
+        """
+        model = await self._model()
+
+        async def ask(part: Request, form: ReplyForm) -> Reply:
+            return await self._ask(model, part, form)
+
+        return await self._ladder.climb(request, ask)
+
+    async def _model(self) -> Any:
+        """The model for the running loop: its connections belong to that."""
+        loop = asyncio.get_running_loop()
+        if (model := self._models.get(loop)) is not None:
+            return model
+        self._models = {kept: model for kept, model in self._models.items() if not kept.is_closed()}
+        try:
+            model = self._models[loop] = _part("models").infer_model(self._given or self._endpoint.model)
+            await model.__aenter__()
+        except Exception as error:  # noqa: BLE001  the SDK of any provider
+            self._models.pop(loop, None)
+            raise self._failed(error, "closed", 0.0) from None
+
+        async def close() -> None:
+            self._models.pop(loop, None)
+            await model.__aexit__(None, None, None)
+
+        self._http.close_too(close)
+        return model
+
+    async def _ask(self, model: Any, request: Request, form: ReplyForm) -> Reply:
+        messages = _messages(request, self._endpoint)
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(self._within):
+                response = await _part("direct").model_request(
+                    model,
+                    messages,
+                    model_settings=self._settings(model, request),
+                    model_request_parameters=_parameters(request, form),
+                    instrument=False,
+                )
+        except TimeoutError as error:
+            late = TimeoutError(str(error) or f"no whole answer came within {self._within:g} s")
+            raise self._failed(late, "transient", time.perf_counter() - started) from None
+        except Exception as error:  # noqa: BLE001  the SDK of any provider
+            raise self._failed(error, _fault(error), time.perf_counter() - started) from None
+        return _reply(response, form, time.perf_counter() - started)
+
+    def _settings(self, model: Any, request: Request) -> dict[str, Any]:
+        given = {_NAMES.get(name, name): plain(value) for name, value in request.settings.items() if value is not None}
+        if isinstance(stop := given.get("stop_sequences"), str):
+            given["stop_sequences"] = [stop]
+        # Attempts are counted and repeated elsewhere.
+        alone = {} if "max_retries" in getattr(model, "unsupported_settings", ()) else {"max_retries": 0}
+        return {**alone, **given}
+
+    def _failed(self, error: Exception, fault: "CallFault", seconds: float) -> ModelCallError:
+        body = getattr(error, "body", None)
+        told = self._secrets.masked(str(error) if body is None else canonical(body))
+        status = getattr(error, "status_code", None)
+        shown = f" {status}" if isinstance(status, int) else ""
+        message = f"{self.name}: {type(error).__name__}{shown}: {one_line(told, 300).rstrip('.')}."
+        attempt = Attempt(
+            seconds=seconds, error=message, status=status if isinstance(status, int) else None, body=told[:KEPT]
+        )
+        wait = getattr(error, "retry_after", None)
+        asked = float(wait) if fault == "transient" and isinstance(wait, (int, float)) and wait >= 0 else None
+        return ModelCallError(message, fault=fault, attempts=(attempt,), retry_after=asked)
+
+
+def _part(name: str) -> ModuleType:
+    return need(f"pydantic_ai.{name}", "pydantic-ai")
+
+
+def _fault(error: Exception) -> "CallFault":
+    known = _part("exceptions")
+    for name, fault in _FAULTS:
+        if isinstance(error, getattr(known, name, ())):
+            return fault
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and 400 <= status < 500 and status not in _PASSING:
+        return "closed" if status in _CLOSED else "rejected"
+    # Anything else is a fault in the request or in the code that took it: it would only happen again.
+    return "transient" if isinstance(error, (OSError, known.AgentRunError)) else "rejected"
+
+
+def _messages(request: Request, endpoint: Endpoint) -> list[Any]:
+    """The conversation in pydantic-ai's own words: requests and responses in turn."""
+    words = _part("messages")
+    system, spoken = apart(request.messages, endpoint)
+    found: list[Any] = []
+    waiting = [words.SystemPromptPart(system)] if system else []
+    for role, content in spoken:
+        text = _only_text(content, endpoint)
+        if role == "user":
+            waiting.append(words.UserPromptPart(text))
+            continue
+        if waiting:
+            found.append(words.ModelRequest(waiting))
+            waiting = []
+        found.append(words.ModelResponse([words.TextPart(text)]))
+    return [*found, words.ModelRequest(waiting)] if waiting else found
+
+
+def _only_text(content: Any, endpoint: Endpoint) -> str:
+    parts = content_of(content)
+    if isinstance(parts, list) and any(part.get("type") != "text" for part in parts):
+        fault = (
+            f"{endpoint.name}: a message holds more than text, which this way does not carry. Name the provider itself."
+        )
+        raise ModelCallError(fault, fault="rejected", attempts=(Attempt(seconds=0.0, error=fault),))
+    return text_of(parts)
+
+
+def _parameters(request: Request, form: ReplyForm) -> Any:
+    parameters = _part("models").ModelRequestParameters
+    if form == "schema":
+        wanted = _part("output").OutputObjectDefinition(json_schema=object_schema(request), name=TOOL)
+        return parameters(output_mode="native", output_object=wanted)
+    if form == "tool":
+        tool = _part("tools").ToolDefinition(
+            name=TOOL, description="Gives the answer.", parameters_json_schema=object_schema(request), kind="output"
+        )
+        return parameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+    return parameters()
+
+
+def _reply(response: Any, form: ReplyForm, seconds: float) -> Reply:
+    text = "".join(_contents(response, "text"))
+    calls = tuple(tool_call(part.tool_name, part.args) for part in response.parts if part.part_kind == "tool-call")
+    found = forced_answer(text, calls) if form == "tool" else Forced(text, None, calls)
+    status = _status(response, empty=found == NOTHING)
+    if not found.text and status == "refused":
+        found = found._replace(text=str((response.provider_details or {}).get("refusal") or ""))
+    return Reply(
+        text=found.text,
+        status=status,
+        data=found.data,
+        reasoning="".join(_contents(response, "thinking")),
+        tool_calls=found.calls,
+        usage=read_usage(response.usage),
+        model=response.model_name or "",
+        seconds=seconds,
+    )
+
+
+def _contents(response: Any, kind: str) -> list[str]:
+    return [part.content for part in response.parts if part.part_kind == kind and isinstance(part.content, str)]
+
+
+def _status(response: Any, *, empty: bool) -> ReplyStatus:
+    details = response.provider_details or {}
+    if details.get("refusal") or details.get("finish_reason") == "refusal":
+        return "refused"
+    # A turn that was paused, and one that ended in an error of the model, may not stand for the whole.
+    whole = getattr(response, "state", "complete") == "complete"
+    status = _STATUSES.get(response.finish_reason, "truncated") if whole else "truncated"
+    return "empty" if status == "ok" and empty else status
+
+
+def read_usage(given: Any) -> Usage:
+    """The tokens as pydantic-ai counted them; its zeros stand for what was not said, too, and become None."""
+    used = counted(getattr(given, "input_tokens", None)) or None
+    if used is None or getattr(given, "unmeasured_requests", None):
+        return Usage()
+    return Usage(
+        input_tokens=used,
+        output_tokens=counted(given.output_tokens),
+        cached_tokens=counted(given.cache_read_tokens) or None,
+        cache_write_tokens=counted(given.cache_write_tokens) or None,
+        reasoning_tokens=counted(getattr(given, "output_reasoning_tokens", None)) or None,
+    )

@@ -1,0 +1,201 @@
+"""Vectors from a server: OpenAI's embeddings, which Azure, Ollama and many others speak too, and Gemini's."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+from evalmark.core.errors import ConfigError, ModelCallError
+
+from .http import Http, Response, failed, require_key, said
+from .names import BRIDGE, Endpoint, find_endpoint
+from .openai import address, key_headers
+from .wire import encoded
+
+if TYPE_CHECKING:
+    from evalmark.core.protocols import Vectors
+
+Around = Callable[[Callable[[], Awaitable["Vectors"]]], Awaitable["Vectors"]]
+"""Sends one request by calling what it is given, once or until it succeeds: the place for limits and retries."""
+
+MOST_TEXTS = 100
+"""In one request; Gemini takes no more."""
+MOST_BYTES = 250_000
+"""Of all texts of one request. A token has at least one byte, and OpenAI takes 300,000 tokens."""
+AT_ONCE = 8
+"""Requests of one call that are under way at the same time."""
+_PACKED = ("openai", "azure")
+"""Who is known to send vectors as packed bytes, which are read a hundred times faster than digits."""
+_TOO_MUCH = (400, 413, 422)
+
+
+def open_embedder(
+    name: str,
+    *,
+    environ: Mapping[str, str],
+    table: Mapping[str, Any],
+    http: Http,
+    within: float,
+    around: Around | None = None,
+) -> "RemoteEmbedder":
+    """The embedding model that a name means, for all providers that have some.
+
+    `around` sends each request of it: the place for limits and retries.
+
+    Raises:
+        ConfigError: the name means none, or its provider has no embedding models.
+    """
+    endpoint = find_endpoint(name, environ, table)
+    if endpoint.provider in ("anthropic", BRIDGE):
+        raise ConfigError(f"{name}: {endpoint.provider} has no embedding models here. Name one of another provider.")
+    return RemoteEmbedder(endpoint, http, within, around)
+
+
+class RemoteEmbedder:
+    """An embedding model behind a server; its answers are checked before they are used.
+
+    An empty text, which servers refuse, is sent as one space. A server that refuses a request with several texts gets
+    it in halves, and no larger one from then on.
+    """
+
+    def __init__(self, endpoint: Endpoint, http: Http, within: float, around: Around | None = None) -> None:
+        self.name = endpoint.name
+        self.fingerprint = f"remote:{endpoint.identity}"
+        """Vectors are cached under it."""
+        self._endpoint = endpoint
+        self._http = http
+        self._within = within
+        self._around = around or _once
+        self._speech: _OpenAI | _Gemini = _Gemini(endpoint) if endpoint.provider == "gemini" else _OpenAI(endpoint)
+        self._most = MOST_TEXTS
+        self._dimensions = 0
+
+    async def __call__(self, texts: Sequence[str]) -> "Vectors":
+        """One vector a text, in order: float32, shape (texts, dimensions).
+
+        Raises:
+            ModelCallError: a request failed, or the answer is something else than a finite vector of equal length for
+                each text.
+        """
+        if not texts:
+            return np.zeros((0, self._dimensions), np.float32)
+        require_key(self._endpoint)
+        gate = asyncio.Semaphore(AT_ONCE)
+
+        async def part(batch: Sequence[str]) -> "Vectors":
+            async with gate:
+                return await self._part(batch)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(part(batch)) for batch in batches(texts, self._most)]
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+        return np.concatenate([task.result() for task in tasks])
+
+    async def _part(self, texts: Sequence[str]) -> "Vectors":
+        if len(texts) > self._most:  # another part has found out meanwhile that the server takes fewer
+            return np.concatenate([await self._part(part) for part in batches(texts, self._most)])
+        try:
+            return await self._around(lambda: self._ask(texts))
+        except ModelCallError as error:
+            if len(texts) == 1 or not error.attempts or error.attempts[-1].status not in _TOO_MUCH:
+                raise
+        half = len(texts) // 2
+        first = await self._part(texts[:half])  # one text that no server takes is found in a few steps, and raises
+        self._most = min(self._most, half)
+        return np.concatenate([first, await self._part(texts[half:])])
+
+    async def _ask(self, texts: Sequence[str]) -> "Vectors":
+        speech = self._speech
+        body = encoded(speech.body([text or " " for text in texts]), self._endpoint)
+        response = await self._http.post(speech.url, body, speech.headers, within=self._within)
+        rows = speech.rows(said(response, self._endpoint), len(texts))
+        return self._checked(rows, len(texts), response)
+
+    def _checked(self, rows: list[Any], count: int, response: Response) -> "Vectors":
+        if len(rows) != count:
+            raise failed(response, self._endpoint, f"sent {len(rows)} vectors for {count} texts")
+        try:
+            vectors = np.stack([_vector(row) for row in rows])
+        except (TypeError, ValueError, binascii.Error, OverflowError):
+            raise failed(response, self._endpoint, "sent something else than vectors of equal length") from None
+        if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
+            raise failed(response, self._endpoint, "sent vectors that are empty, or hold more than finite numbers")
+        if self._dimensions not in (0, vectors.shape[1]):
+            changed = f"{vectors.shape[1]} dimensions, {self._dimensions} before"
+            raise failed(response, self._endpoint, f"sent vectors of {changed}", "closed")
+        self._dimensions = vectors.shape[1]
+        return vectors
+
+
+async def _once(send: Callable[[], Awaitable["Vectors"]]) -> "Vectors":
+    return await send()
+
+
+def batches(texts: Sequence[str], most: int) -> Iterator[Sequence[str]]:
+    """The texts in order, in parts that one request may hold.
+
+    >>> [len(part) for part in batches(["a"] * 5, 2)]
+    [2, 2, 1]
+    """
+    start, size = 0, 0
+    for at, text in enumerate(texts):
+        length = len(text) if text.isascii() else 4 * len(text)
+        if at > start and (at - start >= most or size + length > MOST_BYTES):
+            yield texts[start:at]
+            start, size = at, 0
+        size += length
+    yield texts[start:]
+
+
+def _vector(row: Any) -> "Vectors":
+    """One vector: a list of numbers, or the bytes of 32-bit floats in base64."""
+    if isinstance(row, str):
+        return np.frombuffer(base64.b64decode(row, validate=True), dtype="<f4").astype(np.float32)
+    if not isinstance(row, list) or any(type(number) not in (int, float) for number in row):
+        raise TypeError
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as such
+        return np.asarray(row, dtype=np.float64).astype(np.float32)
+
+
+class _OpenAI:
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.url = address(endpoint, "embeddings")
+        self.headers = key_headers(endpoint)
+        self._fixed = {"model": endpoint.model}
+        if endpoint.provider in _PACKED and endpoint.needs_key:
+            self._fixed["encoding_format"] = "base64"
+
+    def body(self, texts: list[str]) -> dict[str, Any]:
+        return {**self._fixed, "input": texts}
+
+    def rows(self, data: dict[str, Any], count: int) -> list[Any]:
+        """The vectors in the order of their `index`; nothing when these are not 0, 1, 2 and so on."""
+        given = data.get("data")
+        parts = [part for part in given if isinstance(part, dict)] if isinstance(given, list) else []
+        places = {part.get("index", at): part.get("embedding") for at, part in enumerate(parts)}
+        known = len(places) == len(parts) and all(type(at) is int and 0 <= at < count for at in places)
+        return [places[at] for at in sorted(places)] if known else []
+
+
+class _Gemini:
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._model = f"models/{endpoint.model.removeprefix('models/')}"
+        self.url = f"{endpoint.base_url}/v1beta/{quote(self._model)}:batchEmbedContents"
+        self.headers = {"x-goog-api-key": endpoint.key} if endpoint.key else {}
+
+    def body(self, texts: list[str]) -> dict[str, Any]:
+        return {"requests": [{"model": self._model, "content": {"parts": [{"text": text}]}} for text in texts]}
+
+    def rows(self, data: dict[str, Any], count: int) -> list[Any]:
+        given = data.get("embeddings")
+        return (
+            [part.get("values") if isinstance(part, dict) else None for part in given]
+            if isinstance(given, list)
+            else []
+        )

@@ -1,0 +1,235 @@
+"""Gemini's generateContent as a chat model."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request, Token
+from evalmark.core.values.plain_data import plain
+from evalmark.core.values.usage import Usage
+
+from .forced import NOTHING, Forced, forced_answer
+from .http import Http, Response, failed, require_key, said
+from .names import Endpoint
+from .replies import counted, finite, kept_headers, tool_call
+from .structured import TOOL, Ladder, object_schema
+from .turns import apart
+from .wire import encoded, refuse_replaced
+
+_NAMES = {"top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens", "stop": "stopSequences"}
+_BESIDE_CONFIG = frozenset({"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"})
+"""Settings that stand beside `generationConfig`; all others stand in it."""
+_MOST_LOGPROBS = 20
+_STATUSES: Mapping[str, ReplyStatus] = {
+    "STOP": "ok",
+    "MAX_TOKENS": "truncated",
+    "SAFETY": "filtered",
+    "RECITATION": "filtered",
+    "BLOCKLIST": "filtered",
+    "PROHIBITED_CONTENT": "filtered",
+    "SPII": "filtered",
+    "IMAGE_SAFETY": "filtered",
+    "IMAGE_PROHIBITED_CONTENT": "filtered",
+    "LANGUAGE": "filtered",
+    "MODEL_ARMOR": "filtered",
+}
+
+
+class GeminiChat:
+    """A Gemini model at one address."""
+
+    def __init__(self, endpoint: Endpoint, http: Http, within: float) -> None:
+        self.name = endpoint.name
+        self.identity = endpoint.identity
+        self._endpoint = endpoint
+        self._http = http
+        self._within = within
+        self._url = _address(endpoint)
+        self._headers = _headers(endpoint)
+        self._ladder = Ladder()
+
+    async def __call__(self, request: Request) -> Reply:
+        """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
+
+        Raises:
+            ModelCallError: there is none.
+        """
+        require_key(self._endpoint)
+        refuse_replaced(request, self._endpoint)
+        return await self._ladder.climb(request, self._ask)
+
+    async def _ask(self, request: Request, form: ReplyForm) -> Reply:
+        body = encoded(_body(request, form, self._endpoint), self._endpoint)
+        response = await self._http.post(self._url, body, self._headers, within=self._within)
+        return read_reply(response, self._endpoint, form)
+
+
+def _address(endpoint: Endpoint) -> str:
+    """Where the model is asked; the key never stands in it."""
+    model = endpoint.model if "/" in endpoint.model else f"models/{endpoint.model}"
+    return f"{endpoint.base_url}/v1beta/{quote(model)}:generateContent"
+
+
+def _headers(endpoint: Endpoint) -> dict[str, str]:
+    return {"x-goog-api-key": endpoint.key} if endpoint.key else {}
+
+
+def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, Any]:
+    system, spoken = apart(request.messages, endpoint)
+    given = {_NAMES.get(name, name): plain(value) for name, value in request.settings.items() if value is not None}
+    config = {name: value for name, value in given.items() if name not in _BESIDE_CONFIG}
+    if isinstance(stop := config.get("stopSequences"), str):
+        config["stopSequences"] = [stop]
+    if request.logprobs:
+        config |= {"responseLogprobs": True, "logprobs": min(request.logprobs, _MOST_LOGPROBS)}
+    body: dict[str, Any] = {name: value for name, value in given.items() if name in _BESIDE_CONFIG}
+    if form == "schema":
+        config |= {
+            "responseMimeType": "application/json",
+            "responseJsonSchema": lone_references(object_schema(request)),
+        }
+    elif form == "tool":
+        body |= _forced_call(request)
+    if system:
+        body["systemInstruction"] = {"parts": [{"text": system}]}
+    roles = {"user": "user", "assistant": "model"}
+    body["contents"] = [{"role": roles[role], "parts": _content_parts(content)} for role, content in spoken]
+    return {**body, "generationConfig": config}
+
+
+def _content_parts(content: Any) -> list[dict[str, Any]]:
+    """A text as its one part; parts of other kinds than text as they are."""
+    if isinstance(content, str):
+        return [{"text": content}]
+    return [{name: value for name, value in part.items() if name != "type"} for part in content]
+
+
+def _forced_call(request: Request) -> dict[str, Any]:
+    schema = lone_references(object_schema(request))
+    function = {"name": TOOL, "description": "Gives the answer.", "parametersJsonSchema": schema}
+    calling = {"mode": "ANY", "allowedFunctionNames": [TOOL]}
+    return {"tools": [{"functionDeclarations": [function]}], "toolConfig": {"functionCallingConfig": calling}}
+
+
+def lone_references(schema: Any) -> Any:
+    """The schema with nothing beside a `$ref`, which is what Gemini wants.
+
+    >>> lone_references({"properties": {"a": {"$ref": "#/$defs/A", "description": "..."}}})
+    {'properties': {'a': {'$ref': '#/$defs/A'}}}
+    """
+    if isinstance(schema, list):
+        return [lone_references(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    lone = isinstance(schema.get("$ref"), str)
+    return {word: lone_references(value) for word, value in schema.items() if not lone or word.startswith("$")}
+
+
+def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply:
+    """The reply in a response.
+
+    Raises:
+        ModelCallError: it holds none.
+    """
+    data = said(response, endpoint)
+    candidate = _candidate(data, response, endpoint)
+    parts = _parts(candidate)
+    text = "".join(part["text"] for part in parts if _is_text(part) and not part.get("thought"))
+    made = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
+    calls = tuple(tool_call(call.get("name"), call.get("args")) for call in made)
+    found = forced_answer(text, calls) if form == "tool" else Forced(text, None, calls)
+    model = data.get("modelVersion")
+    return Reply(
+        text=found.text or _told(data, candidate),
+        status=_status(data, candidate, has_content=found != NOTHING),
+        data=found.data,
+        reasoning="".join(part["text"] for part in parts if _is_text(part) and part.get("thought")),
+        tool_calls=found.calls,
+        usage=read_usage(data.get("usageMetadata")),
+        model=model if isinstance(model, str) else "",
+        seconds=response.seconds,
+        tokens=_tokens(candidate.get("logprobsResult")),
+        headers=kept_headers(response.headers),
+    )
+
+
+def _candidate(data: Mapping[str, Any], response: Response, endpoint: Endpoint) -> Mapping[str, Any]:
+    """The first candidate; empty where the prompt was blocked."""
+    candidates = data.get("candidates") or []
+    if not isinstance(candidates, list) or not all(isinstance(candidate, dict) for candidate in candidates):
+        raise failed(response, endpoint, "answered without a list in `candidates`")
+    if not candidates and not isinstance(data.get("promptFeedback"), dict) and "usageMetadata" not in data:
+        raise failed(response, endpoint, "answered with neither `candidates` nor `promptFeedback`")
+    return candidates[0] if candidates else {}
+
+
+def _parts(candidate: Mapping[str, Any]) -> list[dict[str, Any]]:
+    content = candidate.get("content")
+    parts = content.get("parts") if isinstance(content, dict) else None
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
+def _is_text(part: Mapping[str, Any]) -> bool:
+    return isinstance(part.get("text"), str)
+
+
+def _told(data: Mapping[str, Any], candidate: Mapping[str, Any]) -> str:
+    """What Gemini says of a reply that has no text."""
+    feedback = data.get("promptFeedback")
+    blocked = feedback.get("blockReasonMessage") if isinstance(feedback, dict) else None
+    told = candidate.get("finishMessage") or blocked
+    return told if isinstance(told, str) else ""
+
+
+def _status(data: Mapping[str, Any], candidate: Mapping[str, Any], *, has_content: bool) -> ReplyStatus:
+    feedback = data.get("promptFeedback")
+    if not candidate and isinstance(feedback, dict) and feedback.get("blockReason"):
+        return "filtered"
+    # A reason that is not listed (`OTHER`, `MALFORMED_FUNCTION_CALL`, …) is a stop before the end.
+    status = _STATUSES.get(str(candidate.get("finishReason", "STOP")), "truncated" if has_content else "empty")
+    return "empty" if status == "ok" and not has_content else status
+
+
+def read_usage(given: Any) -> Usage:
+    """The tokens that Gemini counted; what cannot be is None.
+
+    >>> read_usage({"promptTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 20}).output_tokens
+    25
+    """
+    usage = given if isinstance(given, Mapping) else {}
+    known = "promptTokenCount" in usage
+    # Counts of zero are left out by the server, and thoughts are not among the tokens of the candidates.
+    return Usage(
+        input_tokens=_sum(usage, "promptTokenCount", "toolUsePromptTokenCount") if known else None,
+        output_tokens=_sum(usage, "candidatesTokenCount", "thoughtsTokenCount") if known else None,
+        cached_tokens=counted(usage.get("cachedContentTokenCount", 0)) if known else None,
+        reasoning_tokens=counted(usage.get("thoughtsTokenCount", 0)) if known else None,
+    )
+
+
+def _sum(usage: Mapping[str, Any], *names: str) -> int | None:
+    counts = [counted(usage.get(name, 0)) for name in names]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def _tokens(result: Any) -> tuple[Token, ...]:
+    """The tokens chosen, with the likeliest in their place; none where the server's lists make no sense."""
+    if not isinstance(result, Mapping) or not isinstance(chosen := result.get("chosenCandidates"), list):
+        return ()
+    places = result.get("topCandidates")
+    tops = places if isinstance(places, list) and len(places) == len(chosen) else [{}] * len(chosen)
+    tokens = [_token(each, top) for each, top in zip(chosen, tops, strict=True)]
+    return tuple(token for token in tokens if token is not None) if None not in tokens else ()
+
+
+def _token(chosen: Any, top: Any) -> Token | None:
+    pair = _pair(chosen)
+    others = top.get("candidates") if isinstance(top, Mapping) else None
+    pairs = [_pair(other) for other in others] if isinstance(others, list) else []
+    return None if pair is None else Token(*pair, tuple(other for other in pairs if other is not None))
+
+
+def _pair(candidate: Any) -> tuple[str, float] | None:
+    found = candidate if isinstance(candidate, Mapping) else {}
+    text, logprob = found.get("token"), finite(found.get("logProbability", 0.0))
+    return (text, logprob) if isinstance(text, str) and logprob is not None else None

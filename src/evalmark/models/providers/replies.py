@@ -1,0 +1,83 @@
+"""What every provider's replies are made of: counts that can be, headers that may be kept, objects that are whole."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from evalmark.core.values.case import ToolCall
+from evalmark.inputs.documents.strict_json import RefusedError, decode_at
+
+MOST_TOKENS = 10**9
+"""A count above it is a slip of the server."""
+_KEPT_HEADERS = frozenset(
+    (
+        "x-request-id",
+        "request-id",
+        "apim-request-id",
+        "x-ms-request-id",
+        "cf-ray",
+        "retry-after",
+        "retry-after-ms",
+        "date",
+    )
+)
+_KEPT_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
+
+
+def counted(value: Any) -> int | None:
+    """A number of tokens; None where it is missing or cannot be.
+
+    >>> counted(12), counted(-1), counted(True), counted(10**12), counted("7")
+    (12, None, None, None, None)
+    """
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def finite(value: Any) -> float | None:
+    """A number as a float; None for all else: NaN, infinities, whole numbers beyond every float.
+
+    >>> finite(1), finite(True), finite("1"), finite(float("nan")), finite(10**400)
+    (1.0, None, None, None, None)
+    """
+    try:
+        number = float(value) if type(value) in (int, float) else math.nan
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Those headers of a response that a reply keeps: request ids, limits, dates."""
+    return {
+        low: value
+        for name, value in headers.items()
+        if (low := name.lower()) in _KEPT_HEADERS or low.startswith(_KEPT_PREFIXES)
+    }
+
+
+def whole_object(text: str) -> dict[str, Any] | None:
+    """The object, if the text is exactly one strict JSON object with nothing around it but space.
+
+    >>> whole_object(' {"a": 1} '), whole_object('Sure: {"a": 1}')
+    ({'a': 1}, None)
+    """
+    text = text.strip(" \t\r\n")
+    if not text.startswith("{"):
+        return None
+    try:
+        value, end = decode_at(text, 0)
+    except (json.JSONDecodeError, RefusedError):
+        return None
+    return value if end == len(text) else None
+
+
+def tool_call(name: Any, arguments: Any) -> ToolCall:
+    """A tool call of a reply; `arguments` is JSON text, or the object itself.
+
+    Arguments that are no object leave none, and an `error` that holds what came instead.
+    """
+    found = whole_object(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
+    if isinstance(found, dict):
+        return ToolCall(name=str(name), arguments=found)
+    return ToolCall(name=str(name), error=f"its arguments are no JSON object: {arguments!r:.200}")

@@ -1,0 +1,94 @@
+"""The table `[tool.evalmark.models]`: endpoints under names of the user's own."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+
+from .addresses import checked_address
+
+_PLACE = "pyproject.toml: [tool.evalmark.models]"
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
+_FIELDS = ("provider", "model", "base_url", "key", "api_version")
+_PRICES = ("input", "output", "cached")
+"""What the model costs; read where calls are priced."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """One row of the table."""
+
+    provider: str
+    model: str
+    base_url: str = ""
+    key: str = ""
+    """The name of the variable that holds the key."""
+    api_version: str = ""
+    place: str = ""
+    """Where it stands, for messages."""
+
+
+def read_table(table: Mapping[str, Any], providers: Collection[str]) -> dict[str, Named]:
+    """The named endpoints.
+
+    Raises:
+        ConfigError: rows or fields cannot be used; each with its place, and what a key might be is not repeated.
+    """
+    faults: list[str] = []
+    named = {name: row for name, given in table.items() if (row := _row(name, given, providers, faults)) is not None}
+    if faults:
+        raise ConfigError.of(faults)
+    return named
+
+
+def _row(name: str, given: Any, providers: Collection[str], faults: list[str]) -> Named | None:
+    place = f"{_PLACE} {name}"
+    if not _NAME.fullmatch(name):
+        faults.append(f"{_PLACE} {name!r} cannot be a name. Use letters, digits, dots, dashes and underscores.")
+        return None
+    if not isinstance(given, Mapping):
+        faults.append(f'{place} is no table. Write {name} = {{provider = "openai", model = "MODEL"}}.')
+        return None
+    before = len(faults)
+    faults += [
+        f"{place}.{key} is unknown; an endpoint has {', '.join((*_FIELDS, *_PRICES))}."
+        for key in given
+        if key not in (*_FIELDS, *_PRICES)
+    ]
+    texts = {key: _text(f"{place}.{key}", given[key], faults) for key in _FIELDS if key in given}
+    faults += [f"{place}.{key} is missing." for key in ("provider", "model") if key not in given]
+    if len(faults) == before:
+        _check(place, texts, providers, faults)
+    return Named(place=place, **texts) if len(faults) == before else None
+
+
+def _text(place: str, given: Any, faults: list[str]) -> str:
+    if not isinstance(given, str) or not given.strip():
+        # A number or a list may be a key that went astray: only its kind is named.
+        faults.append(f"{place} is {'empty' if isinstance(given, str) else f'a {type(given).__name__}'}, not a text.")
+        return ""
+    return given.strip()
+
+
+def _check(place: str, texts: Mapping[str, str], providers: Collection[str], faults: list[str]) -> None:
+    provider = texts["provider"]
+    if provider not in providers and provider != "google":
+        faults.append(f"{place}.provider is {provider!r}, none of {', '.join(providers)}.")
+    if "key" in texts and not _VARIABLE.fullmatch(texts["key"]):
+        faults.append(
+            f"{place}.key has to name the variable that holds the key, such as MY_API_KEY, not the key itself."
+        )
+    if provider == "openai_compatible" and "base_url" not in texts:
+        faults.append(f"{place}.base_url is missing. Write where the server is, such as http://127.0.0.1:8000/v1.")
+    if provider == "pydantic-ai" and not {"base_url", "key"}.isdisjoint(texts):
+        faults.append(f"{place}: pydantic-ai finds address and key by itself. Leave base_url and key out.")
+    if "api_version" in texts and provider != "azure":
+        faults.append(f"{place}.api_version is for azure only. Leave it out.")
+    if "base_url" in texts:
+        try:
+            checked_address(texts["base_url"], f"{place}.base_url")
+        except ConfigError as error:
+            faults.append(str(error))

@@ -1,0 +1,154 @@
+"""Which rules have tests, and which tests tempt a prompt to break which rule."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Score
+from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.documents.files import what_is
+from evalmark.prompts.specs.prompt_tests import file_of_tests, read_baseline, read_tests
+from evalmark.prompts.specs.spec import PromptSpec, Rule, read_spec
+from evalmark.stats.summary.headline import left_out
+
+from .side_data import SideData, read_side_data
+from .stages import BASELINE_TESTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleCoverage:
+    """The tests of one rule."""
+
+    rule: Rule
+    grounded: bool | None
+    """Whether the prompt bears the rule out; None where nobody looked, and for inverse rules."""
+    tests: tuple[str, ...] = ()
+    """Ids of the tests that are about it."""
+    tempting: tuple[str, ...] = ()
+    """Ids of the tests of its inverse, which tempt the prompt to break it."""
+    invalid: int = 0
+    """How many of `tests` do not keep to the input specification."""
+    opposite: int | None = None
+    """The number of the rule that an inverse rule is the opposite of, or that is the opposite of a rule; None: unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What the tests of a prompt are about."""
+
+    path: Path | None
+    """The file of tests; None where there is none."""
+    rules: tuple[RuleCoverage, ...] = ()
+    valid: int = 0
+    invalid: int = 0
+    unjudged: int = 0
+    ungrounded: int = 0
+    """Tests of rules that the prompt does not bear out."""
+    counted: int = 0
+    """Tests in the headline figure: without those that are invalid or of a rule that is not borne out."""
+    loose: tuple[str, ...] = ()
+    """Ids of tests that belong to no rule."""
+    baseline: int = 0
+    bad: tuple[str, ...] = ()
+    """Rows that cannot be asked, with their places."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def uncovered(self) -> tuple[int, ...]:
+        """The numbers of rules, inverse ones too, without a test."""
+        return tuple(one.rule.number for one in self.rules if not one.tests)
+
+
+class Broken(NamedTuple):
+    """Which tests have broken which rule in a run, whoever said so: a judge or a machine."""
+
+    run: str
+    """Its id."""
+    tests: Mapping[str, tuple[str, ...]]
+    """Ids of tests by the text of the rule."""
+
+
+def broken_in(run: Run) -> Broken:
+    """Which tests have broken which rule on any of the models of a run."""
+    found: dict[str, dict[str, None]] = {}
+    for result in run.results:
+        for row in (row for score in result.scores for row in _rules_of(score)):
+            if row.get("verdict") == "err":
+                found.setdefault(str(row.get("text")), {})[result.trial.case.id] = None
+    return Broken(run.id, {rule: tuple(ids) for rule, ids in found.items()})
+
+
+def _rules_of(score: Score) -> list[Mapping[str, Any]]:
+    """What a score says rule by rule: a judge of all of them, a check by machine of its own one."""
+    rows = score.detail.get("rules")
+    if isinstance(rows, list):
+        return [row for row in rows if isinstance(row, Mapping)]
+    is_check = "check" in score.detail and score.passed is False
+    return [{"text": score.detail.get("text"), "verdict": "err"}] if is_check else []
+
+
+def coverage_of(prompt: Path) -> Coverage:
+    """What the tests in a prompt's folder are about; nothing is asked.
+
+    Raises:
+        ConfigError: the prompt or a file cannot be read.
+    """
+    spec = read_spec(prompt)
+    path = file_of_tests(spec)
+    notes: list[str] = list(spec.notes)
+    rows = [] if path is None else list(read_tests(path, spec, notes.append))
+    cases = [row for row in rows if isinstance(row, Case)]
+    plain = [case for case in cases if left_out(case) != "baseline"]
+    side = read_side_data(spec.folder)
+    by_rule = _by_rule(spec, plain)
+    return Coverage(
+        path=path,
+        rules=tuple(_of_rule(spec, rule, by_rule, side) for rule in spec.numbered),
+        valid=sum(case.metadata["valid"] is True for case in plain),
+        invalid=sum(case.metadata["valid"] is False for case in plain),
+        unjudged=sum(case.metadata["valid"] is None for case in plain),
+        ungrounded=sum(case.metadata.get("grounded") is False for case in plain),
+        counted=sum(left_out(case) is None for case in plain),
+        loose=tuple(case.id for case in by_rule.get(None, ())),
+        baseline=len(cases) - len(plain) + _baseline(spec),
+        bad=tuple(f"{row.place}: {row.message}" for row in rows if isinstance(row, BadRow)),
+        notes=tuple(notes),
+    )
+
+
+def _by_rule(spec: PromptSpec, cases: Sequence[Case]) -> dict[int | None, list[Case]]:
+    """Tests by the number that their rule has now; under None those of no rule of the prompt."""
+    numbers = {rule.text: rule.number for rule in reversed(spec.numbered)}
+    found: dict[int | None, list[Case]] = {}
+    for case in cases:
+        found.setdefault(numbers.get(case.metadata["rule"]), []).append(case)
+    return found
+
+
+def _of_rule(spec: PromptSpec, rule: Rule, by_rule: Mapping[int | None, list[Case]], side: SideData) -> RuleCoverage:
+    paired = len(spec.rules) == len(spec.inverse_rules)
+    step = -len(spec.rules) if rule.inverse else len(spec.rules)
+    opposite = rule.number + step if paired else None
+    mine = by_rule.get(rule.number, [])
+    tempting = by_rule.get(opposite, []) if paired and not rule.inverse else []
+    mark = side.marks.get(rule.text)
+    return RuleCoverage(
+        rule=rule,
+        grounded=None if mark is None else mark.grounded,
+        tests=tuple(case.id for case in mine),
+        tempting=tuple(case.id for case in tempting),
+        invalid=sum(case.metadata["valid"] is False for case in mine),
+        opposite=opposite,
+    )
+
+
+def _baseline(spec: PromptSpec) -> int:
+    found = 0
+    for name, read in ((BASELINE_TESTS.file, read_tests), ("baseline_tests.txt", read_baseline)):
+        path = spec.folder / name
+        if what_is(path) == "file" and path.stat().st_size:
+            found += sum(isinstance(row, Case) for row in read(path, spec))
+    return found

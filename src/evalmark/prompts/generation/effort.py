@@ -1,0 +1,74 @@
+"""How many tests are made, and in how many calls."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How much is asked for."""
+
+    tests_per_rule: int = 3
+    """In each generation, for each rule."""
+    generations: int = 1
+    """How often tests are asked for, each time with those before in view."""
+    expansions: int = 0
+    """How often each test is made longer."""
+    max_rules: int = 20
+    """For so many rules, the first ones, and as many inverse rules tests are made; numbers stay what they are."""
+    max_rules_per_call: int = 5
+    """So many rules are shown at a time."""
+    split: bool = True
+    """Whether rules and inverse rules are asked about in calls of their own."""
+
+
+EFFORTS: Mapping[str, Effort] = MappingProxyType(
+    {
+        "min": Effort(tests_per_rule=1, max_rules=6, max_rules_per_call=100, split=False),
+        "low": Effort(max_rules=3, max_rules_per_call=100),
+        "medium": Effort(),
+        "high": Effort(generations=2, expansions=1, max_rules=50, max_rules_per_call=2),
+    }
+)
+"""The presets by name."""
+RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "tests_per_rule": (1, 10),
+        "generations": (1, 10),
+        "expansions": (0, 5),
+        "max_rules": (1, 1_000),
+        "max_rules_per_call": (1, 1_000),
+    }
+)
+"""What each number may be."""
+
+
+def effort_named(name: str, **louder: int | None) -> Effort:
+    """The preset of a name, with the numbers that were given beside it; None leaves the preset's word.
+
+    >>> effort_named("low", tests_per_rule=5).tests_per_rule, effort_named("low", max_rules=None).max_rules
+    (5, 3)
+
+    Raises:
+        ConfigError: there is no such preset, or a number is out of its range; all faults are named.
+    """
+    faults = [] if name in EFFORTS else [_unknown(name)]
+    said: dict[str, Any] = {key: value for key, value in louder.items() if value is not None}
+    for key, value in said.items():
+        low, high = RANGES[key]
+        if not low <= value <= high:
+            faults.append(f"--{key.replace('_', '-')} is {value}; it takes a whole number from {low} to {high}.")
+    if faults:
+        raise ConfigError.of(faults)
+    return replace(EFFORTS[name], **said)
+
+
+def _unknown(name: str) -> str:
+    close = get_close_matches(name.lower(), EFFORTS, n=1)
+    advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(EFFORTS)}."
+    return f"--effort: there is no effort {name!r}; {advice}"

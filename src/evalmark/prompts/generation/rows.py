@@ -1,0 +1,141 @@
+"""One row of `tests.json`: what it is called in the file, whatever the inputs of the prompt are called."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.prompts.specs.filling import UnfitRowError, values_of
+from evalmark.prompts.specs.maker import ASKING, REFERENCES
+from evalmark.prompts.specs.spec import PromptSpec, Rule
+from evalmark.prompts.templates.prompt import Scenario
+from evalmark.scoring.binding.wording import text_of
+
+from .keeping import Row
+from .variables import NO_SCENARIO
+
+INPUTS = "inputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Names of fields that no input of the prompt has."""
+
+    taken: frozenset[str]
+
+    def __call__(self, name: str) -> str:
+        """The name in the file: with `_` after it where an input is called so, which reads as the same field.
+
+        >>> Columns(frozenset({"rule"}))("rule"), Columns(frozenset({"rule"}))("valid")
+        ('rule_', 'valid')
+        """
+        while name in self.taken:
+            name += "_"
+        return name
+
+    def get(self, row: Mapping[str, Any], name: str) -> Any:
+        """The value of a field; None where the row has none."""
+        return row.get(self(name))
+
+
+def columns_of(spec: PromptSpec) -> Columns:
+    """The names of fields beside the inputs of a prompt."""
+    return Columns(frozenset(known.name for known in spec.prompt.inputs))
+
+
+class Draft(NamedTuple):
+    """A test as a model wrote it."""
+
+    inputs: Mapping[str, Any]
+    rule: Rule | None = None
+    """None in baseline tests."""
+    reasoning: str = ""
+    expected: str = ""
+    scenario: str = ""
+    generation: int = 1
+
+    @property
+    def key(self) -> str:
+        """The same for the same input of the same rule."""
+        number = self.rule.number if self.rule else 0
+        return fingerprint("generated-1", number, self.scenario, self.inputs)[:12]
+
+
+def unfit(spec: PromptSpec, inputs: Mapping[str, Any], scenario: Scenario) -> str | None:
+    """Why the prompt cannot take these inputs; None where it can."""
+    try:
+        values_of(spec.prompt, None, inputs, scenario.parameters)
+    except (UnfitRowError, ConfigError) as fault:
+        return str(fault)
+    blank = [name for name, value in inputs.items() if isinstance(value, str) and not value.strip()]
+    return f"`{blank[0]}` is empty" if blank and len(blank) == len(inputs) else None
+
+
+def without_twins(drafts: Sequence[Draft]) -> list[Draft]:
+    """Each test once."""
+    return list({draft.key: draft for draft in reversed(drafts)}.values())[::-1]
+
+
+def rows_of(spec: PromptSpec, drafts: Sequence[Draft], grounded: Mapping[str, bool]) -> list[Row]:
+    """Drafts as rows; tests of a rule have running numbers."""
+    names = columns_of(spec)
+    numbers: dict[int, int] = {}
+    found = []
+    for draft in drafts:
+        number = draft.rule.number if draft.rule else 0
+        numbers[number] = numbers.get(number, 0) + 1
+        row: Row = {names("id"): f"{'b' if draft.rule is None else f'r{number}'}-{draft.key}"}
+        if draft.rule is not None:
+            row |= {names("ruleid"): number, names("rule"): draft.rule.text, names("inverse"): draft.rule.inverse}
+        row |= {names("testid"): numbers[number], names(INPUTS): dict(draft.inputs)}
+        row |= {names("reasoning"): draft.reasoning} if draft.reasoning else {}
+        if draft.expected and "expectedoutput" not in names.taken:  # every other spelling means a ground truth
+            row["expectedoutput"] = draft.expected
+        row |= {names("scenario"): draft.scenario} if draft.scenario else {}
+        row |= {names("generation"): draft.generation, names("baseline"): draft.rule is None, names("valid"): None}
+        if draft.rule is not None and draft.rule.text in grounded:
+            row[names("grounded")] = grounded[draft.rule.text]
+        found.append(row)
+    return found
+
+
+def inputs_in(spec: PromptSpec, row: Mapping[str, Any]) -> Any:
+    """What a row puts into the prompt, whoever wrote it: all together, or a field for each input; None for nothing."""
+    names = columns_of(spec)
+    whole = next((found for name in ASKING if (found := names.get(row, name)) not in (None, "")), None)
+    apart = {name: row[name] for name in names.taken if row.get(name) is not None}
+    return apart or None if whole is None else whole
+
+
+def is_answered(spec: PromptSpec, row: Mapping[str, Any]) -> bool:
+    """Whether a row has its ground truth, or was looked for one in vain."""
+    names = columns_of(spec)
+    return any(names.get(row, name) is not None for name in (*REFERENCES, "groundtruthmodel"))
+
+
+def inputs_text(inputs: Any) -> str:
+    """The inputs of a test as a model is shown them."""
+    return text_of(dict(inputs) if isinstance(inputs, Mapping) else inputs)
+
+
+def scenario_of(spec: PromptSpec, row: Mapping[str, Any]) -> Scenario:
+    """The scenario that a row names."""
+    name = columns_of(spec).get(row, "scenario")
+    return next((known for known in spec.prompt.scenarios if known.name == name), NO_SCENARIO)
+
+
+def whole_text(spec: PromptSpec, row: Mapping[str, Any]) -> str:
+    """The inputs of a test with what the prompt puts beside them: values that its scenario sets, and defaults.
+
+    An input specification may speak of all variables, whoever fills them.
+    """
+    given, parameters = inputs_in(spec, row), scenario_of(spec, row).parameters
+    defaults = {known.name: known.default for known in spec.prompt.inputs if known.default is not None}
+    if not (defaults or parameters):
+        return inputs_text(given)
+    try:
+        values = values_of(spec.prompt, given, {}, parameters)
+    except UnfitRowError:  # a person may have written it; reading the file says what is wrong with it
+        return inputs_text(given)
+    return inputs_text({**defaults, **values})

@@ -1,0 +1,105 @@
+"""What is known of the files besides what stands in them: from what they were made, and which rules the prompt bears out."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.strict_json import parse_json
+from evalmark.inputs.documents.text import read_text
+
+from .keeping import has_content, write_json
+
+NAME = "generated.json"
+ABOUT = (
+    "Kept by `evalmark generate`: from what each file beside this one was made, and whether the prompt bears out each "
+    "rule. Nothing here has to be edited; without it, rules are looked at again."
+)
+
+
+class Mark(NamedTuple):
+    """Whether the prompt bears a rule out."""
+
+    grounded: bool
+    reason: str = ""
+
+
+class Origin(NamedTuple):
+    """How a stage was made last."""
+
+    basis: str = ""
+    """From what; empty where nobody made it yet."""
+    times: int = 0
+    """How often it was asked to be made anew."""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideData:
+    """All of it, as a value."""
+
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """By stage."""
+    redo: tuple[str, ...] = ()
+    """Stages that were asked to be made anew and are not yet."""
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    """By the text of the rule, so that a rule that is edited has none."""
+
+    def origin(self, stage: str) -> Origin:
+        """How a stage was made last."""
+        return self.origins.get(stage, Origin())
+
+    def asked_anew(self, stages: Iterable[str]) -> "SideData":
+        """With these stages to be made anew."""
+        names = tuple(stages)
+        origins = {name: self.origin(name)._replace(times=self.origin(name).times + 1) for name in names}
+        redo = tuple(dict.fromkeys((*self.redo, *names)))
+        return replace(self, origins={**self.origins, **origins}, redo=redo)
+
+    def made(self, stage: str, basis: str, model: str) -> "SideData":
+        """With a stage that has been made."""
+        origin = Origin(basis, self.origin(stage).times, model)
+        redo = tuple(name for name in self.redo if name != stage)
+        return replace(self, origins={**self.origins, stage: origin}, redo=redo)
+
+
+def read_side_data(folder: Path) -> SideData:
+    """What is kept in a prompt's folder.
+
+    Raises:
+        DataError: the file there is not one of ours.
+    """
+    path = folder / NAME
+    if not has_content(path):
+        return SideData()
+    data = parse_json(read_text(path), str(path))
+    try:
+        return SideData(
+            origins={
+                name: Origin(str(o["from"]), int(o["times"]), str(o["model"])) for name, o in data["stages"].items()
+            },
+            redo=tuple(map(str, data["redo"])),
+            marks={str(row["rule"]): Mark(row["grounded"] is True, str(row["reason"])) for row in data["rules"]},
+        )
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise PlacedError(
+            str(path),
+            "is not as `evalmark generate` writes it; delete it, and all it costs is that rules are looked at again.",
+        ) from None
+
+
+def write_side_data(folder: Path, side: SideData) -> None:
+    """Keep it. Raises EvalmarkError where it cannot be written."""
+    data: dict[str, Any] = {
+        "about": ABOUT,
+        "redo": list(side.redo),
+        "stages": {
+            name: {"from": origin.basis, "times": origin.times, "model": origin.model}
+            for name, origin in side.origins.items()
+        },
+        "rules": [
+            {"rule": rule, "grounded": mark.grounded, "reason": mark.reason} for rule, mark in side.marks.items()
+        ],
+    }
+    write_json(folder / NAME, data)

@@ -1,0 +1,68 @@
+"""The stages in their order, and the file of each."""
+
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.prompts.specs.spec import PromptSpec
+
+
+class Stage(NamedTuple):
+    """One step from a prompt to its tests."""
+
+    name: str
+    file: str
+    """What it is kept in, in the folder of the prompt; several stages may work on one file."""
+    shown: tuple[str, ...] = ()
+    """The fields of the spec that the model is shown besides the prompt; where they change, the file is out of date."""
+
+
+INTENT = Stage("intent", "intent.txt")
+INPUT_SPEC = Stage("input-spec", "input_spec.txt")
+RULES = Stage("rules", "rules.txt", ("input_spec",))
+GROUNDEDNESS = Stage("groundedness", "generated.json", ("rules",))
+INVERSE_RULES = Stage("inverse-rules", "inverse_rules.txt", ("rules",))
+TESTS = Stage("tests", "tests.json", ("intent", "input_spec", "rules", "inverse_rules"))
+EXPANSION = Stage("expansion", "tests.json")
+VALIDITY = Stage("validity", "tests.json")
+GROUNDTRUTH = Stage("groundtruth", "tests.json")
+BASELINE_TESTS = Stage("baseline-tests", "baseline_tests.json")
+STAGES = (
+    INTENT,
+    INPUT_SPEC,
+    RULES,
+    GROUNDEDNESS,
+    INVERSE_RULES,
+    TESTS,
+    EXPANSION,
+    VALIDITY,
+    GROUNDTRUTH,
+    BASELINE_TESTS,
+)
+"""All of them, in the order in which they are made."""
+
+
+def stage_named(name: str, flag: str = "--redo") -> Stage:
+    """The stage of a name, with `_` as good as `-`.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    plain = name.strip().lower().replace("_", "-")
+    known = {stage.name: stage for stage in STAGES}
+    if plain in known:
+        return known[plain]
+    close = get_close_matches(plain, known, n=1)
+    advice = f"did you mean {close[0]}?" if close else f"it is one of {', '.join(known)}."
+    raise ConfigError(f"{flag}: there is no stage {name!r}; {advice}")
+
+
+def from_here(stage: Stage) -> tuple[str, ...]:
+    """The names of a stage and of all after it."""
+    return tuple(other.name for other in STAGES[STAGES.index(stage) :])
+
+
+def basis(stage: Stage, spec: PromptSpec) -> str:
+    """Changes with whatever the stage is made from."""
+    return fingerprint("stage-1", spec.prompt.fingerprint, [getattr(spec, name) for name in stage.shown])

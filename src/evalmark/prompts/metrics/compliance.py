@@ -1,0 +1,203 @@
+"""Whether an output keeps to the rules of its prompt: one question to a judge, one verdict a rule."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.score import Score
+from evalmark.core.values.words import count
+from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.scoring.binding.verdict import unscored
+from evalmark.scoring.binding.wording import shown, text_of
+from evalmark.scoring.judges.engine import hear_often
+from evalmark.scoring.judges.faults import Fault, worded
+from evalmark.scoring.judges.fence import piece
+from evalmark.scoring.judges.judgement import NO_REASON, not_judged, spoken
+from evalmark.scoring.judges.measure import REASON, object_schema
+from evalmark.scoring.judges.question import Question, Sheet
+from evalmark.scoring.judges.replies import object_of
+from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat
+from evalmark.scoring.judges.template import frame
+from evalmark.scoring.judges.verdict import shortened
+
+from .variables import input_text
+from .wordings import texts
+
+Said = Literal["ok", "err", "unscored"]
+KEY = "verdicts"
+WORDS: Mapping[str, Said] = {"OK": "ok", "ERR": "err", "UNSURE": "unscored"}
+"""What the judge says of a rule, and what it is called in the detail of a score."""
+ROW = object_schema({"rule": {"type": "integer"}, "verdict": {"type": "string", "enum": list(WORDS)}})
+SCHEMA = object_schema({REASON: {"type": "string"}, KEY: {"type": "array", "items": ROW}})
+
+
+class RuleVerdict(NamedTuple):
+    """What a judge said of all rules at once."""
+
+    said: tuple[Said, ...]
+    """One word a rule, in the order of the rules."""
+    reason: str = ""
+
+    @property
+    def whole(self) -> Said:
+        """Broken where one rule is; kept where all are; else nobody can tell."""
+        return next((word for word in ("err", "unscored") if word in self.said), "ok")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compliance:
+    """Whether the output keeps to the rules of the prompt under test, as a judge says rule by rule.
+
+    The judge sees the prompt, what may be put into it, the rules, the input and the output. Without rules the prompt
+    itself is what the output is held against.
+
+    >>> Compliance().name
+    'compliance'
+    """
+
+    name: ClassVar[str] = "compliance"
+    needs_spec: ClassVar[bool] = True
+
+    spec: PromptSpec | None = None
+    """The prompt under test with its rules; a run of a prompt gives its own."""
+    repeat: int | None = None
+    """How often the judge is asked about each output."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """`temperature` and the like, for the questions of this scorer."""
+    judge: Any = field(default=None, repr=False)
+    """A chat model that judges in place of the run's."""
+
+    def __post_init__(self) -> None:
+        check_repeat(self.name, self.repeat)
+
+    @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return self.repeat or 1
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """What an output is held against, rule by rule."""
+        return (self.spec.rules if self.spec is not None else ()) or (texts(self.name)["whole"],)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with every word that a judge is told, with the prompt and its rules, and with the settings."""
+        spec = "" if self.spec is None else self.spec.fingerprint
+        return fingerprint("compliance-1", texts(self.name), frame().fingerprint, spec, self.questions, self.settings)
+
+    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
+        """What the judge finds; `unscored` where there is no answer, and where it cannot tell of a rule.
+
+        Raises:
+            ConfigError: there is no prompt under test.
+        """
+        if output.value is None and not output.tool_calls:
+            return unscored(self.name, NO_ANSWER)
+        question = self.question(case, output)
+        read = partial(read_rule_verdicts, rules=len(self.rules), material=[part.text for part in question.material])
+        heard = await hear_often(judge, question, read, self.questions)
+        detail = spoken(heard, judge.name, question)
+        if heard[-1].fault is not None:
+            return not_judged(self.name, heard[-1], detail)
+        return _scored(self.rules, [one.found for one in heard if one.found is not None], detail)
+
+    def question(self, case: Case, output: Output) -> Question:
+        """What the judge is asked about an output.
+
+        Raises:
+            ConfigError: there is no prompt under test.
+        """
+        if self.spec is None:
+            raise ConfigError(f"{self.name} needs a prompt under test; name one as the target.")
+        listed = "\n".join(f"{number}. {rule}" for number, rule in enumerate(self.rules, 1))
+        found = {
+            "prompt": piece("prompt", self.spec.body),
+            "input_spec": piece("input specification", "\n".join(self.spec.input_spec)),
+            "rules": piece("rules", listed),
+            "input": piece("input", input_text(case.input)),
+            "output": piece("output", text_of(output.value)),
+        }
+        material = {slot: (part,) for slot, part in found.items() if part.text or slot == "output"}
+        words = texts(self.name)
+        return Sheet(sections=words["sections"], form=words["form"], ours={}, material=material).question(
+            SCHEMA, self.settings
+        )
+
+
+def read_rule_verdicts(reply: Reply, rules: int, material: Sequence[str] = ()) -> RuleVerdict | Fault:
+    """The verdicts in a reply about so many rules, or what is wrong with them: each rule has to stand there once.
+
+    >>> read_rule_verdicts(Reply(text='{"reason": "long", "verdicts": [{"rule": 1, "verdict": "ERR"}]}'), 1)
+    RuleVerdict(said=('err',), reason='long')
+    """
+    found = object_of(reply, KEY, material)
+    if isinstance(found, Fault):
+        return found
+    rows, reason = found.get(KEY), found.get(REASON)
+    if not isinstance(rows, list):
+        wrong = f"`{KEY}` is {worded(rows)}, not a list" if KEY in found else f"the JSON object has no `{KEY}`"
+        return Fault("judge_parse", wrong)
+    if not (reason is None or isinstance(reason, str)):
+        return Fault("judge_parse", f"`{REASON}` is {worded(reason)}, not a text")
+    by_rule: dict[int, Said] = {}
+    for place, row in enumerate(rows, 1):
+        if fault := _add(by_rule, row, place, rules):
+            return fault
+    if missing := [number for number in range(1, rules + 1) if number not in by_rule]:
+        return Fault("judge_parse", f"there is no verdict on rule {missing[0]}")
+    return RuleVerdict(tuple(by_rule[number] for number in range(1, rules + 1)), shortened(reason or ""))
+
+
+def _add(by_rule: dict[int, Said], row: Any, place: int, rules: int) -> Fault | None:
+    if not isinstance(row, Mapping):
+        return Fault("judge_parse", f"verdict {place} is {worded(row)}, not an object")
+    number, word = row.get("rule"), row.get("verdict")
+    if isinstance(number, bool) or not isinstance(number, int):
+        return Fault("judge_parse", f"`rule` of verdict {place} is {worded(number)}, not the number of a rule")
+    if not 1 <= number <= rules:
+        return Fault("judge_range", f"verdict {place} is on rule {worded(number)}, and there are {rules}")
+    if not (isinstance(word, str) and word in WORDS):
+        return Fault("judge_parse", f"`verdict` on rule {number} is {worded(word)}, not one of {', '.join(WORDS)}")
+    if by_rule.setdefault(number, WORDS[word]) != WORDS[word]:
+        return Fault("judge_inconsistent", f"there are two different verdicts on rule {number}")
+    return None
+
+
+def _scored(rules: Sequence[str], verdicts: Sequence[RuleVerdict], detail: Mapping[str, Any]) -> Score:
+    whole = [verdict.whole for verdict in verdicts]
+    value = whole.count("ok") / len(whole)
+    usual: Said = "unscored" if "unscored" in whole else "ok" if value > 0.5 else "err"
+    chosen = verdicts[whole.index(usual)]
+    listed = [
+        {"rule": number, "text": rule, "verdict": said}
+        for number, (rule, said) in enumerate(zip(rules, chosen.said, strict=True), 1)
+    ]
+    found: dict[str, Any] = {"verdict": usual, **detail, "rules": listed}
+    if len(whole) > 1:
+        found |= {"verdicts": whole, "flipped": len(set(whole)) > 1}
+    reason = _reason(rules, chosen)
+    if found.get("flipped"):
+        reason = f"asked {count(len(whole), 'time')}, the judge said {', '.join(whole)}; {reason}"
+    name = Compliance.name
+    if "unscored" in whole:  # a mean over those that could tell would be one of another judge
+        return Score(name=name, status="unscored", reason=reason, detail={**found, "unscored": "judge_abstained"})
+    return Score(name=name, raw=value > 0.5, value=value, passed=value > 0.5, reason=reason, detail=found)
+
+
+def _reason(rules: Sequence[str], verdict: RuleVerdict) -> str:
+    """Which rules are broken, in so many words, and what the judge says of it."""
+    told = verdict.reason.strip() or NO_REASON
+    for word, opening in (("err", "breaks"), ("unscored", "cannot be held against")):
+        numbers = [number for number, said in enumerate(verdict.said, 1) if said == word]
+        if numbers:
+            named = ", ".join(f"rule {number} ({shown(rules[number - 1])})" for number in numbers)
+            return f"{opening} {named}: {told}"
+    all_of_them = "its rule" if len(rules) == 1 else f"all {len(rules)} rules"
+    return f"keeps to {all_of_them}: {told}"

@@ -1,0 +1,103 @@
+"""How often a judge and a machine disagree on the rules that both have looked at."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result, Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """One judge against the checks of one rule, or of all rules together."""
+
+    judge: str
+    """What the judge's scores are called."""
+    rule: int | None
+    """The number of the rule; None where outputs are compared as a whole."""
+    check: str = ""
+    """What the machine looks at; empty for all rules together."""
+    agreed: int = 0
+    """Outputs on which both say the same."""
+    missed: int = 0
+    """Outputs that the judge passed and that break a check."""
+    alone: int = 0
+    """Outputs that the judge failed and that keep to every check; as a whole they may break a rule without a check."""
+    left_out: int = 0
+    """Outputs on which one of them says nothing, or where the rule asks for more than the check."""
+
+    @property
+    def compared(self) -> int:
+        """Outputs on which both had a word."""
+        return self.agreed + self.missed + self.alone
+
+    @property
+    def share(self) -> float | None:
+        """The share of those on which they agree; None where there are none."""
+        return self.agreed / self.compared if self.compared else None
+
+
+@dataclass(slots=True)
+class _Tally:
+    check: str = ""
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("agreed", "missed", "alone", "left_out"), 0))
+
+    def add(self, judged: bool | None, checked: bool | None) -> None:
+        if judged is None or checked is None:
+            self.counts["left_out"] += 1
+        else:
+            self.counts["agreed" if judged is checked else "missed" if judged else "alone"] += 1
+
+
+def disagreements(run: Run, judge: str = "compliance", checks: str = "rules") -> tuple[Disagreement, ...]:
+    """A judge's verdicts in a run held against the checks of the same outputs, as a whole first and then rule by rule.
+
+    `judge` and `checks` are the names of both metrics. Each of several judges has its own. As a whole an output is broken
+    where a check does not hold, and kept where all hold; where one of them could tell nothing, it is left out. A judge without verdicts rule by rule is compared as a whole.
+    """
+    tallies: dict[tuple[str, int | None], _Tally] = {}
+    for result in run.results:
+        found = _checks(result, checks)
+        if not found:
+            continue
+        for score in result.scores:
+            if score.name == judge or score.name.startswith(f"{judge} ["):
+                _compare(tallies, score, found)
+    keys = sorted(tallies, key=lambda key: (key[0], key[1] or 0))
+    return tuple(
+        Disagreement(judge=name, rule=rule, check=tallies[name, rule].check, **tallies[name, rule].counts)
+        for name, rule in keys
+    )
+
+
+def keeps_to(checks: Iterable[Score]) -> bool | None:
+    """Whether an output keeps to all rules that were checked; None where one could not be told and none is broken."""
+    said = [check.passed for check in checks]
+    return False if False in said else None if None in said or not said else True
+
+
+def _checks(result: Result, name: str) -> dict[int, Score]:
+    """The scores of the checks of one output, by the number of the rule."""
+    return {
+        int(number): score
+        for score in result.scores
+        if score.name.startswith(f"{name}.") and (number := score.detail.get("rule")) is not None
+    }
+
+
+def _compare(tallies: dict[tuple[str, int | None], _Tally], score: Score, checks: Mapping[int, Score]) -> None:
+    judged = score.passed if score.status == "scored" else None
+    tallies.setdefault((score.name, None), _Tally()).add(judged, keeps_to(checks.values()))
+    for number, kept in _by_rule(score):
+        if (check := checks.get(number)) is not None:
+            tally = tallies.setdefault((score.name, number), _Tally(str(check.detail.get("check", ""))))
+            more = check.passed and not check.detail.get("is_whole", True)  # the rule may be broken all the same
+            tally.add(kept, None if more else check.passed)
+
+
+def _by_rule(score: Score) -> Iterator[tuple[int, bool | None]]:
+    rows: Any = score.detail.get("rules")
+    for row in rows if isinstance(rows, list | tuple) else ():
+        if isinstance(row, Mapping) and isinstance(number := row.get("rule"), int):
+            yield number, {"ok": True, "err": False}.get(str(row.get("verdict")))

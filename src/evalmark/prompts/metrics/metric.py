@@ -1,0 +1,203 @@
+"""A metric in a prompt file as a scorer: it asks a judge in the words of the file."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply
+from evalmark.core.values.case import Case, Output, is_blank
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.score import Direction, Score
+from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.prompts.templates.prompt import Prompt
+from evalmark.scoring.binding.verdict import unscored
+from evalmark.scoring.judges.faults import Fault, worded
+from evalmark.scoring.judges.judgement import judged, standard_of
+from evalmark.scoring.judges.measure import REASON, object_schema
+from evalmark.scoring.judges.metric import MetricFile
+from evalmark.scoring.judges.question import Question
+from evalmark.scoring.judges.replies import object_of
+from evalmark.scoring.judges.rubric import NO_ANSWER, check_repeat, form_of, ours_of
+from evalmark.scoring.judges.template import fill, frame
+from evalmark.scoring.judges.verdict import Verdict, read_verdict, shortened
+from evalmark.scoring.judges.weighting import TOP
+
+from .asking import question_of
+from .variables import OF_PROMPT, values_for
+from .wordings import texts
+
+VERDICT = "verdict"
+OK, ERR = "OK", "ERR"
+OK_SCHEMA = object_schema({REASON: {"type": "string"}, VERDICT: {"type": "string", "enum": [OK, ERR]}})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptMetric:
+    """Asks a judge what a `NAME.metric.prompty` file says."""
+
+    metric: MetricFile
+    """Its name, in which unit the judge is to answer, and how it is asked."""
+    prompt: Prompt
+    """The words of the file."""
+    variables: frozenset[str]
+    """Those that the words name."""
+    says_ok: bool = False
+    """Whether the judge answers OK or ERR, and not with a score."""
+    needs_expected: bool = False
+    """Whether a test without a ground truth is left out."""
+    named: bool = True
+    """Whether somebody named the metric; one that was only found is left out where it is tagged experimental."""
+    spec: PromptSpec | None = None
+    """The prompt under test; None where none is."""
+    repeat: int | None = None
+    """How often the judge is asked about each output; None: as often as the file says."""
+    judge: Any = field(default=None, repr=False)
+    """A chat model that judges in place of the run's."""
+
+    def __post_init__(self) -> None:
+        check_repeat(self.metric.name, self.repeat)
+
+    @property
+    def name(self) -> str:
+        """That of the file, without its ending."""
+        return self.metric.name
+
+    @property
+    def unit(self) -> str:
+        """That of the judge's verdicts."""
+        return self.metric.measure.unit
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better."""
+        return self.metric.direction
+
+    @property
+    def default_threshold(self) -> float | None:
+        """The file's own."""
+        return self.metric.threshold
+
+    @property
+    def needs_spec(self) -> bool:
+        """Whether the words name something that only a prompt under test has."""
+        return not self.variables.isdisjoint(OF_PROMPT)
+
+    @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return self.metric.repeat if self.repeat is None else self.repeat
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the metric, with every word that a judge is told, and with the prompt under test."""
+        told = [self.prompt.fingerprint, frame().fingerprint, texts("verdicts"), self.says_ok, self.needs_expected]
+        spec = self.spec.fingerprint if self.spec is not None and self.needs_spec else ""
+        return fingerprint("prompt-metric-1", self.metric.fingerprint, told, spec, self.questions, bool(self.skipped))
+
+    @property
+    def skipped(self) -> str:
+        """Why no output at all is judged by it; empty where outputs are."""
+        if "experimental" in self.prompt.tags and not self.named:
+            return "the metric is tagged experimental and was only found; name its file to use it"
+        if "rules" in self.variables and self.spec is not None and not self.spec.rules:
+            return f"the metric asks for rules, and {self.spec.folder / 'rules.txt'} has none"
+        return ""
+
+    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
+        """What the judge says of an output; `skipped` where the metric does not apply to it.
+
+        Raises:
+            ConfigError: the metric needs a prompt under test, and there is none.
+        """
+        metric = self.metric
+        if reason := self.skips(case):
+            return Score(name=metric.name, status="skipped", direction=metric.direction, reason=reason)
+        if output.value is None and not output.tool_calls:
+            return unscored(metric.name, NO_ANSWER, metric.direction)
+        if "input" in self.variables and case.input is None:
+            return unscored(metric.name, "the test has no input", metric.direction)
+        question = self.question(case, output)
+        material = [part.text for part in question.material]
+        read = partial(read_ok, material=material) if self.says_ok else partial(self._read, material=material)
+        return await judged(judge, question, read, standard_of(metric, self.questions))
+
+    def question(self, case: Case, output: Output) -> Question:
+        """What the judge is asked about an output.
+
+        Raises:
+            ConfigError: the metric needs a prompt under test, and there is none.
+        """
+        if self.spec is None and self.needs_spec:
+            raise ConfigError(no_spec(self))
+        metric = self.metric
+        form = texts("verdicts")["form"]
+        if not self.says_ok:
+            ours = ours_of(metric.name, metric.description, metric.measure)
+            form = fill(frame().forms[form_of(metric.measure)], ours)
+        values = {name: text for name, text in values_for(case, output, self.spec).items() if name in self.variables}
+        return question_of(
+            self.prompt,
+            values,
+            form,
+            OK_SCHEMA if self.says_ok else metric.measure.schema(),
+            metric.settings,
+            TOP if metric.weighted else 0,
+        )
+
+    def skips(self, case: Case) -> str:
+        """Why no output of a case is judged; empty where outputs are."""
+        if self.skipped:
+            return self.skipped
+        if self.needs_expected and is_blank(case.expected):
+            return "the metric needs a ground truth, and the test has none"
+        return ""
+
+    def _read(self, reply: Reply, material: Sequence[str]) -> Verdict | Fault:
+        """The verdict, with what the judge calls its explanation where it gives no reason: many metrics ask for one."""
+        measure = self.metric.measure
+        found = read_verdict(reply, measure, material, lower=self.metric.direction == "lower")
+        if isinstance(found, Fault) or found.reason:
+            return found
+        said = object_of(reply, measure.key, material)
+        told = said.get("explanation") if not isinstance(said, Fault) else None
+        return Verdict(found.raw, shortened(told)) if isinstance(told, str) else found
+
+
+def read_ok(reply: Reply, material: Sequence[str] = ()) -> Verdict | Fault:
+    """The verdict in a reply that has to be `{reason, verdict}` with OK or ERR, in these very letters.
+
+    >>> read_ok(Reply(text='{"reason": "It is short.", "verdict": "OK"}'))
+    Verdict(raw=True, reason='It is short.')
+    >>> read_ok(Reply(text="not OK")).sentence
+    'there is no JSON object in it'
+    """
+    found = object_of(reply, VERDICT, material)
+    if isinstance(found, Fault):
+        return found
+    if VERDICT not in found:
+        return Fault("judge_parse", f"the JSON object has no `{VERDICT}`")
+    said, reason = found[VERDICT], found.get(REASON)
+    if not (reason is None or isinstance(reason, str)):
+        return Fault("judge_parse", f"`{REASON}` is {worded(reason)}, not a text")
+    if not (isinstance(said, str) and said in (OK, ERR)):
+        return Fault("judge_parse", f"`{VERDICT}` is {worded(said)}, not {OK} or {ERR}")
+    if found.get("pass") is (said != OK):
+        return Fault("judge_inconsistent", f"`{VERDICT}` and `pass` contradict each other")
+    return Verdict(said == OK, shortened(reason or ""))
+
+
+def no_spec(metric: PromptMetric) -> str:
+    """What to say of a metric in a run that has no prompt under test."""
+    names = " and ".join(f"{{{{{name}}}}}" for name in OF_PROMPT if name in metric.variables)
+    return (
+        f"{metric.prompt.place}: the metric {metric.name!r} shows {names}, and the run has no prompt under test; "
+        "name one as its target."
+    )
+
+
+def called(metric: PromptMetric, name: str) -> PromptMetric:
+    """The metric under another name."""
+    return replace(metric, metric=replace(metric.metric, name=name))

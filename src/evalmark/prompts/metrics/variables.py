@@ -1,0 +1,41 @@
+"""The variables that a metric in a prompt file may name, and what fills them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalmark.core.values.case import Case, Output
+from evalmark.prompts.specs.spec import PromptSpec
+from evalmark.scoring.binding.wording import text_of
+
+LABELS: Mapping[str, str] = {
+    "output": "output",
+    "input": "input",
+    "groundtruth": "expected answer",
+    "prompt": "prompt",
+    "rules": "rules",
+    "intent": "intent",
+    "inputSpec": "input specification",
+}
+"""What a judge reads a variable's value as."""
+OF_PROMPT = ("prompt", "rules", "intent", "inputSpec")
+"""Those that only a run of a prompt can fill."""
+
+
+def values_for(case: Case, output: Output, spec: PromptSpec | None) -> dict[str, str]:
+    """The value of every variable; an empty text where there is none."""
+    return {
+        "output": text_of(output.value),
+        "input": input_text(case.input),
+        "groundtruth": text_of(case.expected),
+        "prompt": "" if spec is None else spec.body,
+        "rules": "" if spec is None else "\n".join(spec.rules),
+        "intent": "" if spec is None else spec.intent,
+        "inputSpec": "" if spec is None else "\n".join(spec.input_spec),
+    }
+
+
+def input_text(value: Any) -> str:
+    """The input of a test as a judge reads it: the one value, or all of them as a JSON object."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        return text_of(next(iter(value.values())))
+    return text_of(value)

@@ -1,0 +1,221 @@
+"""Rules on tags: how many there are, what stands inside of them, and whether all are closed."""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evalmark.core.values.words import count
+
+from .bounds import fits, said
+from .finding import Demand, Finding
+from .phrases import NUMBER, OUTPUT, number_of
+
+VOID = frozenset(["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"])
+"""Elements of HTML that have no end."""
+_ANY_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})\b([^<>]*)>")
+_TAG = r"<(\w+)>"
+_MUST = r"(?:must|should|shall|has to|have to|needs? to)"
+_AMOUNT = rf"(?:(?P<least>at least)|(?P<most>at most|no more than)|(?P<exact>exactly|only))\s+({NUMBER})|(?P<several>multiple|several)"
+_COUNT = re.compile(
+    rf"^(?:there\s+{_MUST}\s+be|{OUTPUT}\s+{_MUST}\s+(?:contain|have|include|use))\s+(?:{_AMOUNT}|(?P<none>no))\s+{_TAG}\s+(?:tags?|elements?)"
+    r"(?P<tail>.*)$",
+    re.IGNORECASE,
+)
+_NO_TAG = re.compile(
+    rf"^(?:there\s+{_MUST}\s+not\s+be|{OUTPUT}\s+{_MUST}\s+not\s+(?:contain|have|include|use))\s+(?:any\s+)?{_TAG}\s*(?:tags?|elements?)?(?P<tail>.*)$",
+    re.IGNORECASE,
+)
+_INSIDE = re.compile(
+    rf"^(?:(?:inside|within|in)\s+(?:of\s+)?(?:each|every)\s+{_TAG}\s*(?:tag|element)?,?\s+there\s+{_MUST}\s+be|"
+    rf"(?:each|every)\s+<(?P<outer>\w+)>\s*(?:tag|element)\s+{_MUST}\s+(?:contain|have|include))\s+"
+    rf"(?:{_AMOUNT}|(?P<one>one|an?))\s+<(?P<tag>\w+)>\s+(?:tags?|elements?)(?P<tail>.*)$",
+    re.IGNORECASE,
+)
+_WRAPPED = re.compile(
+    rf"^(?:each|every)\s+\w+\s+{_MUST}\s+be\s+(?:wrapped|enclosed)\s+(?:with|in|inside|within)\s+(?:an?\s+|the\s+)?{_TAG}(?:\s+tags?)?$|"
+    rf"^(?:wrap|enclose)\s+(?:each|every)\s+\w+\s+(?:with|in|inside|within)\s+(?:an?\s+|the\s+)?<(?P<tag>\w+)>(?:\s+tags?)?$",
+    re.IGNORECASE,
+)
+_BALANCED = re.compile(
+    rf"^(?:{OUTPUT}\s+{_MUST}\s+ensure\s+that\s+)?(?:all|every)\s+(?:HTML\s+|XML\s+)?(?:tags?|elements?)(?:\s+in\s+{OUTPUT})?\s+"
+    r"(?:is|are|must\s+be|should\s+be)\s+(?:properly\s+|correctly\s+)?(?:opened\s+and\s+closed|closed)(?P<tail>,.*|\s+(?:properly|correctly))?$",
+    re.IGNORECASE,
+)
+_HTML = re.compile(
+    rf"^{OUTPUT}\s+{_MUST}\s+be\s+(?:formatted\s+(?:as|in)|written\s+in|valid|in)\s+(?:valid\s+)?HTML$", re.IGNORECASE
+)
+_SAYS_NOTHING = re.compile(r"\s*(?:in the (?:output|response))?\s*", re.IGNORECASE)
+_MORE = re.compile(r"\s+to\s+[^,;]+", re.IGNORECASE)
+
+
+class Reading(NamedTuple):
+    """The elements of a text, in the order in which they open."""
+
+    tags: tuple[str, ...]
+    ends: tuple[int, ...]
+    """For each element, how many had opened when it closed: those between stand inside of it."""
+    fault: str
+    """The first thing that is wrong with how they are closed; empty where nothing is."""
+
+    def inside(self, outer: str, tag: str) -> list[int]:
+        """How many elements of a tag stand in each of another."""
+        places = [place for place, name in enumerate(self.tags) if name == tag]
+        return [
+            bisect_left(places, end) - bisect_left(places, start + 1)
+            for start, (name, end) in enumerate(zip(self.tags, self.ends, strict=True))
+            if name == outer
+        ]
+
+
+def read_markup(text: str) -> Reading:
+    """The elements of a text; one pass, whatever the text is.
+
+    >>> read_markup("<p>a<br>b</p><i>").fault, read_markup("<p><b>x</b></p>").inside("p", "b")
+    ('<i> is never closed', [1])
+    """
+    tags: list[str] = []
+    ends: list[int] = []
+    fault = ""
+    opened: list[int] = []
+    depth: Counter[str] = Counter()
+    for closing, name, rest in _ANY_TAG.findall(_without_comments(text)):
+        tag = name.lower()
+        if not closing:
+            tags.append(tag)
+            ends.append(len(tags))
+            if tag not in VOID and not rest.endswith("/"):
+                opened.append(len(tags) - 1)
+                depth[tag] += 1
+        elif not depth[tag]:
+            fault = fault or (f"</{tag}> closes nothing" if tag not in VOID else "")
+        else:
+            while tags[inner := opened.pop()] != tag:
+                fault = fault or f"<{tags[inner]}> is not closed before </{tag}>"
+                depth[tags[inner]] -= 1
+                ends[inner] = len(tags)
+            depth[tag] -= 1
+            ends[inner] = len(tags)
+    for left in opened:
+        ends[left] = len(tags)
+    return Reading(tuple(tags), tuple(ends), fault or (f"<{tags[opened[-1]]}> is never closed" if opened else ""))
+
+
+def _without_comments(text: str) -> str:
+    # A pattern would look for the end of each comment anew, which takes the square of the time where there is none.
+    opening, *parts = text.split("<!--")
+    return "".join([opening, *(part.partition("-->")[2] for part in parts)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagCount:
+    """How many elements of a tag an output has.
+
+    >>> TagCount(tag="p", low=2)("<p>one</p>").reason
+    '1 <p>, at least 2'
+    """
+
+    tag: str
+    low: int = 0
+    high: int | None = None
+    is_whole: bool = True
+
+    @property
+    def says(self) -> str:
+        """The number and the tag."""
+        return f"{said(self.low, self.high)} <{self.tag}>"
+
+    def __call__(self, text: str) -> Finding:
+        """Count."""
+        number = read_markup(text).tags.count(self.tag)
+        return Finding(fits(number, self.low, self.high), f"{number} <{self.tag}>, {said(self.low, self.high)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagsInside:
+    """How many elements of a tag stand inside of each of another; without any of the other nothing can be said."""
+
+    outer: str
+    tag: str
+    low: int = 0
+    high: int | None = None
+    is_whole: bool = True
+
+    @property
+    def says(self) -> str:
+        """The number and both tags."""
+        return f"{said(self.low, self.high)} <{self.tag}> in each <{self.outer}>"
+
+    def __call__(self, text: str) -> Finding:
+        """Count in each."""
+        inside = read_markup(text).inside(self.outer, self.tag)
+        if not inside:
+            return Finding(None, f"there is no <{self.outer}>")
+        wrong = next(((n, number) for n, number in enumerate(inside, 1) if not fits(number, self.low, self.high)), None)
+        if wrong is None:
+            return Finding(
+                True, f"{said(self.low, self.high)} in each of {count(len(inside), f'<{self.outer}> element')}"
+            )
+        return Finding(
+            False, f"{wrong[1]} <{self.tag}> in <{self.outer}> number {wrong[0]}, {said(self.low, self.high)}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balanced:
+    """Every tag is closed, in the right order, and nothing is closed that was not opened."""
+
+    is_whole: bool = True
+    says: str = "all tags are closed"
+
+    def __call__(self, text: str) -> Finding:
+        """Look at every tag."""
+        found = read_markup(text)
+        if not found.tags and not found.fault:
+            return Finding(None, "there is no tag")
+        return Finding(not found.fault, found.fault or f"all of {count(len(found.tags), 'element')} closed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Markup:
+    """There is some tag of HTML at all: a text without one is not formatted as HTML."""
+
+    is_whole: bool = False
+    says: str = "some HTML tag"
+
+    def __call__(self, text: str) -> Finding:
+        """Look for one."""
+        number = len(read_markup(text).tags)
+        return Finding(number > 0, count(number, "element"))
+
+
+def markup_in(sentence: str) -> Demand | None:
+    """What a sentence asks of tags."""
+    if match := _INSIDE.fullmatch(sentence):
+        low, high = (1, None) if match["one"] else _range(match)
+        outer = match["outer"] or re.findall(_TAG, sentence)[0]
+        return _with_tail(TagsInside(outer=outer.lower(), tag=match["tag"].lower(), low=low, high=high), match["tail"])
+    if match := _NO_TAG.fullmatch(sentence):
+        return _with_tail(TagCount(tag=re.findall(_TAG, sentence)[0].lower(), high=0), match["tail"])
+    if match := _COUNT.fullmatch(sentence):
+        low, high = (0, 0) if match["none"] else _range(match)
+        return _with_tail(TagCount(tag=re.findall(_TAG, sentence)[0].lower(), low=low, high=high), match["tail"])
+    if match := _BALANCED.fullmatch(sentence):
+        return Demand((Balanced(),), is_whole=not (match["tail"] or "").startswith(","))
+    if match := _WRAPPED.fullmatch(sentence):
+        return Demand((TagCount(tag=(match[1] or match["tag"]).lower(), low=1),), is_whole=False)
+    return Demand((Markup(),), is_whole=False) if _HTML.fullmatch(sentence) else None
+
+
+def _with_tail(check: TagCount | TagsInside, tail: str) -> Demand | None:
+    """The check, where the rest of the sentence takes nothing back."""
+    whole = _SAYS_NOTHING.fullmatch(tail) is not None
+    return Demand((check,), is_whole=whole) if whole or _MORE.fullmatch(tail) else None
+
+
+def _range(match: re.Match[str]) -> tuple[int, int | None]:
+    if match["several"]:
+        return 2, None
+    number = number_of(next(word for word in match.groups() if word and re.fullmatch(NUMBER, word, re.IGNORECASE)))
+    return (0 if match["most"] else number), (None if match["least"] else number)

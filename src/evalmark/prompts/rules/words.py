@@ -1,0 +1,217 @@
+"""Words that have to stand in an output, must not, or have to stand in a certain order or place."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from evalmark.scoring.binding.wording import shown
+
+from .finding import Demand, Finding
+from .phrases import Clause, Rule
+
+_Q = r"\u27e6\d+\u27e7"
+_THINGS = (
+    r"(?:(?:any\s+of\s+)?(?:the\s+)?(?:following\s+)?(?:exact\s+)?(?P<noun>words?|phrases?|terms?|labels?|texts?|strings?|expressions?|disclaimer|sentence|names?)"
+    r"(?:\s+or\s+phrases?)?\s*:?\s*)?"
+)
+_LIST = rf"(?P<list>(?:the\s+(?:words?|phrases?)\s+)?{_Q}(?:\s*(?:,\s*(?:and|or)|,|and|or)\s*(?:the\s+(?:words?|phrases?)\s+)?{_Q})*)"
+_CONTAIN = re.compile(rf"(?:contain|include|mention|have|use|say)\s+{_THINGS}{_LIST}(?P<tail>.*)", re.IGNORECASE)
+_END = re.compile(
+    rf"(?P<where>start|begin|end)\s+with\s+(?:the\s+)?(?:exact\s+)?(?:(?:words?|phrase|text|sentence|string|label|prefix)\s*:?\s+)?(?P<list>{_Q})(?P<tail>.*)",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"(?:strictly\s+)?(?:follow|keep\s+to|be\s+in|appear\s+in)\s+(?:the|this)\s+order\s*:\s*(?P<list>.+)", re.IGNORECASE
+)
+_LABEL = re.compile(
+    rf"[a-z ]+\s(?:must|should|shall)\s+be\s+[a-z -]*\b(?:following|after|under)\s+the\s+(?:label|heading|title)\s+(?P<list>{_Q})",
+    re.IGNORECASE,
+)
+_ANY = re.compile(r"\b(?:or|any|one|either)\b", re.IGNORECASE)
+_WIDER = re.compile(r",?\s+(?:or|and)\s+(?:anything|any\s+other|other\s+words|variants?)\b[^,;.]*", re.IGNORECASE)
+_ADDED = re.compile(
+    r"\s+(?:at\s+least\s+(?:once|twice|\d+\s+times)|followed\s+by\s+(?:(?!\b(?:or|either)\b).)+|in\s+(?:two|three|different)\s+senses)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forbidden:
+    """None of these words stands in the output.
+
+    A word in small letters is the same with capitals. Where case differs otherwise (`US`, `us`), and where the word is
+    a part of a longer one, nothing can be told.
+
+    >>> [Forbidden(words=("AI",))(text).holds for text in ("I see.", "As an AI, no.", "As an ai, no.", "It said no.")]
+    [True, False, None, None]
+    """
+
+    words: tuple[str, ...]
+    is_whole: bool = True
+
+    @property
+    def says(self) -> str:
+        """The words."""
+        return "not " + " or ".join(map(shown, self.words))
+
+    def __call__(self, text: str) -> Finding:
+        """Look for each."""
+        small = text.lower()
+        there = [w for w in self.words if _stands(w, text) or (w.islower() and _stands(w, small))]
+        if there:
+            return Finding(False, f"it says {shown(there[0])}")
+        near = next((word for word in self.words if word.lower() in small), None)
+        if near is not None:
+            return Finding(None, f"it says {shown(near)} in other letters, or within a word")
+        return Finding(True, f"it says none of {len(self.words)}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Required:
+    """These texts stand in the output; where one stands there in other letters or within a word, nothing can be told."""
+
+    texts: tuple[str, ...]
+    is_whole: bool = True
+
+    @property
+    def says(self) -> str:
+        """The texts."""
+        return " and ".join(map(shown, self.texts))
+
+    def __call__(self, text: str) -> Finding:
+        """Look for each."""
+        missing = [wanted for wanted in self.texts if not _alone(wanted, text)]
+        gone = [wanted for wanted in missing if wanted.rstrip(".,;!?").casefold() not in text.casefold()]
+        if gone or not missing:
+            return Finding(not gone, f"{shown(gone[0])} is missing" if gone else f"{self.says} there")
+        return Finding(None, f"{shown(missing[0])} stands there in other letters, or within a word")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends:
+    """The output begins, or ends, with a text; blanks around it do not count."""
+
+    text: str
+    where: Literal["start", "end"]
+    is_whole: bool = True
+
+    @property
+    def says(self) -> str:
+        """Where, and what."""
+        return f"{self.where}s with {shown(self.text)}"
+
+    def __call__(self, text: str) -> Finding:
+        """Compare."""
+        said = text.strip()
+        at_start = self.where == "start"
+        holds: bool | None = said.startswith(self.text) if at_start else said.endswith(self.text)
+        plain, wanted = (words.strip(" \t\r\n\"'`*_.\u201c\u201d").casefold() for words in (said, self.text))
+        if holds and not _alone(self.text, said[: len(self.text) + 1] if at_start else said[-len(self.text) - 1 :]):
+            holds = None  # a part of a longer word
+        elif not holds and wanted and (plain.startswith(wanted) if at_start else plain.endswith(wanted)):
+            holds = None  # but for case, quotes or a full stop
+        return Finding(holds, f"it {self.where}s with {shown(said[:40] if at_start else said[-40:])}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered:
+    """These texts stand in the output in this order, each once; where one is missing or stands there again, nothing can be told.
+
+    A text that begins a line counts before one within a line.
+    """
+
+    texts: tuple[str, ...]
+    is_whole: bool = True
+
+    @property
+    def says(self) -> str:
+        """The order."""
+        return "in order: " + ", ".join(self.texts)
+
+    def __call__(self, text: str) -> Finding:
+        """Compare the places where each stands first."""
+        found = [_places(wanted, text) for wanted in self.texts]
+        for wanted, there in zip(self.texts, found, strict=True):
+            if len(there) != 1:
+                return Finding(None, f"{shown(wanted)} is {'there more than once' if there else 'missing'}")
+        places = [there[0] for there in found]
+        late = next((n for n in range(1, len(places)) if places[n] < places[n - 1]), None)
+        if late is None:
+            return Finding(True, "all in order")
+        return Finding(False, f"{shown(self.texts[late])} stands before {shown(self.texts[late - 1])}")
+
+
+def words_in(clause: Clause, rule: Rule) -> Demand | None:
+    """What a clause asks of words."""
+    if match := _CONTAIN.fullmatch(clause.text):
+        texts = _texts(match["list"], rule)
+        return _forbidden(match, texts) if clause.negated else _required(match, texts)
+    if clause.negated:
+        return None
+    if match := _END.fullmatch(clause.text):
+        where: Literal["start", "end"] = "end" if match["where"].lower() == "end" else "start"
+        known = not match["tail"] or _ADDED.fullmatch(match["tail"])
+        (text,) = _texts(match["list"], rule)
+        fit = known and (where == "start" or not match["tail"])
+        return Demand((Ends(text=text, where=where),), is_whole=not match["tail"]) if fit else None
+    if match := _ORDER.fullmatch(clause.text):
+        return _order(match["list"], rule)
+    return None
+
+
+def label_in(sentence: str, rule: Rule, prompt: str) -> Demand | None:
+    """The label that something has to follow, where the prompt has a line for it: then it stands in every output."""
+    match = _LABEL.fullmatch(sentence)
+    if match is None:
+        return None
+    (label,) = _texts(match["list"], rule)
+    lines = (line.strip() for line in prompt.splitlines())
+    return (
+        Demand((Required(texts=(label,)),), is_whole=False) if any(line.startswith(label) for line in lines) else None
+    )
+
+
+def _forbidden(match: re.Match[str], texts: tuple[str, ...]) -> Demand | None:
+    wider = _WIDER.fullmatch(match["tail"]) is not None
+    if match["tail"] and not wider:
+        return None
+    return Demand((Forbidden(words=texts),), is_whole=not wider)
+
+
+def _required(match: re.Match[str], texts: tuple[str, ...]) -> Demand | None:
+    opening = match[0][: match.start("list") - match.start()]
+    added = _ADDED.fullmatch(match["tail"]) is not None
+    if (match["tail"] and not added) or _ANY.search(match["list"]) or _ANY.search(opening):
+        return None
+    return Demand((Required(texts=texts),), is_whole=not added)
+
+
+def _order(said: str, rule: Rule) -> Demand | None:
+    items = _texts(said, rule) or tuple(
+        part for part in re.split(r",\s*(?:and\s+)?|\s+and\s+", said.rstrip(". ")) if part
+    )
+    plain = all(item[:1].isupper() and len(item.split()) <= 3 and not _ANY.search(item) for item in items)
+    fit = 2 <= len(items) <= 20 and (plain or bool(_texts(said, rule)))
+    return Demand((Ordered(texts=items),)) if fit else None
+
+
+def _places(wanted: str, text: str) -> list[int]:
+    """Where a text stands: at the beginning of lines, where it does so at all."""
+    opening = r"^[ \t>#*_\-]*(?:\d+[.)])?[ \t*_]*"
+    at_start = [match.end() for match in re.finditer(opening + re.escape(wanted) + r"(?!\w)", text, re.MULTILINE)]
+    return at_start or [match.end() for match in re.finditer(rf"(?<!\w){re.escape(wanted)}(?!\w)", text)]
+
+
+def _texts(said: str, rule: Rule) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(rule.unmasked, re.findall(_Q, said))))
+
+
+def _alone(wanted: str, text: str) -> bool:
+    """Whether a text stands somewhere in another, and not with letters right before or after its own."""
+    before = r"(?<![^\W\d_])" if wanted[:1].isalpha() else ""
+    after = r"(?![^\W\d_])" if wanted[-1:].isalpha() else ""
+    return re.search(before + re.escape(wanted) + after, text) is not None
+
+
+def _stands(word: str, text: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None

@@ -1,0 +1,186 @@
+"""A prompt under test with what is known of it: intent, input specification, rules, inverse rules."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.files import local_file, what_is
+from evalmark.inputs.documents.text import read_text
+from evalmark.prompts.rules.stated import stated_check
+from evalmark.prompts.templates.prompt import Prompt
+from evalmark.prompts.templates.reading import read_prompt
+
+from .lines import Statement, is_refusal, statements
+
+FILES = ("intent.txt", "input_spec.txt", "rules.txt", "inverse_rules.txt")
+"""What the folder of a prompt may hold beside its tests; each may be missing, and each may be edited by hand."""
+_ENDS = (".prompty", ".markdown", ".md", ".txt", ".yaml", ".yml")
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+RULES_FILE = "rules.txt"
+
+
+class StatedCheck(NamedTuple):
+    """How a rule is to be checked by a machine, as its author says."""
+
+    rule: int
+    """The number of the rule."""
+    said: str
+    """The check, or `none`, as JSON."""
+
+    @property
+    def data(self) -> Any:
+        """What `evalmark.prompts.rules.stated.stated_check` takes."""
+        return json.loads(self.said)
+
+
+class Rule(NamedTuple):
+    """One rule of a prompt's outputs."""
+
+    number: int
+    """By which tests name it: rules from 1, and inverse rules on from there."""
+    text: str
+    inverse: bool = False
+    """Whether the text says the opposite of what the prompt asks for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptSpec:
+    """A prompt, and what its outputs have to keep to."""
+
+    prompt: Prompt
+    folder: Path = field(default=Path(), compare=False)
+    """Where the files lie."""
+    intent: str = ""
+    """What the prompt is for, in a sentence; empty where nobody said."""
+    input_spec: tuple[str, ...] = ()
+    """What may be put into the prompt, one statement each."""
+    rules: tuple[str, ...] = ()
+    """What every output has to keep to, one statement each."""
+    inverse_rules: tuple[str, ...] = ()
+    """The opposite of rules, from which tests are made that tempt the prompt to break one."""
+    checks: tuple[StatedCheck, ...] = ()
+    """The checks that are stated for rules; all others are read out of the words of the rule."""
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What a reader should know about the files, one sentence each."""
+
+    @property
+    def numbered(self) -> tuple[Rule, ...]:
+        """Rules and inverse rules under the numbers by which tests name them."""
+        rules = [Rule(number, text) for number, text in enumerate(self.rules, 1)]
+        inverse = enumerate(self.inverse_rules, len(rules) + 1)
+        return (*rules, *(Rule(number, text, inverse=True) for number, text in inverse))
+
+    def rule(self, number: int) -> Rule | None:
+        """The rule of a number; None where there is none."""
+        found = self.numbered
+        return found[number - 1] if 1 <= number <= len(found) else None
+
+    @property
+    def body(self) -> str:
+        """The words of the prompt, its variables unfilled, without the names of roles."""
+        return "\n\n".join(message.text for message in self.prompt.messages)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever an output would be held against something else."""
+        return fingerprint(
+            "spec-1", self.prompt.fingerprint, self.intent, self.input_spec, self.rules, self.inverse_rules
+        )
+
+
+def folder_of(prompt_path: str | os.PathLike[str]) -> Path:
+    """The folder of a prompt's files: beside the prompt, under its name without the ending.
+
+    >>> folder_of("prompts/classify.prompty") == Path("prompts/classify")
+    True
+    """
+    path = Path(prompt_path)
+    name = path.name
+    for end in _ENDS:
+        if name.lower().endswith(end):
+            name = name[: -len(end)]
+            break
+    return path.parent / (name[: -len(".prompt")] if name.lower().endswith(".prompt") else name)
+
+
+def read_spec(
+    prompt_path: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | None = None,
+    env: Mapping[str, str] = NOTHING,
+) -> PromptSpec:
+    """A prompt with the files in its folder; a file that is missing or empty says nothing.
+
+    The files are text: `intent.txt` a sentence, `input_spec.txt`, `rules.txt` and `inverse_rules.txt` one statement a
+    line; below a rule, a line `check:` may say how a machine checks it. `folder` is that of the prompt's name unless another is given; `env` is what `read_prompt` takes.
+
+    Raises:
+        ConfigError: the prompt or a file cannot be read, a file holds nothing but a refusal, or a check is none.
+    """
+    path = Path(prompt_path)
+    home = folder_of(path) if folder is None else Path(folder)
+    prompt = read_prompt(path, env)
+    intent, input_spec, rules, inverse = (_statements(home / name) for name in FILES)
+    return PromptSpec(
+        prompt=prompt,
+        folder=home,
+        intent=" ".join(one.text for one in intent),
+        input_spec=tuple(one.text for one in input_spec),
+        rules=tuple(one.text for one in rules),
+        inverse_rules=tuple(one.text for one in inverse),
+        checks=_stated(rules, prompt.schema, home / RULES_FILE),
+        notes=tuple(_notes(home, len(rules), inverse)),
+    )
+
+
+def _statements(file: Path) -> list[Statement]:
+    if what_is(file) == "nothing":
+        return []
+    local_file(file)
+    found = statements(read_text(file), str(file))
+    if is_refusal([one.text for one in found]):
+        raise PlacedError(
+            f"{file}:{found[0].line}", f"holds {found[0].text[:60]!r}, a refusal; write the file, or make it anew."
+        )
+    if file.name != RULES_FILE and (wrong := next((one for one in found if one.check is not None), None)):
+        line = wrong.line if wrong.check is None else wrong.check[0]
+        raise PlacedError(f"{file}:{line}", f"states a check; only the rules in {RULES_FILE} have checks.")
+    return found
+
+
+def _stated(rules: list[Statement], schema: Mapping[str, Any] | None, file: Path) -> tuple[StatedCheck, ...]:
+    """The checks of rules, each of which is sound.
+
+    Raises:
+        DataError: one is not.
+    """
+    found: list[StatedCheck] = []
+    for number, one in enumerate(rules, 1):
+        if one.check is None:
+            continue
+        line, data = one.check
+        try:
+            stated_check(data, schema)
+        except ConfigError as error:
+            raise PlacedError(f"{file}:{line}", f"the check of rule {number}: {error}") from None
+        found.append(StatedCheck(number, json.dumps(data, sort_keys=True)))
+    return tuple(found)
+
+
+def _notes(home: Path, rules: int, inverse: list[Statement]) -> list[str]:
+    """Say of inverse rules that are not as many as the rules that their numbers stay what they are."""
+    if not inverse or len(inverse) == rules:
+        return []
+    numbers = f"{rules + 1} to {rules + len(inverse)}" if len(inverse) > 1 else f"{rules + 1}"
+    place = f"{home / FILES[3]}:{inverse[-1].line}"
+    amounts = f"{count(len(inverse), 'inverse rule')} for {count(rules, 'rule')}"
+    return [f"{place}: {amounts}; their numbers are {numbers}, and none is taken for the opposite of a certain rule."]

@@ -1,0 +1,130 @@
+"""The inputs of a prompt, in all ways in which the formats declare them."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from evalmark.inputs.documents.document import DataPath
+
+from .findings import Findings
+from .fitting import TYPES, Plain, UnfitError, fitted, shown
+from .prompt import Input, InputType, Message
+from .rendering import place_in
+from .template import template_of
+
+PROPERTY = frozenset(
+    (
+        *("type", "kind", "description", "default", "required", "is_required", "example", "sample", "enum"),
+        *("enumValues", "title", "name", "strict", "items", "properties", "format", "minimum", "maximum"),
+        "additionalProperties",
+    )
+)
+"""Keys that make a mapping the description of an input; any other key makes it the value of one."""
+_TAKES_NO_DEFAULT = ("image", "audio", "file")
+
+
+def inputs_of(said: Any, messages: Iterable[Message], findings: Findings) -> tuple[Input, ...]:
+    """Declared inputs, then those that only a message names."""
+    declared = _declared(said, findings)
+    used: dict[str, int] = {}
+    for message in messages:
+        for name, line in template_of(message.text).variables:
+            used.setdefault(name, int(place_in("", message, line)[1:]))
+    for name in [one for one in declared if one not in used]:
+        findings.note(declared[name].line, _unused(name, sorted(used.keys() - declared.keys())))
+    others = [Input(name=name, declared=False, line=line) for name, line in used.items() if name not in declared]
+    return (*declared.values(), *others)
+
+
+def _unused(name: str, others: list[str]) -> str:
+    close = get_close_matches(name, others, n=1)
+    return f"the input {name!r} stands in no message" + (f"; {close[0]!r} does." if close else ".")
+
+
+def _declared(said: Any, findings: Findings) -> dict[str, Input]:
+    at: DataPath = ("inputs",)
+    if isinstance(said, Mapping) and isinstance(said.get("properties"), (list, dict)) and said.keys() <= PROPERTY:
+        said, at = said["properties"], (*at, "properties")
+    if isinstance(said, list):
+        return _listed(said, at, findings)
+    rows = findings.mapping(at, said)
+    return {
+        name: _input(name, row, (*at, name), findings) for name, row in rows.items() if _is_name(name, at, findings)
+    }
+
+
+def _listed(rows: list[Any], at: DataPath, findings: Findings) -> dict[str, Input]:
+    found: dict[str, Input] = {}
+    for number, row in enumerate(rows):
+        here = (*at, number)
+        name = row.get("name") if isinstance(row, Mapping) else None
+        if not isinstance(name, str) or not isinstance(row, Mapping):
+            findings.find(here, f"is {shown(row)}; an input in a list is a mapping with a `name`.")
+        elif name in found:
+            findings.find(here, f"names {name!r} a second time; it stood first in line {found[name].line}.")
+        elif _is_name(name, here, findings):
+            found[name] = _input(name, row, here, findings)
+    return found
+
+
+def _is_name(name: str, at: DataPath, findings: Findings) -> bool:
+    if name.isidentifier() and not name.startswith("__"):
+        return True
+    findings.find(at, f"declares {shown(name)}, which no {{{{…}}}} can name; use letters, digits and _.")
+    return False
+
+
+def _input(name: str, row: Any, at: DataPath, findings: Findings) -> Input:
+    line = findings.line_of(at)
+    if not isinstance(row, Mapping) or not row.keys() <= PROPERTY:
+        return Input(name=name, type=_type_of(row), default=row, required=row is None, line=line)
+    kind = _type(row, at, findings)
+    default = row.get("default")
+    required = row.get("required", row.get("is_required", default is None))
+    if not isinstance(required, bool):
+        findings.find((*at, "required"), f"is {shown(required)}; it takes true or false.")
+    choices = row.get("enum", row.get("enumValues"))
+    known = Input(
+        name=name,
+        type=kind,
+        description=findings.text((*at, "description"), row.get("description")) or "",
+        default=default,
+        required=required is not False and default is None,
+        choices=tuple(findings.list((*at, "enum"), choices)),
+        example=row.get("example", row.get("sample")),
+        line=line,
+    )
+    _check_default(known, at, findings)
+    return known
+
+
+def _type_of(default: Any) -> InputType | None:
+    """The type that a value alone, in the place of a description, stands for."""
+    types: dict[type, InputType] = {str: "string", bool: "boolean", list: "array", dict: "object"}
+    return types.get(type(default), "number" if isinstance(default, (int, float)) else None)
+
+
+def _type(row: Mapping[str, Any], at: DataPath, findings: Findings) -> InputType | None:
+    key = "kind" if "kind" in row else "type"
+    said = row.get(key)
+    if said is None or said == "any":
+        return None
+    if isinstance(said, str) and said.lower() in TYPES:
+        return TYPES[said.lower()]
+    close = get_close_matches(str(said).lower(), TYPES, n=1)
+    known = ", ".join(dict.fromkeys(TYPES.values()))
+    advice = f"did you mean {close[0]!r}?" if close else f"there are {known}."
+    findings.find((*at, key), f"is {shown(said)}, which is no type; {advice}")
+    return None
+
+
+def _check_default(known: Input, at: DataPath, findings: Findings) -> None:
+    if known.default is None:
+        return
+    if known.type in _TAKES_NO_DEFAULT:
+        findings.find((*at, "default"), f"is given, and an input of the type {known.type} takes none.")
+        return
+    try:
+        fitted(Plain().copy(known.default), known)
+    except UnfitError as unfit:
+        findings.find((*at, "default"), f"{unfit}.")

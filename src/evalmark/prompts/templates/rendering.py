@@ -1,0 +1,137 @@
+"""A prompt and values in, messages out."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from itertools import groupby
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Turn
+from evalmark.inputs.documents.faults import PlacedError
+
+from .fitting import Plain, UnfitError, fitted
+from .prompt import Input, Message, Prompt
+from .template import BrokenTemplateError
+from .writing import Allowance, Authored, Image, Missing, Piece, Thread, written
+
+
+def render(prompt: Prompt, values: Mapping[str, Any]) -> tuple[Turn, ...]:
+    """The messages of a prompt with values in the place of its variables.
+
+    The messages were told apart when the file was read, and each template is filled once: what a value holds is text,
+    whatever roles, braces or tags may stand in it. Values are plain data, and only those that the prompt knows; where
+    one is not given its default stands in. A number, a truth value, a list or a mapping is written as JSON.
+
+    Raises:
+        ConfigError: a value is missing, unknown or of another type than its input declares; all of them are named,
+            one a line. Or a template cannot use a value where it stands, or a limit on steps or size is reached.
+    """
+    return tuple(turn for role, pieces in pieces_of(prompt, values) for turn in _turns(role, pieces))
+
+
+def pieces_of(prompt: Prompt, values: Mapping[str, Any]) -> list[tuple[str, list[Piece]]]:
+    """The role and the pieces of each message, in which the words of the prompt's author are `Authored`.
+
+    Raises:
+        ConfigError: as `render`.
+    """
+    faults: list[str] = []
+    scope = _scope(prompt, values, faults)
+    allowance = Allowance()
+    found: list[tuple[str, list[Piece]]] = []
+    missing: dict[str, str] = {}
+    for message in prompt.messages:
+        try:
+            writing = written(message.text, scope, allowance)
+        except BrokenTemplateError as fault:
+            raise _first_of(faults, PlacedError(place_in(prompt.file, message, fault.line), fault.sentence)) from None
+        for name, line in writing.missing.items():
+            missing.setdefault(name, place_in(prompt.file, message, line))
+        found.append((message.role, writing.pieces))
+    faults += [_without_value(prompt, name, place) for name, place in missing.items()]
+    if faults:
+        raise ConfigError.of(faults)
+    return found
+
+
+def place_in(file: str, message: Message, line: int) -> str:
+    """`file:line` of a line in a message's template; lines of a template count from 1."""
+    return f"{file}:{message.line if message.on_one_line else message.line + line - 1}"
+
+
+def _first_of(faults: list[str], error: ConfigError) -> ConfigError:
+    """What is wrong with the values says more than what a template makes of them."""
+    return ConfigError.of(faults) if faults else error
+
+
+def _scope(prompt: Prompt, values: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
+    plain = Plain()
+    known = {one.name: one for one in prompt.inputs}
+    scope = {one.name: _stand_in(one, plain) for one in prompt.inputs if one.default is not None or not one.required}
+    for name, value in values.items():
+        if name not in known:
+            faults.append(_unknown(prompt, name, known))
+        elif value is not None:
+            try:
+                scope[name] = fitted(plain.copy(value), known[name])
+            except UnfitError as unfit:
+                faults.append(f"{prompt.file}:{known[name].line}: the value of {name!r} {unfit}.")
+                scope[name] = Missing(name, optional=True)  # it is said already that something is wrong with it
+    return scope
+
+
+def _stand_in(known: Input, plain: Plain) -> Any:
+    """What stands where no value is given; it was found to fit when the file was read."""
+    return Missing(known.name, optional=True) if known.default is None else fitted(plain.copy(known.default), known)
+
+
+def _unknown(prompt: Prompt, name: str, known: Mapping[str, Input]) -> str:
+    close = get_close_matches(str(name), known, n=1)
+    inputs = ", ".join(known) or "no inputs"
+    advice = f"did you mean {close[0]!r}?" if close else f"it has {inputs}."
+    return f"{prompt.place}: {name!r:.60} is no input of the prompt {prompt.name!r}; {advice}"
+
+
+def _without_value(prompt: Prompt, name: str, place: str) -> str:
+    if name in {one.name for one in prompt.inputs}:
+        return f"{place}: {{{{{name}}}}} has no value; give one for {name!r}, or declare a default in the file."
+    return f"{place}: {{{{{name}}}}} is not in the value that was given; add it, or write {{{{{name} | default('')}}}}."
+
+
+def _turns(role: str, pieces: list[Piece]) -> list[Turn]:
+    """The turns that one message makes: one, or more where a conversation stands in its middle."""
+    if not any(isinstance(piece, Thread) for piece in pieces):
+        return [Turn(role=role, content=_content(pieces))]
+    turns: list[Turn] = []
+    for is_thread, group in groupby(pieces, lambda piece: isinstance(piece, Thread)):
+        found = list(group)
+        if is_thread:
+            turns += [turn for piece in found if isinstance(piece, Thread) for turn in piece.turns]
+        elif any(isinstance(piece, Image) or str(piece).strip() for piece in found):
+            turns.append(Turn(role=role, content=_content(_without_blank_ends(found))))
+    return turns
+
+
+def _without_blank_ends(pieces: list[Piece]) -> list[Piece]:
+    """Pieces without the blank lines that set a conversation apart from the text around it; values stay whole."""
+    first, last = pieces[0], pieces[-1]
+    if isinstance(first, Authored):
+        pieces = [Authored(first.lstrip("\n")), *pieces[1:]]
+    if isinstance(last, Authored):
+        pieces = [*pieces[:-1], Authored(str(pieces[-1]).rstrip("\n"))]
+    return pieces
+
+
+def _content(pieces: list[Piece]) -> Any:
+    """A text; or, with pictures in it, the list of parts that OpenAI's chat API takes."""
+    if not any(isinstance(piece, Image) for piece in pieces):
+        return "".join(piece for piece in pieces if isinstance(piece, str))
+    parts: list[dict[str, Any]] = []
+    for is_text, group in groupby(pieces, lambda piece: isinstance(piece, str)):
+        if is_text:
+            text = "".join(piece for piece in group if isinstance(piece, str))
+            parts += [{"type": "text", "text": text}] if text.strip() else []
+        else:
+            addresses = [piece.address for piece in group if isinstance(piece, Image)]
+            parts += [{"type": "image_url", "image_url": {"url": address}} for address in addresses]
+    return parts

@@ -1,0 +1,101 @@
+"""Values that a prompt's author wrote down: samples, test data, scenarios."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from evalmark.inputs.documents.document import DataPath
+from evalmark.inputs.documents.faults import PlacedError
+
+from .findings import Findings
+from .fitting import shown
+from .prompt import Input, Sample, Scenario
+from .references import file_under
+
+_SCENARIO = ("name", "instructions", "parameters")
+
+
+def samples_of(data: Mapping[str, Any], inputs: tuple[Input, ...], findings: Findings) -> tuple[Sample, ...]:
+    """The samples under `sample`, `testSamples` and `testData`, in this order."""
+    names = [known.name for known in inputs]
+    found: list[Sample] = []
+    for key in ("sample", "testSamples", "testData"):
+        for at, row in _rows(data.get(key), (key,), names, findings):
+            sample = Sample(
+                values={name: value for name, value in row.items() if name in names},
+                rest={name: value for name, value in row.items() if name not in names},
+                line=findings.line_of(at),
+            )
+            found.append(sample)
+            _look(sample, names, key, findings)
+    return tuple(found)
+
+
+def _look(sample: Sample, names: list[str], key: str, findings: Findings) -> None:
+    """Say of a sample that names no input, or nearly one, that it does."""
+    for other in sample.rest:
+        close = get_close_matches(other, names, n=1, cutoff=0.8)
+        if close or (key == "sample" and names):
+            advice = f"; did you mean {close[0]!r}?" if close else "."
+            findings.note(sample.line, f"the sample names {other!r}, which is no input of the prompt{advice}")
+
+
+def _rows(
+    said: Any, at: DataPath, names: Sequence[str], findings: Findings
+) -> Iterable[tuple[DataPath, Mapping[str, Any]]]:
+    if said is None:
+        return
+    for number, item in enumerate(said) if isinstance(said, list) else ((None, said),):
+        here = at if number is None else (*at, number)
+        for row in _opened(item, here, names, findings):
+            if isinstance(row, Mapping):
+                yield here, row
+            else:
+                findings.find(here, f"holds {shown(row)}; a sample is a mapping from inputs to their values.")
+
+
+def _opened(item: Any, at: DataPath, names: Sequence[str], findings: Findings) -> list[Any]:
+    """A sample itself, or those in the file that it names."""
+    if not isinstance(item, str):
+        return _listed(item, names)
+    if not item.lower().endswith((".json", ".yaml", ".yml")):
+        findings.find(at, f"is {shown(item)}; it takes a mapping, or the name of a JSON or YAML file.")
+        return []
+    try:
+        return _listed(file_under(findings.document.path.parent, item), names)
+    except PlacedError as error:
+        findings.find(at, f"names the file {shown(item)}: {error.message}")
+        return []
+
+
+def _listed(data: Any, names: Sequence[str]) -> list[Any]:
+    """The rows of a file's data, which may stand in a list, under a key that is no input's name, or alone."""
+    if isinstance(data, Mapping) and len(data) == 1 and isinstance(rows := next(iter(data.values())), list):
+        is_inside = next(iter(data)) not in names and rows and all(isinstance(row, Mapping) for row in rows)
+        data = rows if is_inside else data
+    return data if isinstance(data, list) else [data]
+
+
+def scenarios_of(said: Any, inputs: tuple[Input, ...], findings: Findings) -> tuple[Scenario, ...]:
+    """The scenarios of PromptPex: a name, what to tell its stages, and values for some inputs."""
+    return tuple(
+        _scenario(row, ("scenarios", number), inputs, findings)
+        for number, row in enumerate(findings.list(("scenarios",), said))
+    )
+
+
+def _scenario(said: Any, at: DataPath, inputs: tuple[Input, ...], findings: Findings) -> Scenario:
+    row = findings.mapping(at, said)
+    line = findings.line_of(at)
+    parameters = findings.mapping((*at, "parameters"), row.get("parameters"))
+    known = {one.name for one in inputs}
+    for name in [one for one in parameters if one not in known]:
+        findings.find((*at, "parameters", name), "is no input of the prompt; declare it under `inputs`.")
+    for name in [one for one in row if one not in _SCENARIO]:
+        findings.note(line, f"a scenario does not know {name!r}; it knows {', '.join(_SCENARIO)}.")
+    return Scenario(
+        name=findings.text((*at, "name"), row.get("name")) or f"scenario {at[-1]}",
+        instructions=findings.text((*at, "instructions"), row.get("instructions")) or "",
+        parameters=dict(parameters),
+        line=line,
+    )

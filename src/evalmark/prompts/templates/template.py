@@ -1,0 +1,185 @@
+"""The template language: Jinja's syntax, cut down to a list of what is allowed, and never compiled.
+
+Jinja turns a template into Python and runs that, in a sandbox that has been left several times. Here only its parser is
+used. What it finds is checked against the list below, and walked by `writing`: an attribute is a key of a mapping,
+there is nothing to call, and every step is counted.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from evalmark.core.values.plain_data import MAX_DEPTH
+
+from .filters import FILTERS, TESTS
+
+LONGEST_TEMPLATE = 1 << 20
+"""Characters that one message's template may have."""
+LONGEST_NUMBER = 4_000
+"""Binary digits of a whole number; Python writes no number that is much longer."""
+
+ALLOWED: tuple[type[nodes.Node], ...] = (
+    *(nodes.Output, nodes.TemplateData, nodes.If, nodes.For),
+    *(nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Filter, nodes.Test, nodes.List, nodes.Tuple),
+    *(nodes.And, nodes.Or, nodes.Not, nodes.Compare, nodes.Operand, nodes.CondExpr),
+)
+REFUSED = {
+    nodes.Call: "a call",
+    nodes.Macro: "{% macro %}",
+    nodes.CallBlock: "{% call %}",
+    nodes.Include: "{% include %}",
+    nodes.Import: "{% import %}",
+    nodes.FromImport: "{% from … import %}",
+    nodes.Extends: "{% extends %}",
+    nodes.Block: "{% block %}",
+    nodes.Assign: "{% set %}",
+    nodes.AssignBlock: "{% set %}",
+    nodes.With: "{% with %}",
+    nodes.FilterBlock: "{% filter %}",
+    nodes.Scope: "{% autoescape %}",
+    nodes.Concat: "joining with ~",
+    nodes.Slice: "a slice",
+    nodes.Dict: "a mapping in braces",
+    nodes.BinExpr: "arithmetic",
+    nodes.UnaryExpr: "arithmetic",
+}
+"""What the most usual of all other nodes are called; more special types first."""
+HAS = f"the template language has {{{{ variables }}}}, if, for, and the filters {', '.join(sorted(FILTERS))}"
+
+
+class BrokenTemplateError(Exception):
+    """Something in a template cannot be used; `line` counts from its first line, 1."""
+
+    def __init__(self, line: int | None, sentence: str) -> None:
+        super().__init__(sentence)
+        self.line = line or 1  # Jinja gives no line to some of what it makes itself
+        self.sentence = sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A template that has been parsed and found to hold nothing that is not allowed."""
+
+    body: tuple[nodes.Node, ...]
+    variables: tuple[tuple[str, int], ...]
+    """The names it takes from outside, each with the line of its first use."""
+
+
+@lru_cache(maxsize=256)
+def template_of(text: str) -> Template:
+    """The template in a text.
+
+    Raises:
+        BrokenTemplateError: it is no template, or holds something that is not allowed.
+    """
+    if len(text) > LONGEST_TEMPLATE:
+        raise BrokenTemplateError(
+            1, f"the message has {len(text):,} characters; a template has at most {LONGEST_TEMPLATE:,}."
+        )
+    tree = _parsed(text)
+    found: dict[str, int] = {}
+    _check_all(tree.body, 0, frozenset(), found)
+    return Template(body=tuple(tree.body), variables=tuple(found.items()))
+
+
+@cache
+def _syntax() -> ImmutableSandboxedEnvironment:
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+
+
+def _parsed(text: str) -> nodes.Template:
+    try:
+        return _syntax().parse(text)
+    except RecursionError:
+        raise BrokenTemplateError(1, "the template is nested too deep to be read.") from None
+    except TemplateError as error:
+        said = (error.message or type(error).__name__).rstrip(".")
+        advice = "Braces that open no variable go between {% raw %} and {% endraw %}."
+        raise BrokenTemplateError(getattr(error, "lineno", 1), f"not a valid template: {said}. {advice}") from None
+    except (ValueError, OverflowError) as error:  # a number with too many digits, a text with half an escape
+        raise BrokenTemplateError(1, f"not a valid template: {error}.") from None
+
+
+def _check_all(found: Iterable[nodes.Node | None], depth: int, bound: frozenset[str], free: dict[str, int]) -> None:
+    for node in found:
+        if node is not None:
+            _check(node, depth + 1, bound, free)
+
+
+def _check(node: nodes.Node, depth: int, bound: frozenset[str], free: dict[str, int]) -> None:
+    """Refuse what is not allowed, and gather the names that come from outside."""
+    if depth > MAX_DEPTH:
+        raise BrokenTemplateError(node.lineno, f"nested deeper than {MAX_DEPTH} levels.")
+    if not isinstance(node, ALLOWED):
+        raise BrokenTemplateError(node.lineno, f"{_name_of(node)} is not allowed; {HAS}.")
+    if isinstance(node, nodes.For):
+        _check_loop(node, depth, bound, free)
+        return
+    _check_words(node)
+    if isinstance(node, nodes.Name) and node.name not in bound:
+        free.setdefault(node.name, node.lineno)
+    _check_all(node.iter_child_nodes(), depth, bound, free)
+
+
+def _name_of(node: nodes.Node) -> str:
+    return next((name for kind, name in REFUSED.items() if isinstance(node, kind)), type(node).__name__)
+
+
+def _check_words(node: nodes.Node) -> None:
+    """Names of attributes, filters and tests, and the types of constants."""
+    word = node.name if isinstance(node, nodes.Name) else node.attr if isinstance(node, nodes.Getattr) else ""
+    if word.startswith("__"):
+        raise BrokenTemplateError(node.lineno, f"{word!r} begins with two underscores, which no name may.")
+    if isinstance(node, nodes.Const) and _is_too_large(node.value):
+        raise BrokenTemplateError(node.lineno, "a number is too large.")
+    if isinstance(node, nodes.Filter) and node.name not in FILTERS:
+        raise BrokenTemplateError(node.lineno, f"there is no filter {node.name!r}; {HAS}.")
+    if isinstance(node, nodes.Test) and node.name not in TESTS:
+        raise BrokenTemplateError(
+            node.lineno, f"there is no test `is {node.name}`; there are {', '.join(sorted(TESTS))}."
+        )
+    if isinstance(node, (nodes.Filter, nodes.Test)):
+        _check_arguments(node)
+
+
+def _is_too_large(value: Any) -> bool:
+    """Whether a constant is a number that cannot be written out; one in hexadecimal digits may have any length."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    return isinstance(value, int) and value.bit_length() > LONGEST_NUMBER
+
+
+def _check_arguments(node: nodes.Filter | nodes.Test) -> None:
+    least, most = FILTERS[node.name].arguments if isinstance(node, nodes.Filter) else (0, 0)
+    if node.node is None or node.kwargs or node.dyn_args or node.dyn_kwargs or not least <= len(node.args) <= most:
+        wanted = f"{least}" if least == most else f"{least} to {most}"
+        raise BrokenTemplateError(node.lineno, f"{node.name!r} takes {wanted} arguments without names.")
+
+
+def _check_loop(node: nodes.For, depth: int, bound: frozenset[str], free: dict[str, int]) -> None:
+    if node.recursive:
+        raise BrokenTemplateError(node.lineno, f"a recursive loop is not allowed; {HAS}.")
+    targets = targets_of(node)
+    if "loop" in targets:
+        raise BrokenTemplateError(node.lineno, "`loop` is the loop's own name; give the item another one.")
+    inner = bound | {*targets, "loop"}
+    _check_all((node.iter, *node.else_), depth, bound, free)
+    _check_all((node.test,), depth, bound | set(targets), free)
+    _check_all(node.body, depth, inner, free)
+
+
+def targets_of(node: nodes.For) -> tuple[str, ...]:
+    """The names that a loop gives to each item, or to the parts of one.
+
+    Raises:
+        BrokenTemplateError: something other than names stands there.
+    """
+    found: list[Any] = node.target.items if isinstance(node.target, nodes.Tuple) else [node.target]
+    if not all(isinstance(item, nodes.Name) and not item.name.startswith("__") for item in found):
+        raise BrokenTemplateError(node.lineno, "a loop gives its items plain names.")
+    return tuple(item.name for item in found)

@@ -1,0 +1,40 @@
+"""Quality control at run time: whether an answer is fit to be shown, and what to do where it is not."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.core.lazy import deferred
+
+if TYPE_CHECKING:
+    from evalmark.runs.guardrails.assess import Assessment, assess_answer
+    from evalmark.runs.guardrails.guard import Guard
+    from evalmark.runs.guardrails.improvement import improve_answer, improve_answer_async
+    from evalmark.runs.guardrails.programs import dspy_metric
+    from evalmark.runs.guardrails.verdicts import BlockedError, GuardVerdict
+    from evalmark.scoring.builtin.answer_quality import Rules
+
+__all__ = [
+    "Assessment",
+    "BlockedError",
+    "Guard",
+    "GuardVerdict",
+    "Rules",
+    "assess_answer",
+    "dspy_metric",
+    "improve_answer",
+    "improve_answer_async",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "Assessment": "evalmark.runs.guardrails.assess",
+        "BlockedError": "evalmark.runs.guardrails.verdicts",
+        "Guard": "evalmark.runs.guardrails.guard",
+        "GuardVerdict": "evalmark.runs.guardrails.verdicts",
+        "Rules": "evalmark.scoring.builtin.answer_quality",
+        "assess_answer": "evalmark.runs.guardrails.assess",
+        "dspy_metric": "evalmark.runs.guardrails.programs",
+        "improve_answer": "evalmark.runs.guardrails.improvement",
+        "improve_answer_async": "evalmark.runs.guardrails.improvement",
+    },
+)

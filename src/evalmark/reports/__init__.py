@@ -1,0 +1,1 @@
+"""Runs and comparisons as text, terminal tables, HTML, files and the viewer."""

@@ -1,0 +1,135 @@
+"""A run for GitHub Actions: a job summary, and annotations that point at what to look at first."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from evalmark.core.money import spent_lines
+from evalmark.core.text import clean, cut, one_line
+from evalmark.core.values.run import Run, metrics_for
+from evalmark.core.values.score import Result
+from evalmark.reports.text import verdicts
+from evalmark.reports.text.judged import agreement_lines
+from evalmark.reports.text.titles import facts, name_of, origin, quoted, trials
+from evalmark.reports.text.verdicts import endings, outcome, why
+from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
+from evalmark.stats.summary.summary import Summary
+
+from .digest import SIGNS
+from .markdown import case_part, group_part, listed, safe
+from .options import PLAIN, Options
+from .side_by_side import overview_in_markdown, overview_of
+
+LIMIT = 1024 * 1024
+"""Bytes that the summary of one step may have; GitHub drops a larger one as a whole."""
+LISTED = 50
+"""Cases that a job summary shows, the worst first."""
+ANNOTATIONS = 10
+"""GitHub shows no more of one kind for one step, and drops the others without a word."""
+_LONGEST = 1_000
+"""Of an annotation, in characters."""
+_NOT_PASSED = ("fail", "error", "unscored")
+_CUT = "> The rest is left out, as the summary of a step holds 1 MiB. A file has it all: `-o report.html`.\n"
+_PLACE = re.compile(r"(.+):(\d+)")
+
+
+def as_github(
+    run: Run, summary: Summary | None = None, options: Options = PLAIN, *, room: int = LIMIT
+) -> Iterator[str]:
+    """A job summary of at most `room` bytes: the verdict and why, figures, spending, then the cases that did not pass."""
+    yield from within(room, _parts(run, summary or summarise(run, worst=LISTED), options))
+
+
+def within(room: int, parts: Iterable[str]) -> Iterator[str]:
+    """The parts so far as there is room for them in bytes, and whether some were left out."""
+    left = room - len(_CUT.encode())
+    for part in parts:
+        left -= len(part.encode(errors="backslashreplace"))
+        if left < 0:
+            yield from [_CUT] if room >= len(_CUT.encode()) else []
+            return
+        yield part
+
+
+def _parts(run: Run, summary: Summary, options: Options) -> Iterator[str]:
+    """The summary in parts, each of which stands or falls as a whole."""
+    summary, verdict = figures_and_verdict(run, summary)
+    yield f"## {SIGNS[verdict.outcome]} {safe(run.name)}: {outcome(verdict)}\n\n"
+    yield "".join(f"- {safe(reason)}\n" for reason in verdict.reasons) + "\n"
+    yield f"{' · '.join(map(safe, _facts(run, summary, options)))}\n\n"
+    yield "".join(overview_in_markdown(run, overview_of(run, summary)))
+    for group in summary.groups:
+        yield "".join(group_part(group, summary))
+    lines = [(found.base, said) for found in summary.agreements for said in agreement_lines(found)]
+    yield "".join(listed("### Judges compared", lines))
+    yield "".join(listed("### Model calls", spent_lines(run) if options.times else []))
+    yield from (f"> {safe(note)}\n\n" for note in run.notes)
+    worst = [result for result in summary.worst if result.verdict in _NOT_PASSED]
+    total = summary.total.failed + summary.total.errors + summary.total.unscored
+    if worst:
+        which = "" if len(worst) == total else f": the worst {len(worst):,} of {total:,}"
+        yield f"### Did not pass{which}\n\n"
+    for result in worst:
+        telling = verdicts.telling(result)
+        others = [score for score in result.scores if not any(score is told for told in telling)]
+        yield case_part(result, run, [*telling, *others])
+    below = [result for result in summary.worst if summary.missed and result.verdict not in _NOT_PASSED]
+    if below:
+        yield f"### Lowest by {safe(', '.join(summary.missed))}\n\n"
+    yield from (case_part(result, run, verdicts.telling(result, summary.missed)) for result in below)
+
+
+def _facts(run: Run, summary: Summary, options: Options) -> list[str]:
+    known = trials(summary)
+    if options.times:
+        known = [*facts(run, summary), *origin(run)]
+    return list(filter(None, [endings(summary.total), *known]))
+
+
+def annotations(run: Run, summary: Summary | None = None, *, most: int = ANNOTATIONS) -> list[str]:
+    """Workflow commands, one a line: the gate where it does not pass, then the worst cases, each at its file and line.
+
+    What did not pass is an error where the gate does not pass either, and a warning where it does.
+    """
+    summary, verdict = figures_and_verdict(run, summary)
+    found = [] if verdict.outcome == "pass" else [_of_gate(run, verdict)]
+    worst = (result for result in summary.worst if result.verdict in _NOT_PASSED)
+    found += [_of_case(result, run, verdict) for result in worst]
+    return found[:most]
+
+
+def _of_gate(run: Run, verdict: GateVerdict) -> str:
+    title = f"{one_line(run.name, 100)}: {outcome(verdict)}"
+    return command("error", {"title": title}, verdict.reasons)
+
+
+def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
+    level = "warning" if verdict.outcome == "pass" or result.verdict == "unscored" else "error"
+    said = why(result, metrics_for(run.metrics, result.trial.dataset))
+    if result.output.error is None:
+        said.append(f"answered: {one_line(result.output.value, 300)}")
+    case = result.trial.case
+    asked = quoted(case.input) if case.has_made_id else ""
+    title = f"{name_of(result, run)}{asked}: {result.verdict}"
+    return command(level, {**place_of(case.place), "title": title}, said)
+
+
+def place_of(place: str) -> dict[str, str]:
+    """File and line as a case names them; nothing where it names none."""
+    found = _PLACE.fullmatch(one_line(place))
+    return {"file": found[1], "line": found[2]} if found else {}
+
+
+def command(name: str, properties: Mapping[str, str], lines: Iterable[str]) -> str:
+    """One workflow command, escaped as the runner undoes it."""
+    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
+    return f"::{name} {said}::{_data(cut(clean(chr(10).join(lines)), _LONGEST))}"
+
+
+def _data(text: str) -> str:
+    # `##[` was the mark of commands once, wherever in a line it stood; runners by others may look for it first.
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A").replace("##[", "# #[")
+
+
+def _property(text: str) -> str:
+    return _data(one_line(text, 255)).replace(":", "%3A").replace(",", "%2C")

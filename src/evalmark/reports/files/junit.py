@@ -1,0 +1,151 @@
+"""A run as JUnit XML, as CI servers read it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from xml.sax.saxutils import escape, quoteattr
+
+from evalmark.core.money import spent_lines
+from evalmark.core.text import bare, clean, cut, one_line, shown
+from evalmark.core.values.run import Metric, Run, metrics_for
+from evalmark.core.values.score import Result
+from evalmark.reports.text.titles import name_of
+from evalmark.reports.text.transcripts import steps, tokens_used
+from evalmark.reports.text.verdicts import why
+from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
+from evalmark.stats.summary.headline import REASONS, left_out
+from evalmark.stats.summary.summary import Group, Summary
+
+from .json_values import finite
+from .options import PLAIN, Options
+
+_LONGEST = 64_000
+"""Of a text inside an element, in characters; CI servers hold the whole file in memory."""
+
+
+def as_junit(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """One test suite a dataset, one test case a trial, and one last test case for the gate."""
+    summary, verdict = figures_and_verdict(run, summary)
+    gate = _gate_counts(verdict)
+    counts = _counts(summary.groups)
+    whole = {name: number + gate[name] for name, number in counts.items()}
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes({'name': one_line(run.name) or 'evalmark', **whole})}>\n"
+    for dataset, results in groupby(run.results, key=lambda result: result.trial.dataset):
+        yield from _suite(dataset, results, run, summary, options)
+    yield f"  <testsuite{_attributes({'name': 'gate', **gate})}>\n"
+    yield from _gate_case(verdict, _spent(run) if options.times else "")
+    yield "  </testsuite>\n</testsuites>\n"
+
+
+def _suite(dataset: str, results: Iterable[Result], run: Run, summary: Summary, options: Options) -> Iterator[str]:
+    groups = [group for group in summary.groups if group.dataset == dataset]
+    attributes: dict[str, object] = {"name": one_line(dataset) or "cases", **_counts(groups)}
+    if options.times and len(run.created) >= len("2026-11-21T10:15:00"):
+        attributes["timestamp"] = run.created[:19]
+    yield f"  <testsuite{_attributes(attributes)}>\n"
+    metrics = metrics_for(run.metrics, dataset)
+    for result in results:
+        yield _case(result, metrics, options)
+    yield "  </testsuite>\n"
+
+
+def _counts(groups: Iterable[Group]) -> dict[str, int]:
+    """How test cases end: those that are left out of the headline count as skipped, whatever became of them."""
+    found = Counter[str](tests=0, failures=0, errors=0, skipped=0)
+    for group in groups:
+        tally = group.tally
+        found["tests"] += tally.trials
+        if group.left_out:
+            found["skipped"] += tally.trials
+        else:
+            found.update(failures=tally.failed, errors=tally.errors, skipped=tally.unscored)
+    return dict(found)
+
+
+def _case(result: Result, metrics: Mapping[str, Metric], options: Options) -> str:
+    trial, seconds = result.trial, finite(result.output.seconds)
+    attributes = {"classname": ".".join(filter(None, (one_line(trial.dataset) or "cases", one_line(trial.target))))}
+    attributes["name"] = name_of(result)
+    if options.times and seconds is not None:
+        attributes["time"] = f"{seconds:z.3f}"
+    inner = [_properties(result), _ending(result, metrics)]
+    if result.verdict != "pass":
+        inner.append(_element("system-out", _told(result, options)))
+    return f"    <testcase{_attributes(attributes)}>\n{''.join(inner)}    </testcase>\n"
+
+
+def _properties(result: Result) -> str:
+    lines = []
+    for score in result.scores:
+        value = finite(score.value)
+        said = score.status if score.status != "scored" else one_line(score.raw if value is None else value, 200)
+        lines.append(f"        <property{_attributes({'name': f'score.{one_line(score.name)}', 'value': said})}/>\n")
+    return f"      <properties>\n{''.join(lines)}      </properties>\n" if lines else ""
+
+
+def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
+    verdict = result.verdict
+    said = [] if verdict in ("pass", "ungated") else why(result, metrics)
+    if (beside := left_out(result.trial.case)) is not None:
+        message = one_line("; ".join([f"left out of the headline ({REASONS[beside]}): {verdict}", *said]), 500)
+        return f"      <skipped{_attributes({'message': message})}/>\n"
+    if verdict in ("pass", "ungated"):
+        return ""
+    message = one_line("; ".join(said), 500)
+    if verdict == "unscored":
+        return f"      <skipped{_attributes({'message': message})}/>\n"
+    tag = {"fail": "failure", "error": "error"}[verdict]
+    attributes = {"message": message, "type": "score" if verdict == "fail" else "error"}
+    return f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(said))}</{tag}>\n"
+
+
+def _told(result: Result, options: Options) -> str:
+    case, usage = result.trial.case, result.output.usage
+    rows = [("asked", bare(case.input)), ("expected", case.expected), ("answered", result.output.value)]
+    rows += [(step.who, step.said) for step in steps(result, times=options.times)]
+    if options.times and usage is not None:
+        rows.append(("tokens", tokens_used(usage)))
+    return "\n".join(f"{name}: {cut(shown(value), _LONGEST)}" for name, value in rows if value is not None)
+
+
+def _gate_counts(verdict: GateVerdict) -> dict[str, int]:
+    return {
+        "tests": 1,
+        "failures": int(verdict.outcome == "fail"),
+        "errors": int(verdict.outcome == "cannot tell"),
+        "skipped": 0,
+    }
+
+
+def _spent(run: Run) -> str:
+    """What the model calls came to, as properties."""
+    lines = [
+        f"        <property{_attributes({'name': f'spent.{model}', 'value': said})}/>\n"
+        for model, said in spent_lines(run)
+    ]
+    return f"      <properties>\n{''.join(lines)}      </properties>\n" if lines else ""
+
+
+def _gate_case(verdict: GateVerdict, properties: str) -> Iterator[str]:
+    if verdict.outcome == "pass" and not properties:
+        yield '    <testcase classname="evalmark" name="gate"/>\n'
+        return
+    yield f'    <testcase classname="evalmark" name="gate">\n{properties}'
+    if verdict.outcome != "pass":
+        tag = "failure" if verdict.outcome == "fail" else "error"
+        attributes = {"message": one_line(" ".join(verdict.reasons), 500), "type": "gate"}
+        yield f"      <{tag}{_attributes(attributes)}>{_body(chr(10).join(verdict.reasons))}</{tag}>\n"
+    yield "    </testcase>\n"
+
+
+def _element(tag: str, text: str) -> str:
+    return f"      <{tag}>{_body(text)}</{tag}>\n"
+
+
+def _body(text: str) -> str:
+    return escape(clean(cut(text, _LONGEST)))
+
+
+def _attributes(values: Mapping[str, object]) -> str:
+    return "".join(f" {name}={quoteattr(str(value))}" for name, value in values.items())

@@ -1,0 +1,122 @@
+"""A run as CSV: one row a trial, safe to open in a spreadsheet program."""
+
+import csv
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+from evalmark.core.text import shown
+from evalmark.core.values.run import Run, metrics_for
+from evalmark.core.values.score import Result, Score
+from evalmark.stats.summary.gate import figures_and_verdict
+from evalmark.stats.summary.summary import Summary
+
+from .json_values import finite
+from .options import PLAIN, Options
+
+COLUMNS = ("dataset", "case", "repeat", "target", "verdict", "seconds", "error", "input", "expected", "output")
+PARTS = ("value", "raw", "passed", "status", "reason")
+"""Five columns for each metric, named `<metric> <part>`."""
+LAST = ("mode",)
+"""After all metrics, so that columns stay where earlier versions had them; then `<metric> judge` for each judged one."""
+END = ("waited", "raised_at")
+"""After those."""
+TIMES = ("seconds", "waited")
+
+_STARTS = "=+\\-@\t\r'\uff1d\uff0b\uff0d\uff20"  # the last four are full-width forms of the first four
+_BREAKS = "\r\n\t,;"  # where an importer with other settings would begin a new cell
+_FORMULA = re.compile(f"(?<![^{_BREAKS}])(?=[{_STARTS}])")
+_GUARD = re.compile(f"(?<![^{_BREAKS}])'")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def as_csv(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """One row a trial, and a last one where the run is incomplete; numbers stay numbers, and text that could be a formula gets a leading apostrophe."""
+    summary, _ = figures_and_verdict(run, summary)
+    names = list(summary.metric_names)
+    columns, end = ([name for name in some if options.times or name not in TIMES] for some in (COLUMNS, END))
+    judged = dict.fromkeys(metric.name for metric in run.metrics if metric.judge)
+    judged_names = [name for name in judged if name in summary.metric_names]
+    header = [*columns, *(f"{name} {part}" for name in names for part in PARTS), *LAST]
+    header += [*(f"{name} judge" for name in judged_names), *end]
+    yield _row(header, options)
+    for result in run.results:
+        cells = _trial(result)
+        scores = {score.name: score for score in result.scores}
+        found = [cells[name] for name in columns]
+        for name in names:
+            found += _score(scores.get(name))
+        found.append(result.trial.mode)
+        metrics = metrics_for(run.metrics, result.trial.dataset)
+        found += [metrics[name].judge or None if name in scores and name in metrics else None for name in judged_names]
+        found += [cells[name] for name in end]
+        yield _row(found, options)
+    if run.status != "complete":
+        said = {"verdict": "incomplete", "error": " ".join(run.notes[-1:])}
+        yield _row([said.get(name) for name in header], options)
+
+
+def guarded(text: str) -> str:
+    """The text with an apostrophe before whatever a spreadsheet program would take for a formula.
+
+    >>> guarded("=1+1"), guarded("a,=1+1"), guarded("-5"), guarded("fine")
+    ("'=1+1", "a,'=1+1", '-5', 'fine')
+    """
+    return text if _NUMBER.fullmatch(text) else _FORMULA.sub("'", text)
+
+
+def unguarded(text: str) -> str:
+    """What `guarded` was given.
+
+    >>> unguarded(guarded("'=1+1"))
+    "'=1+1"
+    """
+    return _GUARD.sub("", text)
+
+
+def _trial(result: Result) -> dict[str, Any]:
+    trial, output = result.trial, result.output
+    return {
+        "dataset": trial.dataset,
+        "case": trial.case.id,
+        "repeat": trial.repeat,
+        "target": trial.target,
+        "verdict": result.verdict,
+        "seconds": finite(output.seconds),
+        "waited": finite(output.waited),
+        "raised_at": None if output.error is None else output.metadata.get("raised_at"),
+        "error": output.error,
+        "input": trial.case.input,
+        "expected": trial.case.expected,
+        "output": output.value,
+    }
+
+
+def _score(score: Score | None) -> list[Any]:
+    if score is None:
+        return [None] * len(PARTS)
+    raw = float(score.raw) if isinstance(score.raw, bool) else score.raw
+    return [finite(score.value), raw, score.passed, score.status, score.reason]
+
+
+class _Line:
+    """Gives back what the csv module writes."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+_CSV = csv.writer(cast(Any, _Line()), lineterminator="\n")
+
+
+def _row(cells: list[Any], options: Options) -> str:
+    return cast(str, cast(Any, _CSV).writerow([_cell(cell, options) for cell in cells]))
+
+
+def _cell(value: Any, options: Options) -> Any:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value if isinstance(value, int) else finite(value)
+    if options.raw and isinstance(value, str):
+        return value
+    text = shown(value)
+    return text if options.raw else guarded(text)

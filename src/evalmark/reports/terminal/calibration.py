@@ -1,0 +1,105 @@
+"""Learned thresholds for a terminal, with a picture of how far they tell good from bad."""
+
+from collections.abc import Iterable
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.core.text import one_line
+from evalmark.reports.text.calibrated import (
+    bars_around,
+    calibration_title,
+    edge_of,
+    labels_beside,
+    promise_lines,
+    steps_of,
+    threshold_of,
+)
+from evalmark.stats.calibration.learning import Calibrated, Calibration
+
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, inner
+
+GOOD, BAD = "█", "▄"
+"""What liked and disliked outputs are drawn with."""
+_MIDDLE = 8
+"""Columns of the scores between the bars."""
+
+
+def calibration_screen(found: Calibration, look: Look = DEFAULT) -> str:
+    """Every metric with its promise, its figures and its picture; what was left out; whether all can be promised."""
+    parts: list[RenderableType] = [Text(calibration_title(found), style="bold")]
+    if left := labels_beside(found.evidence):
+        parts.append(Text(f"also: {', '.join(left)}", style="dim"))
+    if len(found.metrics) > 1:
+        parts.append(
+            Text(
+                f"{len(found.metrics)} metrics are held to the promise together, each to {found.level_each:z.4g} "
+                f"in place of {found.promise.level:g}",
+                style="dim",
+            )
+        )
+    for one in found.metrics:
+        parts += [Text(""), _header(one), Text(""), *_picture(one, look), _figures(one)]
+    return drawn(parts, look)
+
+
+def _header(one: Calibrated) -> RenderableType:
+    word = "pass" if one.learned.threshold is not None else "cannot tell"
+    line = Table.grid(expand=True)
+    line.add_column(ratio=1)
+    line.add_column(justify="right", no_wrap=True)
+    judge = f" · judged by {one_line(one.metric.judge, 60)}" if one.metric.judge else ""
+    said = f"{MARKS[word]} {'promised' if word == 'pass' else 'not promised'}"
+    name = Text.assemble((one_line(one.metric.name, 60), "bold"), f" · {threshold_of(one)}{judge}")
+    line.add_row(name, Text(said, style=f"bold {COLORS[word]}"))
+    return line
+
+
+def _figures(one: Calibrated) -> RenderableType:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for name, said in promise_lines(one):
+        table.add_row(Text(name), Text(said))
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _picture(one: Calibrated, look: Look) -> Iterable[RenderableType]:
+    """Two histograms back to back, the disliked to the left, and the threshold between two of their steps."""
+    around = one.learned.threshold, one.learned.direction
+    liked, disliked = bars_around(one.liked, *around), bars_around(one.disliked, *around)
+    steps = steps_of(one)
+    if not steps:
+        return
+    side = min(30, (inner(look) - _MIDDLE) // 2 - 8)
+    # Each side has a scale of its own, and its counts beside the bars: one label is often much rarer than the other.
+    tops = max(disliked.values(), default=1), max(liked.values(), default=1)
+    yield Text(f"{'disliked':>{side + 6}}  {'score':^{_MIDDLE - 4}}  liked", style="dim")
+    last = None
+    for step in steps:
+        passes = (step < 0) if one.learned.direction == "lower" else (step >= 0)
+        if last is True and not passes and one.learned.threshold is not None:
+            yield _line(one, side)
+        last = passes
+        yield _row(edge_of(step, one), (disliked.get(step, 0), liked.get(step, 0)), tops, side)
+    yield Text("")
+
+
+def _row(edge: str, counts: tuple[int, int], tops: tuple[int, int], side: int) -> Text:
+    bad, good = counts
+    left, right = BAD * _length(bad, tops[0], side), GOOD * _length(good, tops[1], side)
+    left = f"{bad:,} {left}" if bad else ""
+    text = Text(f"{left:>{side + 6}}", style=COLORS["fail"])
+    text.append(f"  {edge:^{_MIDDLE - 4}}  ", style="default")
+    return text.append(f"{right} {good:,}" if good else "", style=COLORS["pass"])
+
+
+def _line(one: Calibrated, side: int) -> Text:
+    said = f" {threshold_of(one)} passes "
+    return Text(f"{'-' * (side + 6)}{said}{'-' * max(3, side + 6 + _MIDDLE - len(said))}", style="bold")
+
+
+def _length(n: int, top: int, side: int) -> int:
+    return max(1, round(n * side / top)) if n else 0

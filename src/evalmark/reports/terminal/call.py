@@ -1,0 +1,127 @@
+"""One call of a model or a tool for a terminal: exactly what was asked, what came back, and what it took."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.core.money import money
+from evalmark.core.text import clean, one_line
+from evalmark.core.values.call import Call, Reply
+from evalmark.core.values.plain_data import plain
+from evalmark.core.values.tool import ToolRecording
+from evalmark.core.values.words import count
+from evalmark.reports.text.figures import duration
+from evalmark.reports.text.transcripts import tokens_used
+
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
+
+_CLEANED = "control characters were left out here"
+_SHORT = 60
+_FORMS = {"schema": "native JSON schema", "tool": "tool call", "text": "read from the text"}
+
+
+def one_call(call: Call, look: Look = DEFAULT) -> str:
+    """A call in full: every message as it was sent, settings, schema, reply, tokens, money and failed attempts."""
+    return _drawn(_heading(call), (*_asked(call), *_answered(call)), look)
+
+
+def one_tool_call(recording: ToolRecording, look: Look = DEFAULT) -> str:
+    """A recorded call of a tool in full: what it was asked, for which input, and what it gave."""
+    name = " ".join(filter(None, (recording.tool, recording.version)))
+    heading = Text.assemble((f"{MARKS['pass']} ", COLORS["pass"]), (one_line(name, 200), "bold"), "  a tool")
+    rows = {"key": recording.key, "at": recording.created, "input": recording.input}
+    return _drawn(heading, (*rows.items(), ("arguments", recording.arguments), ("result", recording.result)), look)
+
+
+def _drawn(heading: RenderableType, rows: Iterable[tuple[str, Any]], look: Look) -> str:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", min_width=10, max_width=20)
+    table.add_column(overflow="fold")
+    for label, value in rows:
+        table.add_row(one_line(label, 20), _exact(value))
+    return drawn([heading, Padding(table, (0, 0, 0, 2))], look)
+
+
+def _heading(call: Call) -> RenderableType:
+    reply = call.reply
+    if reply is None:
+        kind, said = "fail", "failed"
+    else:
+        kind = "pass" if reply.status == "ok" else "unscored"
+        said = reply.status + (", from the journal" if reply.replayed else "")
+    return Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (one_line(call.model, 200), "bold"), f"  {said}")
+
+
+def _asked(call: Call) -> Iterator[tuple[str, Any]]:
+    request = call.request
+    yield "key", call.key
+    yield "asked", call.identity
+    if call.created:
+        yield "at", call.created
+    if call.repeat:
+        yield "repeat", str(call.repeat + 1)
+    if call.use:
+        yield "before", f"the same was asked {count(call.use, 'time')} before in this trial"
+    settings = {name: value for name, value in request.settings.items() if value is not None}
+    if settings or request.logprobs:
+        yield "settings", settings | ({"logprobs": request.logprobs} if request.logprobs else {})
+    for turn in request.messages:
+        yield turn.role, turn.content
+    if request.schema is not None:
+        yield "schema", request.schema
+
+
+def _answered(call: Call) -> Iterator[tuple[str, Any]]:
+    if call.error is not None:
+        yield "error", call.error
+    reply = call.reply
+    if reply is None:
+        return
+    yield "reply", reply.text
+    found = {"data": reply.data, "reasoning": reply.reasoning or None, "form": _FORMS.get(reply.form)}
+    yield from ((label, value) for label, value in found.items() if value is not None)
+    yield from (("tool call", {"name": tool.name, "arguments": tool.arguments}) for tool in reply.tool_calls)
+    if reply.model and reply.model != call.model:
+        yield "answered by", reply.model + (f", {reply.system_fingerprint}" if reply.system_fingerprint else "")
+    yield "took", _took(reply)
+    yield from _attempts(reply)
+    if reply.headers:
+        yield "headers", reply.headers
+
+
+def _attempts(reply: Reply) -> Iterator[tuple[str, Any]]:
+    """The attempts that failed, with what came back instead of a reply."""
+    for number, attempt in enumerate(reply.attempts, start=1):
+        status = "" if attempt.status is None else f"HTTP {attempt.status}, "
+        yield f"attempt {number}", f"{attempt.error} ({status}{duration(attempt.seconds)})"
+        if attempt.body:
+            yield "", attempt.body
+
+
+def _took(reply: Reply) -> str:
+    """Tokens, money and time; what is not known is said to be unknown."""
+    cost = "price unknown" if reply.cost is None else money(reply.cost)
+    seconds = [] if reply.seconds is None else [duration(reply.seconds)]
+    paid = [f"nothing now, {cost} when it was sent"] if reply.replayed else [cost]
+    return " · ".join([tokens_used(reply.usage), *paid, *seconds])
+
+
+def _exact(value: Any) -> Text:
+    """A text as it is, anything else as JSON; says where something in it could not be shown."""
+    text = value if isinstance(value, str) else _json(value)
+    safe = clean(text)
+    shown = Text(safe)
+    if safe != text.replace("\r\n", "\n"):
+        shown.append(f"\n({_CLEANED})", style="dim")
+    return shown
+
+
+def _json(value: Any) -> str:
+    """On one line where it is short."""
+    short = json.dumps(plain(value), ensure_ascii=False)
+    return short if len(short) <= _SHORT else json.dumps(plain(value), ensure_ascii=False, indent=2)

@@ -1,0 +1,161 @@
+"""The evals of a test run, for the end of its output: how each one's cases ended, and the mean of each of its metrics."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.core.money import cost
+from evalmark.core.text import clean, one_line
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result
+from evalmark.core.values.spending import Spending, in_all
+from evalmark.core.values.words import count
+from evalmark.reports.text import compared, figures, judged, titles
+from evalmark.reports.text.figures import centre
+from evalmark.reports.text.titles import apart
+from evalmark.reports.text.verdicts import endings
+from evalmark.stats.comparison.change import Comparison
+from evalmark.stats.comparison.comparing import compare
+from evalmark.stats.comparison.rule_caveats import gate_caveats
+from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.gate import GateVerdict
+from evalmark.stats.summary.summary import Group
+
+from .drawing import DEFAULT, Look, drawn, gate_table, inner
+
+_SHOWN = 5
+"""Of the cases that changed, by name."""
+
+
+def evals(
+    run: Run,
+    costs: Mapping[str, Sequence[Spending]],
+    look: Look = DEFAULT,
+    *,
+    verdict: GateVerdict | None = None,
+    baseline: Run | None = None,
+) -> str:
+    """Name, cases, pass rate, means with their intervals and cost of each eval, and what the gate says.
+
+    `costs` holds what the calls of each dataset came to; without a `verdict` nothing is said of a gate, and with a
+    `baseline` each eval says which of its cases came out otherwise there.
+    """
+    summary = summarise(run)
+    against = {} if baseline is None else _by_dataset(run, baseline)
+    parts: list[RenderableType] = []
+    told: set[str] = set()
+    for group in summary.groups:
+        parts += [Text("")] if parts else []
+        parts += _eval(group, costs.get(group.dataset, ()), look)
+        if group.dataset in against and not group.left_out:
+            parts += _compared(against[group.dataset], told, look.flags)
+    if baseline is not None:
+        parts += [Text(f"! {clean(said)}", style="yellow") for said in gate_caveats(run, baseline)]
+    # Sorted: which eval comes first depends on which worker was done first.
+    if said := _intervals(sorted(titles.methods(summary.metrics))):
+        parts += [Text(""), Text(said, style="dim")]
+    parts += [Text(f"note: {clean(note)}", style="dim") for note in run.notes]
+    if verdict is not None:
+        parts += [Text("")] if parts else []
+        parts.append(gate_table(verdict))
+    return drawn(parts, look).removeprefix("\n")
+
+
+def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[RenderableType]:
+    tally = group.tally
+    color = "green" if tally.passed + tally.ungated == tally.trials else "red" if tally.failed else "yellow"
+    line = Table.grid(expand=True, padding=(0, 2, 0, 0))
+    line.add_column(ratio=1, overflow="fold")
+    line.add_column(justify="right", no_wrap=True)
+    repeats = f" x {tally.trials / tally.cases:z.3g}" if tally.trials > tally.cases else ""
+    head = Text(one_line(group.dataset, 200), style="bold")
+    head.append(apart(group))
+    head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")
+    all_of_it = in_all(spent)
+    line.add_row(head, Text(cost(all_of_it) if any_spent(all_of_it) else ""))
+    yield line
+    ending = Text(endings(group.tally) or "nothing could pass or fail", style=color)
+    yield Padding(ending, (0, 0, 0, 2))
+    if group.metrics:
+        yield Padding(_metrics(group, look), (0, 0, 0, 2))
+    yield from (Padding(Text(f"{name}  {said}"), (0, 0, 0, 2)) for name, said in judged.repeats(group))
+
+
+def _by_dataset(run: Run, baseline: Run) -> dict[str, Comparison]:
+    """How each dataset of a run compares with the same one of an earlier run."""
+    now, before = _results(run), _results(baseline)
+    return {
+        # The gate is of the whole run, so no part is held to it.
+        name: compare(
+            replace(run, results=results, gate=None), replace(baseline, results=before.get(name, []), gate=None)
+        )
+        for name, results in now.items()
+    }
+
+
+def _results(run: Run) -> dict[str, list[Result]]:
+    found: dict[str, list[Result]] = {}
+    for result in run.results:
+        found.setdefault(result.trial.dataset, []).append(result)
+    return found
+
+
+def _compared(found: Comparison, told: set[str], flags: str) -> Iterable[RenderableType]:
+    """What changed since the baseline, and whether that can be luck; what was `told` of another eval is not told twice."""
+    sentence, command = compared.restoring(found)
+    restoring = f"{sentence} {command}{flags}" if command else sentence
+    for said in filter(None, (*found.warnings, restoring)):
+        if said not in told:
+            yield Padding(Text(f"! {clean(said)}", style="yellow"), (0, 0, 0, 2))
+            told.add(said)
+    against = f"against {one_line(found.baseline)}"
+    if not found.targets:
+        yield Padding(Text(f"{against}: not comparable"), (0, 0, 0, 2))
+    for target in found.targets:
+        said, outcome = compared.in_short(target)
+        color = {"worse": "red", "better": "green"}.get(outcome, "default")
+        yield Padding(Text(f"{against}: {said}", style=color), (0, 0, 0, 2))
+        moved = compared.short_cases(target).flips
+        for word, flips in (
+            ("worse", [f for f in moved if f.is_worse]),
+            ("better", [f for f in moved if not f.is_worse]),
+        ):
+            if flips:
+                more = f" and {len(flips) - _SHOWN:,} more" if len(flips) > _SHOWN else ""
+                listed = ", ".join(map(compared.flip_name, flips[:_SHOWN]))
+                yield Padding(Text(f"{word}: {listed}{more}"), (0, 0, 0, 4))
+        yield from (Padding(Text(line), (0, 0, 0, 4)) for line in compared.decided_metrics(target))
+
+
+def any_spent(spent: Spending) -> bool:
+    """Whether a model was asked at all."""
+    return bool(spent.calls or spent.replayed or spent.failed)
+
+
+def _metrics(group: Group, look: Look) -> Table:
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_column(overflow="fold", max_width=max(20, inner(look) - 44))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, style="dim")
+    for metric in group.metrics:
+        lower = " ↓" if metric.direction == "lower" else ""
+        spread = Text(figures.spread(metric), style="dim")
+        table.add_row(f"{one_line(metric.name, 80)}{lower}", centre(metric), spread, f"n {metric.n:,}")
+    return table
+
+
+def _intervals(methods: Iterable[str]) -> str:
+    """How the intervals were found, and why some metrics have none."""
+    found: list[str] = []
+    none: list[str] = []
+    for method in methods:
+        why = method.removeprefix("none: ")
+        (found if why == method else none).append(why)
+    told = [f"95 % intervals: {'; '.join(found)}."] if found else []
+    told += [f"No interval: {'; '.join(none)}."] if none else []
+    return " ".join(told)

@@ -1,0 +1,115 @@
+"""What a run would ask of models, as a table."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.core.money import money
+from evalmark.core.text import clean, one_line
+from evalmark.core.values.words import count
+from evalmark.reports.text.figures import GAP
+from evalmark.reports.text.titles import once
+from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
+
+from .drawing import DEFAULT, Look, drawn
+
+_ESTIMATES = "Tokens and costs are estimates: the length of an answer is known when it is there."
+
+
+def plan(forecast: Forecast, look: Look = DEFAULT) -> str:
+    """What a run would do, for a person at a terminal; nothing was sent to find it out."""
+    trials = "trials unknown" if forecast.trials is None else count(forecast.trials, "trial")
+    facts = [f"target {clean(forecast.target)}" if forecast.target else "", trials]
+    parts: list[RenderableType] = [
+        Text.assemble((one_line(forecast.name), "bold"), ("   a plan: nothing was asked, nothing was spent", "dim")),
+        Text(one_line(" · ".join(filter(None, facts))), style="dim"),
+    ]
+    if forecast.metrics:
+        parts += [Text(""), _metrics(forecast.metrics, look)]
+    parts += [Text(""), *_models(forecast.models, look)]
+    parts += [Text(f"note: {clean(note)}", style="dim") for note in forecast.notes]
+    return drawn(parts, look)
+
+
+def _metrics(metrics: Sequence[MetricForecast], look: Look) -> Table:
+    judged = any(metric.judge for metric in metrics)
+    table = _columns(["dataset", "metric"], ["trials", *(["judge calls"] if judged else [])], look)
+    for dataset, metric in zip(once(one_line(m.dataset, 60) for m in metrics), metrics, strict=True):
+        calls = GAP if not metric.judge else _known(metric.calls)
+        table.add_row(dataset, one_line(metric.metric, 60), _known(metric.trials), *([calls] if judged else []))
+    return table
+
+
+def _models(models: Sequence[ModelForecast], look: Look) -> Iterator[RenderableType]:
+    if not models:
+        yield Text("No model is asked.")
+        return
+    table = _columns(["model"], ["calls", "journal", "to send", "tokens in", "tokens out", "cost"], look)
+    for model in models if len(models) == 1 else (*models, _together(models)):
+        table.add_row(
+            one_line(model.model, 60),
+            f"{model.calls:,}",
+            f"{model.cached:,}",
+            f"{model.sent:,}",
+            about(model.input_tokens) if model.sent else "0",
+            about(model.output_tokens) if model.sent else "0",
+            _cost(model),
+        )
+    yield table
+    unpriced = sum(model.unknown_cost for model in models)
+    if unpriced:
+        yield Text(f"The price of {count(unpriced, 'call')} is unknown and not in these costs.", style="yellow")
+    if any(model.sent for model in models):
+        yield Text(_ESTIMATES, style="dim")
+
+
+def _together(models: Sequence[ModelForecast]) -> ModelForecast:
+    """All models; a sum of which a part is unknown is unknown, but for the cost, which says what it leaves out."""
+    known = [model.cost for model in models if model.cost is not None]
+    return ModelForecast(
+        model="in all",
+        calls=sum(model.calls for model in models),
+        cached=sum(model.cached for model in models),
+        input_tokens=_sum([model.input_tokens for model in models if model.sent]),
+        output_tokens=_sum([model.output_tokens for model in models if model.sent]),
+        cost=sum(known) if known else None,
+        unknown_cost=sum(model.unknown_cost for model in models),
+    )
+
+
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+def _cost(model: ModelForecast) -> str:
+    if not model.sent:
+        return "nothing"
+    return "unknown" if model.cost is None else f"~{money(model.cost)}"
+
+
+def about(number: int | None) -> str:
+    """An estimate, to two digits.
+
+    >>> about(41_283), about(7), about(None)
+    ('~41,000', '~7', 'unknown')
+    """
+    if number is None:
+        return "unknown"
+    return f"~{int(float(f'{number:z.2g}')):,}"
+
+
+def _known(number: int | None) -> str:
+    return "unknown" if number is None else f"{number:,}"
+
+
+def _columns(texts: Sequence[str], numbers: Sequence[str], look: Look) -> Table:
+    gap = 2 if look.width >= 90 else 1
+    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    for heading in texts:
+        table.add_column(heading, overflow="fold", min_width=8)
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table

@@ -1,0 +1,170 @@
+"""Recorded sessions for a terminal: one a line, or one in full with what people say of it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.core.money import money
+from evalmark.core.text import bare, clean, cut, one_line, shown
+from evalmark.core.values.label import Label, about_span, in_force
+from evalmark.core.values.session import Session, Span
+from evalmark.core.values.words import count
+from evalmark.reports.text.figures import duration
+from evalmark.reports.text.transcripts import tokens_used
+from evalmark.storage.sessions.kept import Recorded
+from evalmark.storage.sessions.trees import in_order
+
+from .cases import fields
+from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, inner, plain_lines
+
+_LINES = 400
+"""How much of a field of an answer may be shown, in characters a column."""
+_STEP_LINES = 4
+"""The same of a field of a step."""
+_TEXTS = ("session", "project", "started", "asked")
+"""Columns of texts; numbers stand to the right."""
+_ROOM, _LITTLE_ROOM = 40, 12
+"""Characters of the name of a project, at most and at least."""
+_MOST_ASKED, _ASKED, _LITTLE_ASKED = 120, 24, 10
+"""The same of the first question: at most, with a date beside it and without, at least; it has what room is left."""
+_DEEPEST = 8
+"""Levels of steps that are set in; deeper ones stand below each other."""
+
+
+def session_list(found: Sequence[Recorded], look: Look = DEFAULT) -> str:
+    """Sessions, one a line, in the order given; what a narrow terminal has no room for is cut or left out."""
+    if not found:
+        return drawn([Text("No sessions are recorded.")], look)
+    columns = _fitting({heading: [heading, *said] for heading, said in _columns(found).items()}, look)
+    widths = {heading: _widest(said) for heading, said in columns.items()}
+    header, *lines = [
+        _line(dict(zip(columns, row, strict=True)), widths) for row in zip(*columns.values(), strict=True)
+    ]
+    # A table of ten thousand rows takes seconds to draw; these lines have neither colours nor breaks.
+    return drawn([Text(header, style="dim")], look) + plain_lines(lines, look)
+
+
+def _columns(found: Sequence[Recorded]) -> dict[str, list[str]]:
+    return {
+        "session": [one.session.id for one in found],
+        "project": [one_line(one.session.project, _ROOM) for one in found],
+        "started": [_when(one.session.started) for one in found],
+        "asked": [one_line(bare(one.asked), _MOST_ASKED) if one.asked is not None else "" for one in found],
+        "answers": [f"{one.answers:,}" for one in found],
+        "failed": [f"{one.failed:,}" for one in found],
+        "labels": [f"{one.labels:,}" for one in found],
+        "dropped": [f"{one.session.dropped:,}" for one in found],
+    }
+
+
+def _fitting(columns: dict[str, list[str]], look: Look) -> dict[str, list[str]]:
+    """The columns that there is room for; that spans were dropped is never left out, nor the question for a date."""
+    nothing = {"dropped"} if {*columns["dropped"][1:]} == {"0"} else set()
+    dateless = nothing | {"started"}
+    for without, asked in (set[str](), _ASKED), (nothing, _ASKED), (dateless, _LITTLE_ASKED), (dateless | {"asked"}, 0):
+        fitting = {heading: said for heading, said in columns.items() if heading not in without}
+        others = sum(_widest(said) + 2 for heading, said in fitting.items() if heading not in ("project", "asked"))
+        room = inner(look) - others
+        least = min(asked, _widest(columns["asked"])) + 2 if asked else 0
+        project = min(_widest(columns["project"]), max(room - least, _LITTLE_ROOM))
+        if room - least >= min(_LITTLE_ROOM, _widest(columns["project"])):
+            break
+    cut_to = {"project": project, "asked": room - project - 2}
+    return {
+        heading: [_cut_to(cell, cut_to[heading]) for cell in said] if heading in cut_to else said
+        for heading, said in fitting.items()
+    }
+
+
+def _widest(said: Iterable[str]) -> int:
+    return max(map(cell_len, said))
+
+
+def _cut_to(text: str, columns: int) -> str:
+    """A text in so many columns of a terminal; some characters take two."""
+    while cell_len(text) > columns:
+        text = cut(text, len(text) - max(1, (cell_len(text) - columns) // 2))
+    return text
+
+
+def _line(row: Mapping[str, str], widths: Mapping[str, int]) -> str:
+    cells = [
+        text + " " * (widths[heading] - cell_len(text)) if heading in _TEXTS else text.rjust(widths[heading])
+        for heading, text in row.items()
+    ]
+    return "  ".join(cells)
+
+
+def one_session(session: Session, labels: Iterable[Label] = (), look: Look = DEFAULT) -> str:
+    """A session in full: its answers with their steps, and everything that people ever said of them."""
+    facts = [one_line(session.project, 60), f"{_when(session.started)} UTC", count(len(session.answers), "answer")]
+    facts += [f"{session.dropped:,} spans dropped"] if session.dropped else []
+    parts: list[RenderableType] = [Text.assemble((f"session {session.id}", "bold"), f"  {' · '.join(facts)}")]
+    if session.metadata:
+        parts.append(Padding(Text(cut(shown(session.metadata), look.width * _STEP_LINES), style="dim"), (0, 0, 0, 2)))
+    for span, depth in in_order(session.spans):
+        parts += [Text(""), *_span(span, labels, look, depth)]
+    return drawn(parts, look)
+
+
+def one_span(span: Span, labels: Iterable[Label] = (), look: Look = DEFAULT) -> str:
+    """A span in full, and everything that people ever said of it."""
+    where = Text(f"{one_line(span.project, 60)} · session {span.session}", style="dim")
+    return drawn([where, *_span(span, labels, look, 0)], look)
+
+
+def labels_said(labels: Iterable[Label], look: Look = DEFAULT) -> str:
+    """Everything ever said of something, a line each; nothing where nobody said a word."""
+    labels = list(labels)
+    if not labels:
+        return ""
+    table = fields()
+    _add_labels(table, labels, look)
+    return drawn([Padding(table, (0, 0, 0, 2))], look)
+
+
+def _span(span: Span, labels: Iterable[Label], look: Look, depth: int) -> Iterator[RenderableType]:
+    kind = "fail" if span.error is not None else "pass"
+    took = [] if span.seconds is None else [duration(span.seconds)]
+    took += [] if span.usage is None else [tokens_used(span.usage)]
+    took += [] if span.cost is None else [money(span.cost)]
+    title = " ".join(filter(None, ("answer" if not span.parent else span.kind, one_line(span.name, 100))))
+    heading = Text.assemble((f"{MARKS[kind]} ", COLORS[kind]), (span.id, "bold"), f"  {' · '.join([title, *took])}")
+    table = fields()
+    most = look.width * (_STEP_LINES if span.parent else _LINES)
+    rows = [("asked", span.input), ("answered", span.output), ("error", span.error), ("model", span.model or None)]
+    rows += [("prompt", span.template or None), *(("context", context) for context in span.contexts or ())]
+    rows += [("metadata", span.metadata or None)]
+    for name, value in rows:
+        if value is not None:
+            table.add_row(name, Text(cut(shown(value), most), style=COLORS["error"] if name == "error" else ""))
+    _add_labels(table, [label for label in labels if label.about == about_span(span.id)], look)
+    deep = 2 * min(depth, _DEEPEST)
+    yield Padding(heading, (0, 0, 0, deep))
+    yield Padding(table, (0, 0, 0, deep + 2))
+
+
+def _add_labels(table: Table, labels: Sequence[Label], look: Look) -> None:
+    holding = set(map(id, in_force(labels)))
+    for label in labels:
+        said = [] if label.liked is None else ["up" if label.liked else "down"]
+        said += [] if label.score is None else [f"score {label.score:g}"]
+        said += ["withdrawn"] if label.withdrawn else []
+        holds = id(label) in holding or label.withdrawn
+        about = label.about.split("/", 2)
+        what = f"{one_line(about[2], 20)} label" if label.about.startswith("score:") and len(about) > 2 else "label"
+        line = Text(
+            f"{', '.join([*said, one_line(label.by, 60)])}, {_when(label.created)}", style="" if holds else "dim"
+        )
+        line.append("" if holds else " (said before)")
+        line.append(f"  {cut(clean(label.comment), look.width * _STEP_LINES)}" if label.comment else "")
+        table.add_row(what, line)
+
+
+def _when(moment: str) -> str:
+    """To the second, as everywhere; UTC."""
+    return moment[:19].replace("T", " ")

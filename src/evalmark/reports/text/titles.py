@@ -1,0 +1,113 @@
+"""What runs, their parts and their trials are called, and what they are in a few words."""
+
+from collections.abc import Iterable
+
+from evalmark.core.text import bare, clean, one_line
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result
+from evalmark.core.values.words import count
+from evalmark.stats.summary.headline import REASONS, told
+from evalmark.stats.summary.summary import Group, MetricSummary, Summary
+
+from .figures import LONG_WAIT, duration
+
+_COMMIT = 10
+"""Characters that tell a commit from all others."""
+_FEW_WORDS = 32
+"""Characters of an input that stand beside an id."""
+
+
+def once(names: Iterable[str]) -> list[str]:
+    """The names, empty where one is that of the line before.
+
+    >>> once(["a", "a", "b", "a"])
+    ['a', '', 'b', 'a']
+    """
+    found = list(names)
+    return ["" if index and found[index - 1] == name else name for index, name in enumerate(found)]
+
+
+def facts(run: Run, summary: Summary) -> list[str]:
+    """The run in a few words each: what, how many, who judged, how long."""
+    total = summary.total
+    judges = list(dict.fromkeys(metric.judge for metric in run.metrics if metric.judge))
+    found = [f"target {clean(run.target)}" if run.target else "", *trials(summary)]
+    cases = total.cases + (summary.left_out.cases if summary.left_out else 0)
+    if cases != summary.trials:
+        found.append(count(cases, "case"))
+    if judges:
+        found.append(f"{'judge' if len(judges) == 1 else 'judges'} {one_line(', '.join(judges))}")
+    if total.seconds_median is not None:
+        found.append(f"{duration(total.seconds_median)} median, {duration(total.seconds_p95)} p95")
+        if total.waited_median is not None and total.waited_median >= LONG_WAIT:
+            found.append(f"{duration(total.waited_median)} median besides (queues, limits, start-up)")
+    return [fact for fact in found if fact]
+
+
+def trials(summary: Summary) -> list[str]:
+    """How many trials there are, and how many of them stand beside the headline figure, and why."""
+    beside = summary.left_out
+    why = f"{beside.trials:,} of them left out of the headline ({told(summary.reasons)})" if beside else ""
+    return [count(summary.trials, "trial"), *([why] if why else [])]
+
+
+def origin(run: Run) -> list[str]:
+    """Which run it is, from when, and whether it came to its end."""
+    when = one_line(run.created).replace("T", " ").replace("+00:00", " UTC").replace("Z", " UTC")
+    commit = [f"commit {commit_of(run)}"] if run.revision else []
+    return [f"run {one_line(run.id)}", when, *commit, *([] if run.status == "complete" else [run.status])]
+
+
+def commit_of(run: Run) -> str:
+    """The start of the commit that a run was made from, with a `+` where files differed from it."""
+    changed = "+" if run.revision.endswith("+") else ""
+    return one_line(run.revision.removesuffix("+"))[:_COMMIT] + changed
+
+
+def title(group: Group, summary: Summary) -> str:
+    """The place of a group, and why it is left out of the headline, where it is."""
+    return place(group, summary) + apart(group)
+
+
+def place(group: Group, summary: Summary) -> str:
+    """A group's dataset, its target where there are several, and whether its rows were turns of a conversation."""
+    several = len({other.target for other in summary.groups}) > 1
+    parts = [group.dataset or "cases", group.target if several else ""]
+    turns = ", turn by turn" if group.mode == "conversation" else ""
+    return " on ".join(one_line(part) for part in parts if part) + turns
+
+
+def apart(group: Group) -> str:
+    """Why the trials of a group are left out of the headline, behind its name; nothing where they count."""
+    return f", left out of the headline: {REASONS[group.left_out]}" if group.left_out else ""
+
+
+def methods(metrics: Iterable[MetricSummary]) -> list[str]:
+    """Every way an interval was found, each once, in the order met."""
+    return list(dict.fromkeys(metric.interval.method for metric in metrics))
+
+
+def name_of(result: Result, run: Run | None = None) -> str:
+    """A trial's case, with what tells it from others of its run: dataset, target, turn, and repeat but for the first."""
+    trial = result.trial
+    several = run is not None and len(run.datasets) > 1
+    # Where each dataset has a target of its own, the dataset says which.
+    is_asked_of_all = run is not None and ", " in run.target and not any(info.plan for info in run.datasets)
+    more = [
+        one_line(trial.dataset, 200) if several else "",
+        one_line(trial.target, 200) if is_asked_of_all else "",
+        f"turn {trial.position + 1}" if trial.mode == "conversation" else "",
+        f"repeat {trial.repeat + 1}" if trial.repeat else "",
+    ]
+    said = ", ".join(part for part in more if part)
+    return (one_line(trial.case.id, 200) or f"case {trial.position + 1}") + (f" ({said})" if said else "")
+
+
+def quoted(asked: object) -> str:
+    r"""The first words of an input, as they stand behind an id that tells a reader nothing.
+
+    >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
+     “What is the capital of Peru, pl…”
+    """
+    words = one_line(bare(asked), _FEW_WORDS)
+    return f" \u201c{words}\u201d" if words else ""

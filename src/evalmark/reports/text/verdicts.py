@@ -1,0 +1,139 @@
+"""Verdicts as a person reads them: of a run, of its parts, of one score."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from evalmark.core.text import clean, one_line
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Result, Score
+from evalmark.core.values.words import count
+from evalmark.stats.summary.gate import GateVerdict
+from evalmark.stats.summary.scores import scale_ends
+from evalmark.stats.summary.summary import Tally
+
+from .figures import figure, on_scale, percent, placed, share_interval
+from .raised import raised_at
+
+TWINS = ("answer_relevance", "answer_correctness")
+"""Two names of one number."""
+
+
+def outcome(verdict: GateVerdict) -> str:
+    """The verdict in a word or two."""
+    if not verdict.gated:
+        return "not gated"
+    return {"pass": "passed", "fail": "failed", "cannot tell": "cannot tell"}[verdict.outcome]
+
+
+def endings(tally: Tally) -> str:
+    """How trials ended, in words."""
+    rate, found = tally.pass_rate, []
+    if rate.n:
+        found.append(f"{rate.passed:,} of {rate.n:,} passed, {percent(rate.value)} ({share_interval(rate.interval)})")
+    for n, noun in ((tally.errors, "error"), (tally.unscored, "unscored"), (tally.ungated, "ungated")):
+        if n:
+            found.append(count(n, noun) if noun == "error" else f"{n:,} {noun}")
+    if tally.flips:
+        found.append(f"{tally.flips:,} of {count(tally.cases, 'case')} flipped between repeats")
+    return " · ".join(found)
+
+
+def telling(result: Result, missed: Collection[str] = ()) -> list[Score]:
+    """The scores that decided a trial's verdict; those of `missed` means come first."""
+    decided = [] if missed and result.verdict == "ungated" else _telling(result)
+    return [*(s for s in result.scores if s.name in missed and s not in decided), *decided]
+
+
+def _telling(result: Result) -> list[Score]:
+    """Those that decided; where none could, two: with unsupported sentences, else the lowest."""
+    verdict = result.verdict
+    if verdict in ("error", "fail"):
+        return [s for s in result.scores if s.status == "error" or s.passed is False]
+    if verdict == "unscored":
+        return [s for s in result.scores if s.status == "unscored"]
+    scored = [s for s in deciding(result.scores) if s.value is not None]
+    return sorted(scored, key=lambda s: (not unsupported(s), _goodness(s)))[:2] if verdict == "ungated" else []
+
+
+def deciding(scores: Iterable[Score]) -> list[Score]:
+    """The scores, without the second name of a number that has two."""
+    kept = list(scores)
+    values = [score.value for score in kept if score.name in TWINS]
+    twice = len(values) == len(TWINS) and len(set(values)) == 1
+    return [score for score in kept if not (twice and score.name == TWINS[0])]
+
+
+def why(result: Result, metrics: Mapping[str, Metric]) -> list[str]:
+    """What decided a trial's verdict: why no output came, then each score that tells."""
+    said = [
+        f"{one_line(score.name)}: {standing(score, metrics)}. {clean(score.reason)}{raised_at(score)}".strip()
+        for score in telling(result)
+    ]
+    return said if result.output.error is None else [clean(result.output.error) + raised_at(result.output), *said]
+
+
+def _goodness(score: Score) -> float:
+    value = score.value or 0.0
+    return value if score.direction == "higher" else 1 - value
+
+
+def standing(score: Score, metrics: Mapping[str, Metric]) -> str:
+    """What a score says against its threshold, or its status when it has none."""
+    metric = metrics.get(score.name)
+    if score.status != "scored":
+        return score.status
+    if score.value is None:
+        return figure(score.raw, "raw") if isinstance(score.raw, float) else one_line(score.raw, 40)
+    said = verdict_of(score.raw, score.value, metric.unit if metric else "")
+    limit = metric.threshold if metric else None
+    plain_truth = isinstance(score.raw, bool) and score.raw == score.value
+    if limit is None or score.passed is None or plain_truth:
+        return said
+    sign = {("higher", True): "≥", ("higher", False): "<", ("lower", True): "≤", ("lower", False): ">"}
+    return f"{said} {sign[score.direction, score.passed]} {limit:g}"
+
+
+def verdict_of(raw: object, value: float | None, unit: str) -> str:
+    """One verdict as it was given, and its value from 0 to 1 where that is another.
+
+    >>> verdict_of(2, 0.25, "1..5"), verdict_of("D", 0.0, ""), verdict_of(True, 1.0, ""), verdict_of(0.4, 0.4, "")
+    ('2 of 1..5 (0.25)', 'D (0.00)', 'yes', '0.400')
+    """
+    behind = "" if value is None or raw is value else f" ({on_scale(value, '0..1')})"
+    if isinstance(raw, bool):
+        return ("yes" if raw else "no") + (behind if raw != value else "")
+    if isinstance(raw, str):
+        return f"{one_line(raw, 40)}{behind}"
+    if isinstance(raw, (int, float)) and _is_placed(raw, value, unit):
+        return f"{placed(raw, unit)}{behind}"
+    return figure(value) if value is not None or raw is None else one_line(raw, 40)
+
+
+def _is_placed(raw: float, value: float | None, unit: str) -> bool:
+    """Whether a value is the place of a raw number on the scale of its unit."""
+    ends = scale_ends(unit)
+    if ends is None or value is None or ends == (0, 1) or not abs(raw) < 1e15:
+        return False
+    return abs(ends[0] + value * (ends[1] - ends[0]) - raw) <= 1e-6 * (ends[1] - ends[0])
+
+
+def unsupported(score: Score) -> dict[str, str]:
+    """What an answer says without support: sentences with the context closest to each, claims with what the judge says."""
+    sentences = {text: _closest(row) for row, text in _without_support(score.detail.get("sentences"), "sentence")}
+    claims = {text: one_line(row.get("reason")) for row, text in _without_support(score.detail.get("claims"), "claim")}
+    return sentences | claims
+
+
+def _without_support(rows: object, field: str) -> Iterable[tuple[Mapping[str, Any], str]]:
+    for row in rows if isinstance(rows, (list, tuple)) else ():
+        text = row.get(field) if isinstance(row, Mapping) and row.get("supported") is False else None
+        if isinstance(text, str) and text.strip():
+            yield row, text
+
+
+def _closest(sentence: Mapping[str, object]) -> str:
+    """Which context comes closest to a sentence, counted from 1, and how close; nothing where nobody says."""
+    context, cosine = sentence.get("context"), sentence.get("similarity")
+    if type(context) is not int or not isinstance(cosine, (int, float)):
+        return ""
+    return f"closest is context {context + 1}, cosine {cosine:z.3f}"

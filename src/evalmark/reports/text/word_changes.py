@@ -1,0 +1,146 @@
+"""Two texts side by side, with the words marked that only one of them has."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from rapidfuzz.distance import LCSseq
+
+from evalmark.core.text import cut, shown
+
+AROUND = 40
+"""Words that both texts have are shown so many before and behind what differs; the others are left out."""
+_MOST = 2_000
+"""Words of a text that are compared; the time it takes grows with the square of it."""
+_WORD = re.compile(r"\s*(?:\S*[^\s.,;:!?]|[.,;:!?]+)")
+"""Marks behind a word are words of their own, so that `cash` and `cash.` are the same one."""
+_LONGEST_WORD = 200
+GONE, NEW = ("[-", "-]"), ("{+", "+}")
+"""Marks of words that only the earlier text has, and of those that only the later one has."""
+LEFT_OUT = " … "
+
+
+class Piece(NamedTuple):
+    """A part of a text, and whether the other text has it too."""
+
+    text: str
+    is_common: bool
+
+
+class Sides(NamedTuple):
+    """Two texts, as pieces."""
+
+    before: tuple[Piece, ...]
+    now: tuple[Piece, ...]
+
+
+def word_changes(before: Any, now: Any) -> Sides:
+    """Two values as texts, word by word; long common parts and what goes beyond 2,000 words are left out.
+
+    >>> word_changes("It is 4,806 m high.", "It is 3,000 m high.").now
+    (Piece(text='It is', is_common=True), Piece(text=' 3,000', is_common=False), Piece(text=' m high.', is_common=True))
+    """
+    old, new = _words(shown(before)), _words(shown(now))
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    inner = old[start : len(old) - end], new[start : len(new) - end]
+    head, tail = old[:start], old[len(old) - end :] if end else []
+    left, right = _compared(*inner)
+    ends = [_piece(_last(head), is_common=True)], [_piece(_first(tail), is_common=True)]
+    return Sides(_joined([*ends[0], *left, *ends[1]]), _joined([*ends[0], *right, *ends[1]]))
+
+
+def marked(pieces: Sequence[Piece], marks: tuple[str, str]) -> str:
+    """The pieces as one text, with marks around those that the other text has not.
+
+    >>> marked(word_changes("a b", "a c").now, NEW)
+    'a {+c+}'
+    """
+    return "".join(piece.text if piece.is_common else _around(piece.text, marks) for piece in pieces)
+
+
+def woven(sides: Sides) -> list[tuple[str, str]]:
+    """Both texts as one: each part with `gone`, `new`, or nothing where both have it.
+
+    >>> woven(word_changes("It is 4,806 m high.", "It is 3,000 m high."))
+    [('It is', ''), (' 4,806', 'gone'), (' 3,000', 'new'), (' m high.', '')]
+    """
+    old, new = list(sides.before), list(sides.now)
+    parts: list[tuple[str, str]] = []
+    while old or new:
+        for pieces, kind in ((old, "gone"), (new, "new")):
+            if pieces and not pieces[0].is_common:
+                parts.append((pieces.pop(0).text, kind))
+        # What both have is one part where only the other text was changed in its midst.
+        length = min((len(pieces[0].text) for pieces in (old, new) if pieces), default=0)
+        heads = {pieces[0].text[:length] for pieces in (old, new) if pieces}
+        parts += [(head, "") for head in sorted(heads)]  # several where one says how many words are left out
+        for pieces in (old, new):
+            if pieces:
+                left = pieces.pop(0).text[length:]
+                pieces[:0] = [Piece(left, is_common=True)] if left else []
+    return parts
+
+
+def _around(text: str, marks: tuple[str, str]) -> str:
+    bare = text.lstrip()
+    return f"{text[: len(text) - len(bare)]}{marks[0]}{bare}{marks[1]}"
+
+
+def _words(text: str) -> list[str]:
+    # Without the spaces at the end: those that no word follows would be looked through once from each of them.
+    return [cut(word, _LONGEST_WORD) for word in _WORD.findall(text.rstrip())]
+
+
+def _common(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many words both begin with."""
+    pairs = zip(old, new, strict=False)
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
+
+
+def _compared(old: list[str], new: list[str]) -> tuple[list[Piece], list[Piece]]:
+    left: list[Piece] = []
+    right: list[Piece] = []
+    for step in LCSseq.opcodes(old[:_MOST], new[:_MOST]):
+        gone = old[step.src_start : step.src_end]
+        if step.tag == "equal":
+            both = _piece(_middle(gone), is_common=True)
+            left.append(both)
+            right.append(both)
+        else:
+            left.append(_piece(_middle(gone), is_common=False))
+            right.append(_piece(_middle(new[step.dest_start : step.dest_end]), is_common=False))
+    for words, pieces in ((old, left), (new, right)):
+        if len(words) > _MOST:
+            pieces.append(_piece([f" … and {len(words) - _MOST:,} more words"], is_common=True))
+    return left, right
+
+
+def _first(words: list[str]) -> list[str]:
+    return words if len(words) <= AROUND else [*words[:AROUND], LEFT_OUT]
+
+
+def _last(words: list[str]) -> list[str]:
+    return words if len(words) <= AROUND else [LEFT_OUT, *words[-AROUND:]]
+
+
+def _middle(words: list[str]) -> list[str]:
+    """The first and the last of many words."""
+    return words if len(words) <= 2 * AROUND + 1 else [*words[:AROUND], LEFT_OUT, *words[-AROUND:]]
+
+
+def _piece(words: Sequence[str], *, is_common: bool) -> Piece:
+    return Piece("".join(words), is_common)
+
+
+def _joined(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Without what is empty, and neighbours of a kind as one."""
+    found: list[Piece] = []
+    for piece in pieces:
+        if not piece.text:
+            continue
+        if found and found[-1].is_common == piece.is_common:
+            found[-1] = Piece(found[-1].text + piece.text, piece.is_common)
+        else:
+            found.append(piece)
+    return tuple(found)

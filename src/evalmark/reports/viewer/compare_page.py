@@ -1,0 +1,207 @@
+"""The page of a comparison: what became of a run since another one, and the cases that show it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result
+from evalmark.reports.html.text import text_of, visible
+from evalmark.reports.text.compared import OVERALL, CaseScore, case_scores, told
+from evalmark.reports.text.word_changes import Sides, word_changes
+from evalmark.reports.viewer_urls.asking import ComparedAsked, compared_asked
+from evalmark.reports.viewer_urls.paging import Paging
+from evalmark.runs.execution.baselines import LAST_GREEN
+from evalmark.stats.comparison.cases import WENT, Place
+from evalmark.stats.comparison.change import Flip
+from evalmark.stats.comparison.earlier import comparable_with, earlier_of
+from evalmark.stats.comparison.rules import Rules
+from evalmark.storage.queries.browsing import Kept
+
+from .compared import Compared, baseline_of, case_of, compared
+from .desk import Desk
+from .shelf import Shelf
+
+SIZE = 20
+"""Cases a page; each has two answers."""
+MOST_RUNS = 300
+"""Runs that a form offers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A case, and a result of either run that shows what became of it."""
+
+    place: Place
+    flip: Flip | None
+    before: Kept | None
+    now: Kept | None
+    words: Sides | None
+    """Both answers, word by word; None where one of them is too large for a page."""
+    scores: Sequence[CaseScore]
+    reasons: Sequence[tuple[str, str]]
+
+    @property
+    def shown(self) -> Kept | None:
+        """The result that says what was asked."""
+        return self.now or self.before
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands."""
+    return [Route("/compare", partial(_answer, desk))]
+
+
+def _answer(desk: Desk, request: Request) -> Response:
+    shelf = desk.shelf
+    with shelf.figures.give_way():
+        runs = shelf.store.runs(MOST_RUNS)
+        asked, said = _picked(
+            compared_asked(request.query_params), _in_order(shelf, request.query_params.getlist("pick"), runs)
+        )
+        if not asked.run:
+            return desk.page(request, "compare.html", {**_NOTHING, "said": said, **_choices(asked, runs, ())})
+        run = shelf.store.run(asked.run)
+        recent = list(shelf.back_from(run))
+        baseline, said = _baseline(shelf, run, asked, recent)
+    held, trouble = None, ""
+    if baseline is not None:
+        try:
+            held = compared(shelf, run, baseline, asked.targets)
+        except EvalmarkError as error:
+            said, trouble = "", str(error)
+    found = {"run": run, "baseline": baseline, "held": held, "said": said, "trouble": trouble}
+    if held is not None and baseline is not None:
+        with shelf.figures.give_way():
+            found |= cases_of(shelf, (run, baseline), held, asked)
+    return desk.page(request, "compare.html", {**_NOTHING, **found, **_choices(asked, runs, recent)})
+
+
+_NOTHING: Mapping[str, Any] = {"run": None, "baseline": None, "held": None, "trouble": "", "rows": ()}
+
+
+def cases_of(shelf: Shelf, runs: tuple[Run, Run], held: Compared, asked: ComparedAsked) -> Mapping[str, Any]:
+    """What the template needs of the cases."""
+    metric = _metric(asked.metric)
+    every = [place for place in held.telling(metric) if asked.of in ("", place.cases.change.target)]
+    wanted = [place for place in every if asked.went in ("", place.went)]
+    paging = Paging(total=len(wanted), size=SIZE, asked=asked.page)
+    known = [place.went for place in every]
+    return {
+        "rows": _rows(shelf, runs, held.found.rules, paging.part(wanted)),
+        "all": len(every),
+        "counts": [(went, known.count(went)) for went in WENT],
+        "total": len(wanted),
+        "page": paging.page,
+        "pages": paging.pages,
+        "first": paging.start + 1,
+        "metrics": list(dict.fromkeys(change.name for cases in held.cases for change in cases.change.changes)),
+        "sorted_by": metric if metric is not None else held.cases[0].change.deciding.name if held.cases else "",
+        "compared_targets": [cases.change.target for cases in held.cases],
+        "several_datasets": len({name for cases in held.cases for name in cases.sources[0]}) > 1,
+    }
+
+
+def _metric(asked: str) -> str | None:
+    """The metric by which cases are sorted, empty for whether they pass; None: what decided."""
+    return "" if asked == OVERALL else asked or None
+
+
+def _rows(shelf: Shelf, runs: tuple[Run, Run], rules: Rules, places: Sequence[Place]) -> list[Row]:
+    """Each case with its results, both as the newer run judges."""
+    run, baseline = runs
+    now = shelf.browsing(run).of_cases([case_of(place, before=False) for place in places])
+    before = shelf.browsing(baseline).of_cases([case_of(place, before=True) for place in places])
+    judges = (rules.baseline, rules.run)
+    return [
+        _row(place, *(tuple(_under(judge, kept) for kept in side) for judge, side in zip(judges, sides, strict=True)))
+        for place, *sides in zip(places, before, now, strict=True)
+    ]
+
+
+def _under(judge: Callable[[Result], Result], kept: Kept) -> Kept:
+    if kept.is_cut:  # its scores are not there
+        return kept
+    judged = judge(kept.result)
+    return kept if judged is kept.result else replace(kept, verdict=judged.verdict, result=judged)
+
+
+def _row(place: Place, before: Sequence[Kept], now: Sequence[Kept]) -> Row:
+    cases, case = place.cases, place.case
+    flip = cases.flips.get(cases.pairs[case][0])
+    fell = None if flip is None or flip.metric else flip.is_worse
+    old, new = _showing(before, fell), _showing(now, None if fell is None else not fell)
+    is_whole = old is not None and new is not None and not (old.is_cut or new.is_cut)
+    return Row(
+        place=place,
+        flip=flip,
+        before=old,
+        now=new,
+        words=word_changes(*map(_answer_of, (old, new))) if is_whole else None,
+        scores=case_scores(cases, case),
+        reasons=told(old.result, new.result, flip.metric if flip else "")
+        if old is not None and new is not None
+        else (),
+    )
+
+
+def _showing(several: Sequence[Kept], passes: bool | None) -> Kept | None:
+    """Of the repeats of a case the first that passed, or failed, where that is what changed; else the first of all."""
+    word = {True: "pass", False: "fail", None: ""}[passes]
+    return next((kept for kept in several if kept.verdict == word), several[0] if several else None)
+
+
+def _answer_of(kept: Kept | None) -> str:
+    value = None if kept is None else kept.result.output.value
+    return "" if value is None else visible(text_of(value).shown)
+
+
+def _in_order(shelf: Shelf, picks: Sequence[str], newest: Sequence[Run]) -> list[str]:
+    """The ids that were chosen in the list of runs, the newer one first; older runs are looked through where it takes them."""
+    runs = newest if {run.id for run in newest}.issuperset(picks) else shelf.every_run()
+    return [run.id for run in runs if run.id in picks]
+
+
+def _picked(asked: ComparedAsked, chosen: Sequence[str]) -> tuple[ComparedAsked, str]:
+    """What these ask for; and what is wrong with it."""
+    if len(chosen) > 2:
+        return asked, f"{len(chosen)} runs were chosen, and two can be compared."
+    if not chosen or asked.run:
+        return asked, ""
+    return replace(asked, run=chosen[0], baseline=chosen[1] if chosen[1:] else ""), ""
+
+
+def _baseline(shelf: Shelf, run: Run, asked: ComparedAsked, recent: Sequence[Run]) -> tuple[Run | None, str]:
+    """The other run, or why there is none; `recent` are the run and those before it.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    if asked.baseline:
+        found = baseline_of(shelf, run, asked.baseline)
+        if found is None:
+            return None, "The last green run is being looked for."
+        return found.run, found.said or ("" if found.run else "No run was named to compare with.")
+    if asked.against:
+        return run, ""
+    earlier = earlier_of(run, recent)
+    return earlier, "" if earlier else "There is no earlier complete run of the same suite and datasets; choose one."
+
+
+def _choices(asked: ComparedAsked, runs: Sequence[Run], recent: Sequence[Run]) -> Mapping[str, Any]:
+    """What the form offers; `recent` are the run that is compared and those before it, or nothing."""
+    near = list(comparable_with(recent[0], recent))[:MOST_RUNS] if recent else []
+    known = {one.id for one in [*recent[:1], *near]}
+    return {
+        "asked": asked,
+        "runs": runs,
+        "near": near,
+        "others": [one for one in runs if one.id not in known],
+        "last_green": LAST_GREEN,
+    }

@@ -1,0 +1,174 @@
+"""What people say of outputs and scores: shown beside them, and said with a form that works without a script."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from evalmark.core.errors import ConfigError, NotKeptError, StoreError
+from evalmark.core.values.label import Label, in_force, settled, thumb
+from evalmark.reports.viewer_auth.guard import FORM
+from evalmark.reports.viewer_urls.asking import counted
+from evalmark.reports.viewer_urls.paths import name_in, named
+from evalmark.storage.store.store import Store
+from evalmark.tracing.annotations.subjects import Subject, Word, note, of_result, of_span
+
+from .desk import Desk
+
+PART = "x-evalmark-part"
+"""The header by which a script asks for the form alone, to put it in the place of the old one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What is said of one thing."""
+
+    subject: Subject
+    fields: Mapping[str, str]
+    """By which a form names it: `run` and `number` and perhaps `metric`, or `span`."""
+    ever: tuple[Label, ...]
+    """Everything ever said of it, in the order in which it was said."""
+    labels: tuple[Label, ...]
+    """Those in force: the last word of each person."""
+    author: str
+    """Who looks at it."""
+
+    @property
+    def mine(self) -> tuple[Label, ...]:
+        """What the person who looks at it says."""
+        return tuple(label for label in self.labels if label.by == self.author)
+
+    @property
+    def mine_liked(self) -> bool | None:
+        """The thumb of the person who looks at it."""
+        return next((label.liked for label in reversed(self.mine) if label.liked is not None), None)
+
+    @property
+    def mine_score(self) -> float | None:
+        """The score that this person gives."""
+        return next((label.score for label in reversed(self.mine) if label.score is not None), None)
+
+    @property
+    def mine_comment(self) -> str:
+        """What this person writes of it."""
+        return next((label.comment for label in reversed(self.mine) if label.comment), "")
+
+    @property
+    def liked(self) -> bool | None:
+        """What more people say; None where nobody does, or as many say the contrary."""
+        return settled(self.labels)
+
+    @property
+    def outdated(self) -> int:
+        """How many of them were said of another answer, which stood here before the run was resumed."""
+        content = self.subject.content
+        return sum(label.content != content for label in self.labels) if content else 0
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who says something."""
+        return tuple(dict.fromkeys(label.by for label in self.labels))
+
+
+def said_of(store: Store, things: Iterable[tuple[Subject, Mapping[str, str]]], author: str) -> dict[str, Said]:
+    """What is in force of each thing, by what it is about; each thing with the fields by which a form names it."""
+    wanted = {subject.about: (subject, fields) for subject, fields in things}
+    ever: defaultdict[str, list[Label]] = defaultdict(list)
+    for label in store.traffic.labels(wanted) if wanted else ():
+        ever[label.about].append(label)
+    return {
+        about: Said(
+            subject=subject, fields=fields, ever=tuple(ever[about]), labels=in_force(ever[about]), author=author
+        )
+        for about, (subject, fields) in wanted.items()
+    }
+
+
+def fields_of(run: str, number: int, metric: str = "") -> dict[str, str]:
+    """How a form names an output of a run, or one of its scores."""
+    metrics = {"metric": named(metric)} if metric else {}
+    return {"run": named(run), "number": str(number), **metrics}
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where forms are sent."""
+    return [Route("/labels", partial(_answer, desk), methods=["POST"])]
+
+
+def _answer(desk: Desk, request: Request) -> Response:
+    form: Mapping[str, str] = request.scope[FORM]
+    try:
+        subject, fields = subject_of(desk, form)
+        word = word_of(form, desk.author(request))
+        note(desk.shelf.store, [(subject, word)])
+    except ConfigError as fault:
+        raise HTTPException(400, str(fault)) from fault
+    except StoreError as fault:
+        raise HTTPException(409, str(fault)) from fault
+    back = _back(form.get("back", ""))
+    if PART in request.headers:
+        said = said_of(desk.shelf.store, [(subject, fields)], word.by)[subject.about]
+        response = desk.page(
+            request, "label_part.html", {"said": said, "brief": form.get("brief") == "1", "back": back}
+        )
+    else:
+        response = RedirectResponse(back, 303)
+    desk.remember(request, response, word.by)
+    return response
+
+
+def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[str, str]]:
+    """What a form is about, and the fields that say so.
+
+    Raises:
+        ConfigError: it names nothing, or a score that is not there.
+        NotKeptError: there is no such run, result or recorded answer, or no longer.
+    """
+    store = desk.shelf.store
+    if form.get("span"):
+        return of_span(store.traffic.span(form["span"])), {"span": form["span"]}
+    number = counted(form.get("number", ""))
+    if number is None or not form.get("run"):
+        raise ConfigError("the form does not say what it is about; reload the page and send it again.")
+    run = store.run(name_in(form["run"]))
+    result = desk.shelf.browsing(run).result(number)
+    if result is None:
+        raise NotKeptError(f"{run.id} has no such result, or no longer.")
+    metric = name_in(form["metric"]) if form.get("metric") else None
+    return of_result(run.id, result, metric), fields_of(run.id, number, metric or "")
+
+
+def word_of(form: Mapping[str, str], author: str) -> Word:
+    """What a form says; `author` says it where the form names nobody.
+
+    Raises:
+        ConfigError: it says nothing, or something that is no thumb or no number.
+    """
+    by = form.get("by", "").strip() or author
+    if not by:
+        raise ConfigError("nobody is named who says so; open the page of the case and write your name under By.")
+    if form.get("withdraw"):
+        return Word(by=by)
+    try:
+        liked = thumb(form.get("liked", ""))
+    except ValueError as fault:
+        raise ConfigError(f"{fault}.") from None
+    try:
+        score = float(form["score"]) if form.get("score", "").strip() else None
+    except ValueError:
+        raise ConfigError(f"the score is {form['score']!r}; it is a number from 0 to 1.") from None
+    word = Word(by=by, liked=liked, score=score, comment=form.get("comment", "").strip())
+    if word.withdraws:
+        raise ConfigError("nothing was said; choose a thumb, or give a score or a comment.")
+    return word
+
+
+def _back(place: str) -> str:
+    """Where to go after a form: a page of the viewer, whatever the form says."""
+    is_ours = place.startswith("/") and not place.startswith(("//", "/\\")) and place.isascii() and place.isprintable()
+    return place if is_ours else "/"

@@ -1,0 +1,100 @@
+"""The page of all runs: newest first, searched and filtered by its address."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evalmark.core.money import money
+from evalmark.core.text import one_line
+from evalmark.core.values.moments import seconds_between
+from evalmark.core.values.run import Run, RunStatus
+from evalmark.core.values.spending import in_all
+from evalmark.core.values.words import count
+from evalmark.reports.viewer_urls.asking import RunsAsked, runs_asked
+from evalmark.reports.viewer_urls.paging import Paging
+
+from .desk import Desk
+from .gates import Gates
+from .live import Live, unchanged
+from .shelf import RunLine, Shelf
+from .trends import Trends
+
+SIZE = 25
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands."""
+    return [Route("/", partial(_answer, desk, Trends(desk.shelf), Gates(desk.shelf)))]
+
+
+def _answer(desk: Desk, trends: Trends, gates: Gates, request: Request) -> Response:
+    moment = desk.shelf.store.moment()
+    if (same := unchanged(request, moment.mark)) is not None:
+        return same
+    live = None
+    if moment.under_way:
+        said = f"{count(len(moment.under_way), 'run')} under way"
+        live = Live(mark=moment.mark, said=said, ended="No run is under way any more.")
+    found = values(desk.shelf, runs_asked(request.query_params), moment.runs)
+    lines = found["lines"]
+    beside = {"trends": trends.of(lines, moment.runs), "gates": gates.of(lines)}
+    return desk.page(request, "runs.html", {**found, **beside, "live": live})
+
+
+def values(shelf: Shelf, asked: RunsAsked, total: int) -> Mapping[str, Any]:
+    """What the template needs; no more is read than the page shows, but that all are looked through for a search."""
+    with shelf.figures.give_way():
+        wanted = None
+        if asked.text or asked.status:
+            wanted = [run for run in shelf.store.runs() if _is_wanted(run, asked)]
+        paging = Paging(total=total if wanted is None else len(wanted), size=SIZE, asked=asked.page)
+        shown = shelf.store.runs(SIZE, paging.start) if wanted is None else paging.part(wanted)
+        lines = shelf.lines(shown)
+    return {
+        "store": shelf.store.path.name,
+        "asked": asked,
+        "lines": lines,
+        "statuses": get_args(RunStatus),
+        "found": paging.total,
+        "total": total,
+        "page": paging.page,
+        "pages": paging.pages,
+        "models_of": models_of,
+        "cost_of": cost_of,
+        "seconds_of": seconds_of,
+    }
+
+
+def models_of(line: RunLine) -> str:
+    """The models that were asked, those that judge included."""
+    judges = [metric.judge for metric in line.run.metrics if metric.judge]
+    return ", ".join(one_line(name) for name in dict.fromkeys([*(s.model for s in line.spending), *judges]))
+
+
+def cost_of(line: RunLine) -> str:
+    """What its calls came to; that a price is unknown is said, and no call is no cost."""
+    if not line.spending:
+        return ""
+    spent = in_all(line.spending)
+    known = "" if spent.cost is None else money(spent.cost)
+    return f"{known} + unknown" if known and spent.unknown_cost else known or "unknown"
+
+
+def seconds_of(run: Run) -> float | None:
+    """How long the run took from its start to its end; None where it has no end, or a clock leapt."""
+    return seconds_between(run.created, run.finished or "")
+
+
+def _is_wanted(run: Run, asked: RunsAsked) -> bool:
+    if asked.status and run.status != asked.status:
+        return False
+    models = [spent.model for spent in run.spending]
+    said = [run.id, run.name, run.target, run.suite, run.revision, *models]
+    said += [info.name for info in run.datasets] + [metric.judge for metric in run.metrics]
+    words = asked.text.casefold().split()
+    text = "\n".join(said).casefold()
+    return all(word in text for word in words)

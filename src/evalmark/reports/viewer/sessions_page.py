@@ -1,0 +1,92 @@
+"""The page of all recorded sessions: newest first, filtered by its address."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evalmark.core.values.label import about_span
+from evalmark.inputs.suites.suite import RECORDED
+from evalmark.reports.viewer_urls.asking import SESSION_LABELS, sessions_asked
+from evalmark.reports.viewer_urls.paths import as_said, session_path
+from evalmark.storage.sessions.browsing import SessionLine
+from evalmark.tracing.annotations.subjects import Subject
+
+from .desk import Desk
+from .labels import Said, said_of
+
+SIZE = 50
+_MOST_LABELLED = 100
+"""Answers of a session whose labels a list looks at."""
+_UNQUOTED = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRow:
+    """A session with what people say of its answers."""
+
+    line: SessionLine
+    said: Sequence[Said]
+    """Of its first answers."""
+
+    @property
+    def thumbs(self) -> Mapping[str, int]:
+        """How many of these answers are good, bad, open and not labelled."""
+        words = [{True: "good", False: "bad", None: "open"}[one.liked] if one.labels else "" for one in self.said]
+        return {word: words.count(word) for word in ("good", "bad", "open", "") if word in words}
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands."""
+    return [Route("/sessions", partial(_answer, desk))]
+
+
+def _answer(desk: Desk, request: Request) -> Response:
+    traffic = desk.shelf.store.traffic
+    asked = sessions_asked(request.query_params)
+    with desk.shelf.figures.give_way():
+        page = traffic.browse(asked.wanted, below=asked.below, above=asked.above, limit=SIZE)
+        projects, templates = traffic.named()
+        total = traffic.count()
+    values = {
+        "asked": asked,
+        "rows": _rows(desk, page.lines, desk.author(request)),
+        "page": page,
+        "projects": projects,
+        "templates": templates,
+        "total": total,
+        "labelled": SESSION_LABELS,
+        "as_said": as_said,
+        "session_path": session_path,
+        "datasets": [_dataset(name) for name in ([asked.wanted.project] if asked.wanted.project else projects[:20])],
+    }
+    return desk.page(request, "sessions.html", values)
+
+
+def _rows(desk: Desk, lines: Sequence[SessionLine], author: str) -> list[SessionRow]:
+    subjects = {}
+    for line in lines:
+        title = f"the answer of session {line.session.id}"
+        for span in line.answers[:_MOST_LABELLED]:
+            # What a label is given for is read when it is given; here it is not even looked up.
+            subjects[span] = Subject(about=about_span(span), content="", title=title), {"span": span}
+    said = said_of(desk.shelf.store, subjects.values(), author)
+    return [
+        SessionRow(line=line, said=[said[about_span(span)] for span in line.answers[:_MOST_LABELLED]]) for line in lines
+    ]
+
+
+def _dataset(project: str) -> Mapping[str, str]:
+    """How the labelled answers of a project are used: in a suite, and as a file."""
+    name = f"{RECORDED}{project}"
+    return {
+        "project": project,
+        "suite": f"datasets: [{name if _UNQUOTED.fullmatch(project) else json.dumps(name, ensure_ascii=False)}]",
+        "command": f"evalmark export {shlex.quote(name)} -o cases.jsonl",
+    }

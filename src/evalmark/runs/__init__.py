@@ -1,0 +1,1 @@
+"""Targets, planning, the engine, run sessions, Ray, the dry run and guardrails."""

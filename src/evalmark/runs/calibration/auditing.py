@@ -1,0 +1,232 @@
+"""Judges of a run held against people, or against what a machine can check."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.settings import Settings
+from evalmark.core.values.run import DatasetInfo, Metric, Run
+from evalmark.core.values.score import Result, Score
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.files import what_is
+from evalmark.prompts.metrics.disagreement import keeps_to
+from evalmark.prompts.metrics.machine import Rules
+from evalmark.prompts.specs.spec import RULES_FILE, PromptSpec, folder_of, read_spec
+from evalmark.runs.execution.promises import labels_on
+from evalmark.runs.execution.rescoring import AS_THE_SUITE_SAYS, Rescore, plan_rescore
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.plan import Loader, Plan, Source, load_embedder
+from evalmark.runs.targets.given import Given
+from evalmark.stats.calibration.audit import Audit, Truths
+from evalmark.stats.calibration.auditing import audited, decides
+from evalmark.stats.calibration.canaries import CASES, Passed, canaries_passed, canary_cases
+from evalmark.stats.calibration.evidence import of_results
+from evalmark.stats.calibration.learning import wanted_metrics
+from evalmark.stats.inference.intervals import LEVEL
+from evalmark.storage.store.store import Store
+
+PEOPLE, RULES = "labels", "rules"
+"""What a judge can be held against, beside other metrics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auditing:
+    """What `evalmark audit` was asked for."""
+
+    run: Run
+    metrics: tuple[str, ...] = ()
+    """Empty: all metrics that a model judges, or else all that pass or fail."""
+    against: str = PEOPLE
+    """`labels`, `rules`, or the name of a metric of the run."""
+    prompt: Path | None = None
+    """The prompt whose rules are checked, where the run has no scores of them."""
+    threshold: float | None = None
+    """Against which values are held, for metrics that neither pass nor fail."""
+    level: float = LEVEL
+    suite: Path | None = None
+    """Where the metrics stand that canaries are judged by; None: in the suite of the run, or by their names."""
+    overrides: Overrides = AS_THE_SUITE_SAYS
+
+
+def audit(wanted: Auditing, ledger: Store) -> tuple[Audit, ...]:
+    """How far each judge of a run agrees with people, with the rules that a machine can check, or with another metric.
+
+    Raises:
+        ConfigError: the run has no such metric, or none whose verdicts could be compared.
+    """
+    if wanted.prompt is not None and wanted.against != RULES:
+        raise ConfigError(
+            f"--prompt names a prompt whose rules are checked, and the judge is held against {wanted.against}; add --against {RULES}, "
+            "or leave --prompt out."
+        )
+    if not 0 < wanted.level < 1:
+        raise ConfigError(f"--level is {wanted.level:g}; it has to be between 0 and 1.")
+    run = wanted.run
+    truths = truths_of(wanted, ledger)
+    metrics = audited_metrics(wanted)
+    return tuple(audited(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics)
+
+
+def audited_metrics(wanted: Auditing) -> tuple[Metric, ...]:
+    """The metrics of a run that are audited.
+
+    Raises:
+        ConfigError: there are none, or one passes and fails nothing.
+    """
+    run, judges = wanted.run, wanted.overrides.judges
+    known = list({metric.name: metric for metric in run.metrics}.values())
+    where = f"run {run.id}"
+    if wanted.metrics or judges:
+        found = wanted_metrics(known, wanted.metrics, judges, where)
+    else:
+        found = [metric for metric in known if metric.judge] or known
+    found = [metric for metric in found if metric.name != wanted.against]
+    if not found:
+        raise ConfigError(f"{where} has no metric that could be held against {wanted.against}.")
+    fit = [metric for metric in found if wanted.threshold is not None or decides(run.results, metric.name)]
+    if not fit or (wanted.metrics and len(fit) < len(found)):
+        name = next(metric.name for metric in found if metric not in fit)
+        raise ConfigError(
+            f"{where}: {name} passes and fails nothing, so its verdicts cannot be compared; give it a --threshold, "
+            "from 0 to 1, or learn one with evalmark calibrate."
+        )
+    return tuple(fit)
+
+
+def truths_of(wanted: Auditing, ledger: Store) -> Truths:
+    """What is known of the outputs of a run.
+
+    Raises:
+        ConfigError: there is no such metric, or no prompt whose rules could be checked.
+    """
+    run = wanted.run
+    if wanted.against == PEOPLE:
+        evidence = of_results(run.id, run.results, labels_on(ledger, run))
+        return Truths(
+            verdicts={told.key: told.liked for told in evidence.told},
+            votes={told.key: told.votes for told in evidence.told},
+            source="people",
+            evidence=evidence,
+        )
+    if wanted.against == RULES:
+        if wanted.prompt is None:
+            return rules_truths(run)
+        spec, remark = _spec(wanted.prompt, run)
+        return rules_truths(run, spec, remark)
+    names = [metric.name for metric in run.metrics]
+    if wanted.against not in names:
+        close = get_close_matches(wanted.against, [*names, PEOPLE, RULES], n=1)
+        advice = f"did you mean {close[0]!r}?" if close else f"it takes labels, rules, or one of {', '.join(names)}."
+        raise ConfigError(f"--against {wanted.against}: run {run.id} has no such metric; {advice}")
+    found = {
+        result.trial.id: score.passed
+        for result in run.results
+        for score in result.scores
+        if score.name == wanted.against and score.passed is not None
+    }
+    return Truths(verdicts=found, source=wanted.against, is_whole=True)
+
+
+def rules_truths(run: Run, spec: PromptSpec | None = None, remark: str = "") -> Truths:
+    """Which outputs keep to all rules that a machine can check: by the scores of the run, or by the rules of a prompt.
+
+    An output of which a check can tell nothing, and that breaks no rule, is left out. `remark` is said of the file of rules.
+
+    Raises:
+        ConfigError: the run has no such scores and no prompt is named, or none of its rules can be checked.
+    """
+    rules = None if spec is None else Rules(spec=spec)
+    if rules is not None and not rules.checks:
+        raise ConfigError(
+            f"{rules.spec.folder / RULES_FILE if rules.spec else ''}{f' ({remark})' if remark else ''}: has no rule that a machine can check, so there is nothing to hold a "
+            "judge against; state a check below a rule, such as check: {words: {max: 80}}."
+        )
+    found: dict[str, bool] = {}
+    for result in run.results:
+        kept = keeps_to(_checked(result, rules))
+        if kept is not None:
+            found[result.trial.id] = kept
+    if not found:
+        raise ConfigError(
+            f"run {run.id} has no scores of rules; name the prompt with --prompt, or judge by them: evalmark rescore"
+        )
+    return Truths(verdicts=found, source="the rules", about=_about(run, rules, remark), is_whole=True)
+
+
+def _about(run: Run, rules: Rules | None, remark: str) -> str:
+    """Which rules were checked, and what their checks leave open."""
+    if rules is None or rules.spec is None:
+        return f"the scores of rules in run {run.id}" + (f", which was made with {run.suite}" if run.suite else "")
+    spec = rules.spec
+    able = f"{len(rules.checks)} of {count(len(spec.rules), 'rule')} can be checked"
+    whole = len(rules.checks) == len(spec.rules) and all(check.is_whole for check in rules.checks.values())
+    rest = "" if whole else "; an output that keeps to the checks may still break a rule"
+    return f"{spec.folder / RULES_FILE}{f' ({remark})' if remark else ''}: {able}{rest}"
+
+
+def _checked(result: Result, rules: Rules | None) -> Sequence[Score]:
+    """The scores of the rules of an output that a machine has looked at."""
+    if result.output.error is not None:
+        return ()
+    if rules is not None:
+        return rules(result.trial.case, result.output)
+    return [s for s in result.scores if s.name.startswith(f"{Rules.name}.") and "rule" in s.detail]
+
+
+def _spec(prompt: Path, run: Run) -> tuple[PromptSpec, str]:
+    """The prompt with the rules in its own folder, or else with those beside results that were read from a folder.
+
+    With it comes what a reader should know of the choice.
+
+    Raises:
+        ConfigError: it is a file of rules.
+    """
+    if prompt.name == RULES_FILE:
+        raise ConfigError(
+            f"--prompt {prompt}: that is a file of rules and no prompt; name the prompt whose folder it lies in, as {prompt.parent}.prompty."
+        )
+    own = folder_of(prompt)
+    folders = (Path(info.path) for info in run.datasets if info.path)
+    beside = next((f for f in folders if f.resolve() != own.resolve() and what_is(f / RULES_FILE) == "file"), None)
+    if beside is None:
+        return read_spec(prompt), ""
+    if what_is(own / RULES_FILE) == "nothing":
+        return read_spec(prompt, beside), f"beside the results; there is no {own / RULES_FILE}"
+    return read_spec(prompt), f"of the prompt; {beside / RULES_FILE} is not read"
+
+
+def plan_canaries(
+    wanted: Auditing, settings: Settings, load: Loader = load_embedder, most: int = CASES
+) -> tuple[Plan, tuple[Metric, ...]]:
+    """The plan that has every judge judge attacks as if they were answers to some cases of the run.
+
+    Raises:
+        ConfigError: the run has no case, or what judged it is not known any more.
+    """
+    run = wanted.run
+    metrics = audited_metrics(wanted)
+    by_name = wanted.suite is None and not run.suite
+    names = tuple(dict.fromkeys(metric.base or metric.name for metric in metrics)) if by_name else ()
+    again = Rescore(run=run, metrics=names, suite=wanted.suite, overrides=wanted.overrides)
+    plan = plan_rescore(again, settings, load)
+    called = {metric.name for metric in metrics} | {metric.base for metric in metrics if metric.base}
+    asked = {one.bound(None).name: one for one in plan.asked}
+    kept = {name: one for name, one in asked.items() if name in called or one.base in called}
+    cases = canary_cases(run.results, most)
+    if not cases or not kept:
+        missing = "a case" if not cases else f"a metric {' or '.join(sorted(called))} in {wanted.suite or run.suite}"
+        raise ConfigError(f"run {run.id}: there is not {missing} that canaries could be judged by.")
+    source = Source(info=DatasetInfo(name="canaries"), read=lambda _: iter(cases))
+    found = replace(plan, name=f"canaries for {run.name}", sources=(source,), asked=tuple(kept.values()))
+    found = replace(found, targets=(Given(),), kept=None, repeat=1, gate=None, suite="", notes=())
+    return found, tuple(one.bound(None).metric for one in kept.values())
+
+
+def canaries(run: Run, metrics: Sequence[Metric], wanted: Auditing) -> Mapping[str, tuple[Passed, ...]]:
+    """What each judge has let pass, by the name of its metric."""
+    return {
+        metric.name: canaries_passed(run.results, metric, threshold=wanted.threshold, level=wanted.level)
+        for metric in metrics
+    }

@@ -1,0 +1,176 @@
+"""Thresholds learned from labels: what is judged for it, and what the store and files say."""
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from evalmark.core.errors import ConfigError, StoreError
+from evalmark.core.settings import Settings
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import DatasetInfo, Run
+from evalmark.inputs.datasets.faults import Faults
+from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.datasets.read import read_cases
+from evalmark.inputs.documents.whole import write_whole
+from evalmark.runs.execution.promises import labels_on
+from evalmark.runs.execution.rescoring import AS_THE_SUITE_SAYS, plan_metrics
+from evalmark.runs.planning.locking import NO_LOCK
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.plan import Loader, Plan, Source, load_embedder
+from evalmark.runs.planning.suite import plan_suite
+from evalmark.runs.targets.given import Given
+from evalmark.stats.calibration.evidence import Evidence, of_results, of_rows, of_traffic
+from evalmark.stats.calibration.labelled_cases import row_labels, samples
+from evalmark.stats.calibration.learning import Calibration, Kind, Promise, learn, scored, wanted_metrics
+from evalmark.stats.calibration.lock import NAME, Lock, locked
+from evalmark.stats.calibration.lock_reading import read_lock
+from evalmark.storage.store.store import Store
+
+PROMISE = Promise()
+_FILE = re.compile(r"[/\\]|\.(json|jsonl|ndjson|csv|tsv|ya?ml|parquet)(\.gz)?$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrate:
+    """What `evalmark calibrate` was asked for."""
+
+    about: str
+    """A project of recorded sessions, a run, or a file whose rows bring an answer and a label."""
+    metrics: tuple[str, ...] = ()
+    """Empty: all metrics of the suite, or of the run."""
+    suite: Path | None = None
+    """Whose metrics are meant, with their settings; None: scorers as a command line names them."""
+    promise: Promise = PROMISE
+    overrides: Overrides = AS_THE_SUITE_SAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What there is to learn from, before anything is judged."""
+
+    wanted: Calibrate
+    kind: Kind
+    name: str
+    evidence: Evidence
+    plan: Plan | None = None
+    """What has to be judged first; None: a run holds the scores."""
+    run: Run | None = None
+
+    @property
+    def where(self) -> str:
+        """What it is about, in words."""
+        return f"{self.kind} {self.name}"
+
+
+def prepare(wanted: Calibrate, settings: Settings, ledger: Store, load: Loader = load_embedder) -> Prepared:
+    """Find what people say of the outputs of a project, a run or a file, and plan what has to be judged.
+
+    Raises:
+        ConfigError: there is no such thing, a label or a metric cannot be used.
+    """
+    path = Path(wanted.about)
+    if path.is_file() or _FILE.search(wanted.about):
+        return _of_file(wanted, path, settings, load)
+    if wanted.about in ledger.traffic.projects():
+        found = ledger.traffic.labelled(wanted.about)
+        evidence = of_traffic(found, f"project {wanted.about}")
+        plan = _plan(wanted, settings, load, samples(found))
+        return Prepared(wanted=wanted, kind="project", name=wanted.about, evidence=evidence, plan=plan)
+    return _of_run(wanted, ledger)
+
+
+def calibrated(prepared: Prepared, run: Run | None = None) -> Calibration:
+    """The threshold of each metric; `run` is what came of the plan, where there was anything to judge.
+
+    Raises:
+        ConfigError: the run has no such metric, or no label could be used.
+    """
+    found, wanted = run or prepared.run, prepared.wanted
+    if found is None:
+        metrics = [asked.bound(None).versioned for asked in (prepared.plan.asked if prepared.plan else ())]
+        nothing = scored((), metrics, by_case=True, run="", embedder="")
+        return learn(prepared.kind, prepared.name, wanted.promise, prepared.evidence, nothing)
+    names, judges = (wanted.metrics, wanted.overrides.judges) if prepared.kind == "run" else ((), ())
+    metrics = wanted_metrics(found.metrics, names, judges, f"run {found.id}")
+    known = scored(found.results, metrics, by_case=prepared.kind != "run", run=found.id, embedder=found.embedder)
+    return learn(prepared.kind, prepared.name, wanted.promise, prepared.evidence, known)
+
+
+def write_lock(found: Calibration, path: Path) -> Lock:
+    """Put the learned thresholds into a lock file, beside those of other metrics that it holds, and give it back.
+
+    Raises:
+        ConfigError: there is a file that is no lock, or cannot be read; it stays as it is.
+        EvalmarkError: the file cannot be written.
+    """
+    before = read_lock(path) if path.exists() else Lock(metrics={}, path=str(path))
+    created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    lock = before.merged(locked(found, created, version("evalmark")))
+    write_whole(path, [lock.text], "lock file")
+    return lock
+
+
+def check_lock(path: Path) -> None:
+    """Say before anything is judged what would keep a lock file from being written.
+
+    Raises:
+        ConfigError: there is something else in its place.
+    """
+    if path.is_dir():
+        raise ConfigError(f"{path}: this is a folder; name a file in it with -o, such as {NAME}.")
+    if path.exists():
+        read_lock(path)
+
+
+def _of_run(wanted: Calibrate, ledger: Store) -> Prepared:
+    try:
+        run = ledger.run(wanted.about)
+    except StoreError as fault:
+        projects = ", ".join(ledger.traffic.projects())
+        there = f"recorded projects are {projects}" if projects else "no project is recorded either"
+        raise ConfigError(f"{wanted.about!r} is no file, and {str(fault).rstrip('.')}; {there}.") from fault
+    if wanted.suite is not None:
+        raise ConfigError(f"run {run.id} has its scores already; leave --suite out, or judge it anew: evalmark rescore")
+    wanted_metrics(run.metrics, wanted.metrics, wanted.overrides.judges, f"run {run.id}")
+    evidence = of_results(run.id, run.results, labels_on(ledger, run))
+    return Prepared(wanted=wanted, kind="run", name=run.id, evidence=evidence, run=run)
+
+
+def _of_file(wanted: Calibrate, path: Path, settings: Settings, load: Loader) -> Prepared:
+    faults, cases = Faults(str(path)), list[Case]()
+    for row in read_cases(path):
+        if isinstance(row, BadRow):
+            faults.add(str(row))
+        else:
+            cases.append(row)
+    if told := faults.told():
+        raise ConfigError.of(told)
+    liked = row_labels(cases)
+    evidence = of_rows(cases, liked, f"file {path}")
+    keys = {one.key for one in evidence.told}
+    plan = _plan(wanted, settings, load, tuple(case for case in cases if case.id in keys))
+    return Prepared(wanted=wanted, kind="file", name=str(path), evidence=evidence, plan=plan)
+
+
+def _plan(wanted: Calibrate, settings: Settings, load: Loader, cases: tuple[Case, ...]) -> Plan:
+    """The plan that has labelled answers judged as they are."""
+    if wanted.suite is None and not wanted.metrics:
+        raise ConfigError(
+            "say what is to get a threshold: --metric similarity, or the metrics of a suite with --suite."
+        )
+    if wanted.suite is None:
+        plan = plan_metrics(wanted.metrics, settings, wanted.overrides, load)
+    else:
+        overrides = replace(wanted.overrides, target="evalmark.runs.execution.rescoring:not_asked", lock=NO_LOCK)
+        plan = plan_suite(wanted.suite, settings, overrides, load)
+        bound = {asked.bound(None).metric.name: asked for asked in plan.asked}
+        metrics = [asked.bound(None).versioned for asked in plan.asked]
+        chosen = wanted_metrics(metrics, wanted.metrics, (), f"suite {wanted.suite}")
+        plan = replace(plan, asked=tuple(bound[metric.name] for metric in chosen))
+    if "conversation" in plan.modes:
+        raise ConfigError("a metric judges the turns of conversations, and labelled answers are judged one by one.")
+    source = Source(info=DatasetInfo(name="labelled"), read=lambda _: iter(cases))
+    name = f"labelled answers of {wanted.about}"
+    return replace(plan, name=name, sources=(source,), targets=(Given(),), repeat=1, gate=None, suite="", notes=())

@@ -1,0 +1,54 @@
+"""What a desk asks of those who bring it hands."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from evalmark.core.errors import EvalmarkError
+
+from .messages import Down, Up
+
+
+class HandLostError(Exception):
+    """A hand has ended, or cannot be reached any more; the text says why, as far as anybody knows."""
+
+
+class CrewError(EvalmarkError):
+    """No hand can be had, or all of them end before they have done anything."""
+
+
+class Member(Protocol):
+    """A hand, as the desk reaches it."""
+
+    async def tell(self, messages: Sequence[Down]) -> None:
+        """Hand over messages, in order; when this returns they have arrived.
+
+        Raises:
+            HandLostError: the hand has ended.
+        """
+        ...
+
+    async def listen(self) -> Sequence[Up]:
+        """What the hand has to say; waits until there is something.
+
+        Raises:
+            HandLostError: the hand has ended.
+        """
+        ...
+
+
+class Crew(Protocol):
+    """Brings hands."""
+
+    @property
+    def size(self) -> int:
+        """How many hands work at the same time."""
+        ...
+
+    async def hire(self) -> Member:
+        """A hand that is ready, in the place of none or of one that has ended.
+
+        Raises:
+            CrewError: there is none to be had.
+            HandLostError: it ended while it was getting ready.
+        """
+        ...

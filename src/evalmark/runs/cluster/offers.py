@@ -1,0 +1,65 @@
+"""What a desk does for its hands besides model calls: recordings of tools, vectors, and embeddings behind a server."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.context.replaying import ToolReplay
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.protocols import EmbeddingCache
+from evalmark.core.values.tool import ToolRecording
+
+from .messages import Told, Wants
+
+if TYPE_CHECKING:
+    from evalmark.core.protocols import Vectors
+    from evalmark.models.embeddings.cached import CachedEmbedder
+
+
+class Offers:
+    """Answers what hands want, one method for each; their names are what a hand may ask for."""
+
+    def __init__(self, tools: ToolReplay, cache: EmbeddingCache, embedder: "CachedEmbedder | None") -> None:
+        self._tools, self._cache, self._embedder = tools, cache, embedder
+        self._known: dict[str, Callable[..., Awaitable[Any]]] = {
+            "claim": self._claim,
+            "find": self._find,
+            "keep": self._keep,
+            "failed": self._failed,
+            "vectors": self._vectors,
+            "keep_vectors": self._keep_vectors,
+            "embed": self._embed,
+        }
+
+    async def do(self, wanted: Wants) -> Told:
+        """What comes of a wish; an error of ours is what comes of it too."""
+        try:
+            return Told(wanted.ticket, await self._known[wanted.what](*wanted.given))
+        except EvalmarkError as error:
+            return Told(wanted.ticket, error)
+
+    async def _claim(self, tool: str, version: str, home: str) -> None:
+        self._tools.claim(tool, version, home)
+
+    async def _find(self, key: str) -> ToolRecording | None:
+        return await asyncio.to_thread(self._tools.find, key)
+
+    async def _keep(self, recording: ToolRecording) -> ToolRecording:
+        return await asyncio.to_thread(self._tools.keep, recording)
+
+    async def _failed(self) -> None:
+        self._tools.failed()
+
+    async def _vectors(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
+        found = await self._cache.get(fingerprint, texts)
+        if self._embedder is not None:
+            await self._embedder.count(texts)
+        return found
+
+    async def _keep_vectors(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
+        await self._cache.put(fingerprint, vectors)
+
+    async def _embed(self, texts: Sequence[str]) -> Any:
+        if self._embedder is None:
+            raise LookupError("this run has no embedding model")
+        return await self._embedder(texts)

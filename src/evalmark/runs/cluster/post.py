@@ -1,0 +1,142 @@
+"""A hand's way to its desk: messages that gather until they are fetched, and what comes back for them."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from evalmark.core.context.uses import current_uses
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply
+from evalmark.models.middleware.keyed import Keyed
+from evalmark.runs.engine.trial import describe
+
+from .messages import Asks, Came, Dropped, Go, OwnError, Told, Up, Wants, Yours
+
+
+class Post:
+    """Tickets and messages of one hand; any thread may send, and wait for an answer.
+
+    `ring` is called, from any thread, when there is something to fetch.
+    """
+
+    def __init__(self, ring: Callable[[], object]) -> None:
+        self._ring = ring
+        self._out: list[Up] = []
+        self._full: list[Future[None]] = []
+        self._waiting: dict[int, Future[Go | Told]] = {}
+        self._tickets = count(1)
+        self._lock = threading.Lock()
+
+    def send(self, message: Up) -> None:
+        """Have the desk told."""
+        with self._lock:
+            self._out.append(message)
+            first = len(self._out) == 1
+        if first:
+            self._ring()
+
+    def fetch(self) -> Sequence[Up]:
+        """Everything that the desk is to be told by now."""
+        with self._lock:
+            out, self._out = self._out, []
+            emptied, self._full = self._full, []
+        for waiting in emptied:
+            if waiting.set_running_or_notify_cancel():
+                waiting.set_result(None)
+        return out
+
+    async def room(self, most: int) -> None:
+        """Return when no more than so many messages wait to be fetched."""
+        with self._lock:
+            if len(self._out) <= most:
+                return
+            emptied: Future[None] = Future()
+            self._full.append(emptied)
+        await asyncio.wrap_future(emptied)
+
+    def take(self, message: Go | Told) -> None:
+        """Pass on what the desk says of a ticket."""
+        with self._lock:
+            waiting = self._waiting.pop(message.ticket, None)
+        if waiting is not None and waiting.set_running_or_notify_cancel():
+            waiting.set_result(message)
+
+    async def wants(self, what: str, *given: Any) -> Any:
+        """What the desk does for this hand alone. Raises what the desk raises."""
+        ticket, answer = self._open()
+        self.send(Wants(ticket, what, given))
+        return _given(await self._next(ticket, answer))
+
+    def wants_in_thread(self, what: str, *given: Any) -> Any:
+        """The same for callers who cannot be suspended; whoever runs the event loop of the post must not call it."""
+        ticket, answer = self._open()
+        self.send(Wants(ticket, what, given))
+        return _given(answer.result())
+
+    async def ask(self, model: ChatModel, request: Keyed) -> Reply:
+        """What a model replies, asked from here when and as often as the desk says so. Raises what the desk raises."""
+        ticket, answer = self._open()
+        self.send(Asks(ticket, model.name, model.identity, request))
+        mine: Reply | Exception | None = None
+        while True:
+            with current_uses().waiting():
+                said = await self._next(ticket, answer)
+            if isinstance(said, Told):
+                return _reply(said, mine)
+            mine = await self._attempt(ticket, model, request)
+            answer = self._again(ticket)
+            self.send(Came(ticket, mine if isinstance(mine, Reply | EvalmarkError) else OwnError(describe(mine))))
+
+    async def _attempt(self, ticket: int, model: ChatModel, request: Keyed) -> Reply | Exception:
+        """What one request gives, or the error it ends in."""
+        try:
+            return await model(request.plain)
+        except asyncio.CancelledError:
+            self._drop(ticket)
+            raise
+        except Exception as error:  # noqa: BLE001  foreign code: a model of the user's may raise anything
+            return error
+
+    def _open(self) -> tuple[int, Future[Go | Told]]:
+        ticket = next(self._tickets)
+        return ticket, self._again(ticket)
+
+    def _again(self, ticket: int) -> Future[Go | Told]:
+        answer: Future[Go | Told] = Future()
+        with self._lock:
+            self._waiting[ticket] = answer
+        return answer
+
+    async def _next(self, ticket: int, answer: Future[Go | Told]) -> Go | Told:
+        try:
+            return await asyncio.wrap_future(answer)
+        except asyncio.CancelledError:
+            self._drop(ticket)
+            raise
+
+    def _drop(self, ticket: int) -> None:
+        with self._lock:
+            self._waiting.pop(ticket, None)
+        self.send(Dropped(ticket))
+
+
+def _given(said: Go | Told) -> Any:
+    found = said.said if isinstance(said, Told) else None
+    if isinstance(found, BaseException):
+        raise found
+    return found
+
+
+def _reply(told: Told, mine: Reply | Exception | None) -> Reply:
+    """The reply that the desk means."""
+    if isinstance(told.said, Yours) and isinstance(mine, Reply):
+        return replace(mine, **told.said.changes)
+    if isinstance(told.said, OwnError) and isinstance(mine, Exception):
+        raise mine
+    reply: Reply = _given(told)
+    return reply

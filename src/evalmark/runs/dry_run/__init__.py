@@ -1,0 +1,1 @@
+"""What a run would do, before anything of it is done."""

@@ -1,0 +1,306 @@
+"""What a run would do: every call is made up to the point of sending, and counted there."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import Any, cast
+
+from evalmark.core.context.uses import Uses, current_uses
+from evalmark.core.errors import ModelCallError
+from evalmark.core.protocols import ChatModel, Journal, Target
+from evalmark.core.settings import Replay
+from evalmark.core.values.call import Reply, Request
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import canonical
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Mode, Result
+from evalmark.core.values.words import count
+from evalmark.models.middleware.prices import Prices, read_prices
+from evalmark.models.middleware.sizes import output_limit
+from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
+from evalmark.runs.engine.line import Limits, Work, run_trials
+from evalmark.runs.execution.conduct import Conduct
+from evalmark.runs.execution.reading import Reading, trials
+from evalmark.runs.execution.sharing import deal_of
+from evalmark.runs.planning.checking import check, refuse
+from evalmark.runs.planning.models import Configured, Models
+from evalmark.runs.planning.plan import Asked, Plan, Source, model_of
+from evalmark.runs.targets.given import Given
+
+LETTERS_A_TOKEN = 4
+"""Of English text; other languages and code have fewer."""
+USUAL_REPLY = 150
+"""Tokens of a reply where no recorded one tells."""
+MOST_RUNS, MOST_ASKED = 100, 5
+"""Of so many runs, those of the same suite and target, but no more than so many, may know the answers."""
+UNKNOWN_ANSWER = 400
+"""Characters of the text that stands for an answer that nobody knows yet."""
+
+Known = Mapping[tuple[str, str, int], Output]
+"""The outputs of an earlier run, by id and input of the case and by repeat."""
+
+
+async def foresee(plan: Plan, conduct: Conduct) -> Forecast:
+    """What the plan would ask of its models, and what of it is recorded; no target is called and nothing is sent.
+
+    Raises:
+        ConfigError: the plan has faults; all of them are named.
+    """
+    refuse((await asyncio.to_thread(check, plan)).faults)
+    seeing = _Seeing(plan, conduct)
+    for source in plan.sources:
+        for mode in plan.modes:
+            await seeing.see(source, mode)
+    return seeing.forecast()
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one model would be asked."""
+
+    model: ChatModel
+    replay: Replay
+    """What becomes of recorded replies."""
+    calls: int = 0
+    cached: int = 0
+    read: list[int] = field(default_factory=list)
+    """Input tokens of each call to be sent."""
+    limits: list[int | None] = field(default_factory=list)
+    """How many tokens the reply of each of them may have; None where the request does not say."""
+    recorded: list[int] = field(default_factory=list)
+    """Output tokens of recorded replies."""
+
+    def forecast(self, prices: Prices) -> ModelForecast:
+        sent = len(self.read)
+        usual = fmean(self.recorded) if self.recorded else USUAL_REPLY
+        written = sum(usual if limit is None else min(usual, limit) for limit in self.limits)
+        each = prices.estimate(self.model, round(fmean(self.read)), round(written / sent)) if sent else None
+        return ModelForecast(
+            model=self.model.name,
+            calls=self.calls,
+            cached=self.cached,
+            input_tokens=sum(self.read),
+            output_tokens=round(written),
+            cost=None if each is None else each * sent,
+            unknown_cost=sent if each is None else 0,
+        )
+
+
+class _Weighing:
+    """A model that answers what is recorded, and counts the rest instead of sending it."""
+
+    def __init__(self, model: ChatModel, journal: Journal, tally: _Tally, seen: set[str], questions: int) -> None:
+        self.name, self.identity = model.name, model.identity
+        self.asked = 0
+        """How often it was asked in the present part of the plan."""
+        self._journal, self._tally, self._seen, self._questions = journal, tally, seen, questions
+        self._trial: Uses | None = None
+        self._left = questions
+
+    async def __call__(self, request: Request) -> Reply:
+        """The recorded reply.
+
+        Raises:
+            ModelCallError: there is none.
+        """
+        uses = current_uses()
+        if uses is not self._trial:
+            self._trial, self._left = uses, self._questions
+        first = uses.next(f"{self.identity} {request.hash}")
+        key = request.key(self.identity, uses.repeat, first)
+        reply = await self._journal.find(key)
+        self._left -= 1
+        self.asked += 1
+        self._count(key, request, recorded=reply is not None)
+        if reply is None:
+            for more in range(max(0, self._left)):  # asked only once this one is answered
+                self.asked += 1
+                self._count(request.key(self.identity, uses.repeat, first + 1 + more), request, recorded=False)
+            raise ModelCallError("nothing is sent for a forecast", fault="closed")
+        if reply.usage.output_tokens is not None:
+            self._tally.recorded.append(reply.usage.output_tokens)
+        return reply
+
+    def _count(self, key: str, request: Request, *, recorded: bool) -> None:
+        replay = self._tally.replay
+        if key in self._seen and replay != "off":  # the same request goes out once
+            return
+        self._seen.add(key)
+        self._tally.calls += 1
+        if recorded and replay in ("auto", "strict"):
+            self._tally.cached += 1
+            return
+        self._tally.read.append(tokens_of(request))
+        self._tally.limits.append(output_limit(request))
+
+
+class _Seeing:
+    """A plan on its way to a forecast."""
+
+    def __init__(self, plan: Plan, conduct: Conduct) -> None:
+        self.plan, self.conduct = plan, conduct
+        self.deal = deal_of(plan, conduct.shard)
+        self.journal = conduct.ledger.journal()
+        self.earlier = self._earlier_runs()
+        self.tallies: dict[str, _Tally] = {}
+        self.seen: set[str] = set()
+        self.metrics: list[MetricForecast] = []
+        self.trials = 0
+        self.read: dict[str, None] = {}
+        """What is to be said of how the rows were understood."""
+        self.guessed = 0
+        """Answers that nobody knows yet."""
+
+    async def see(self, source: Source, mode: Mode) -> None:
+        """Count what one dataset takes in one way of asking."""
+        asked = [one for one in self.plan.asked if one.mode == mode]
+        judges = {id(one): self._weighing(one.judge, _questions(one)) for one in asked if one.judge is not None}
+        bound = [one.bound(None, lambda _, one=one: judges[id(one)]) for one in asked if id(one) in judges]  # type: ignore[misc]
+        part = replace(self.plan, sources=(source,), asked=tuple(asked))
+        reading = Reading(plan=part, recorded=_Nothing(), conduct=self.conduct, said=self.read, deal=self.deal)
+        sink = _Counts()
+        work = Work(
+            trials=trials(reading), targets=self._targets(source, mode), scorers=bound, turn_scorers=bound, sink=sink
+        )
+        await run_trials(work, Limits(jobs=1))
+        self.trials += sink.trials
+        for one in asked:
+            weighing = judges.get(id(one))
+            self.metrics.append(
+                MetricForecast(
+                    dataset=source.info.name,
+                    metric=one.bound(self.plan.embedder).name,
+                    trials=sink.trials,
+                    calls=0 if weighing is None else _asked_of(weighing),
+                    judge="" if one.judge is None else one.judge.name,
+                )
+            )
+
+    def forecast(self) -> Forecast:
+        """All of it."""
+        models = self.plan.models or Models(settings=self.conduct.settings)
+        prices = Prices(read_prices(models.settings.models))
+        return Forecast(
+            name=self.plan.name,
+            target=self.plan.target_name,
+            trials=self.trials,
+            metrics=tuple(self.metrics),
+            models=tuple(tally.forecast(prices) for tally in self.tallies.values()),
+            notes=(*self.plan.notes, *self.read, *self._notes()),
+        )
+
+    def _notes(self) -> Iterator[str]:
+        if not self.plan.chat_models:
+            return
+        if self.earlier:
+            where = self.earlier[0].id if len(self.earlier) == 1 else f"{self.earlier[0].id} and runs before it"
+            yield f"The answers are those of {where}; where the target answers otherwise now, judges are asked anew."
+        if self.guessed:
+            yield f"Not known yet: {count(self.guessed, 'answer')}; judges of these are counted as asked anew."
+        if self.conduct.settings.replay == "strict":
+            yield "With --replay strict nothing is sent: the calls to send would be errors."
+
+    def _weighing(self, model: ChatModel, questions: int = 1) -> ChatModel:
+        inner = model.model if isinstance(model, Configured) else model
+        tally = self.tallies.setdefault(inner.identity, _Tally(inner, self.conduct.settings.replay))
+        weighing = _Weighing(inner, self.journal, tally, self.seen, questions)
+        return replace(model, model=weighing) if isinstance(model, Configured) else weighing
+
+    def _targets(self, source: Source, mode: Mode) -> dict[str, Target]:
+        return {target.name: self._target(target, source, mode) for target in self.plan.targets}
+
+    def _target(self, target: Target, source: Source, mode: Mode) -> Target:
+        if isinstance(target, Given) or self.plan.kept is not None:
+            return target
+        if (model := model_of(target)) is not None:
+            weighed = cast(Target, replace(cast(Any, target), model=self._weighing(model)))
+            return _Foreseen(self, target.name, weighed, {})
+        return _Foreseen(self, target.name, None, self._known(source.info.name, mode))
+
+    def _earlier_runs(self) -> list[Run]:
+        """The newest runs of the same suite and target, whose answers are likely to be given again."""
+        plan = self.plan
+        if plan.is_answered or plan.asks_models or plan.kept is not None or not plan.chat_models:
+            return []
+        same = (plan.suite, plan.target_name)
+        return [run for run in self.conduct.ledger.runs(MOST_RUNS) if (run.suite, run.target) == same][:MOST_ASKED]
+
+    def _known(self, dataset: str, mode: Mode) -> Known:
+        """The answers of these runs, of each case the newest; a run may have been stopped, or of a few cases."""
+        known: dict[tuple[str, str, int], Output] = {}
+        for run in self.earlier:
+            for r in run.results:
+                if (r.trial.dataset, r.trial.mode) == (dataset, mode) and r.output.error is None:
+                    case = r.trial.case
+                    known.setdefault((case.id, canonical(case.input), r.trial.repeat), r.output)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreseen:
+    """Gives the recorded answer of a model, or that of an earlier run, or one that stands for any."""
+
+    seeing: _Seeing
+    name: str
+    model: Target | None
+    known: Known
+
+    async def __call__(self, case: Case) -> Output:
+        if self.model is not None:
+            try:
+                return await self.model(case)
+            except ModelCallError:
+                self.seeing.guessed += 1
+                return self._unknown()
+        found = self.known.get((case.id, canonical(case.input), current_uses().repeat))
+        self.seeing.guessed += found is None
+        return found or self._unknown()
+
+    def _unknown(self) -> Output:
+        """Not the same for two targets: a judge is asked about each of their answers."""
+        return Output(value=self.name.ljust(UNKNOWN_ANSWER, "x"))
+
+
+def _questions(asked: Asked) -> int:
+    """How many questions the judge is asked about one output."""
+    return int(getattr(asked.scorer, "questions", 1))
+
+
+def _asked_of(model: ChatModel) -> int:
+    inner = model.model if isinstance(model, Configured) else model
+    return inner.asked if isinstance(inner, _Weighing) else 0
+
+
+def tokens_of(request: Request) -> int:
+    """About how many tokens a request has.
+
+    >>> from evalmark import Turn
+    >>> tokens_of(Request(messages=(Turn(role="user", content="Where is Oslo?"),)))
+    3
+    """
+    said = sum(
+        len(turn.content if isinstance(turn.content, str) else canonical(turn.content)) for turn in request.messages
+    )
+    form = 0 if request.schema is None else len(canonical(request.schema))
+    return (said + form) // LETTERS_A_TOKEN
+
+
+class _Nothing:
+    """No trial is recorded, as far as a forecast goes."""
+
+    def __call__(self, trial: object) -> bool:
+        return False
+
+    def output(self, trial: object) -> None:
+        return None
+
+
+class _Counts:
+    """Counts results and forgets them."""
+
+    def __init__(self) -> None:
+        self.trials = 0
+
+    async def write(self, results: Sequence[Result]) -> None:
+        self.trials += len(results)

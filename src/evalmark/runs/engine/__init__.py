@@ -1,0 +1,1 @@
+"""Runs trials: answers, judges, records; knows only roles."""

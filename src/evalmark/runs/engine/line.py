@@ -1,0 +1,376 @@
+"""The line from trials to durable results: answer, judge, record, each stage at its own pace."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from evalmark.core.context.replaying import ToolReplay, TrialTools
+from evalmark.core.context.uses import Lend, Uses, counting
+from evalmark.core.errors import RunStoppedError
+from evalmark.core.protocols import Scorer, Sink, Target
+from evalmark.core.values.case import Case, Output, Turn
+from evalmark.core.values.score import Mode, Result, Trial
+
+from .recorder import Recorder, Watch
+from .trial import answer, judge, waits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much may go on at once, and for how long."""
+
+    jobs: int = 10
+    """Trials being answered."""
+    timeout: float | None = None
+    """Seconds for one answer, and for one scorer's word on it; None: no limit."""
+    window: int = 2_048
+    """Trials being judged; what lets embedders and judges gather large batches."""
+    batch: int = 2_000
+    """Results written at once, at the most."""
+    grace: float = 10.0
+    """Seconds that trials under way get to finish once a stop was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A turn that was answered and recorded before; those after it build on it."""
+
+    case: Case
+    output: Output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A trial whose output is known from another run, and is to be judged anew; the target is not asked."""
+
+    trial: Trial
+    output: Output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Trials that are asked one after the other; each one's case has the turns before it in its history.
+
+    A turn that got no answer is not part of the history of later ones.
+    """
+
+    target: str
+    """Who is asked."""
+    turns: Iterable[Trial | Result | Said | Answered]
+    """A Result is recorded as it is, and is no turn."""
+
+
+Item = Trial | Result | Answered | Conversation
+"""What is done at one go, by one hand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What an engine is handed: everything else it needs to know is in here."""
+
+    trials: "Iterable[Item] | AsyncIterator[Item]"
+    """A Result is recorded as it is: a row that could not be read, say."""
+    targets: Mapping[str, Target]
+    """By the names that the trials give."""
+    scorers: Sequence[Scorer]
+    sink: Sink
+    turn_scorers: Sequence[Scorer] = ()
+    """Those that judge the turns of conversations."""
+    tools: ToolReplay | None = None
+    """What the tools of the target meet; None where they are just called."""
+    lend: Lend | None = None
+    """Where the target gets chat models that it asks for by name; None: it opens its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a run of the line ended."""
+
+    recorded: int
+    """Results that are durable."""
+    stopped: bool
+    """True when a stop left trials out."""
+    reason: str = ""
+    """Why no further call could be made, where that is what stopped the run."""
+    longest_block: float
+    """The longest time, in seconds, that something kept the event loop to itself."""
+    notes: tuple[str, ...] = ()
+    """What else a reader of the run should know."""
+
+
+class Engine(Protocol):
+    """What runs trials: `run_trials`, or something that does the same elsewhere."""
+
+    async def __call__(
+        self, work: Work, limits: Limits = ..., *, stop: asyncio.Event | None = None, watch: Watch | None = None
+    ) -> Outcome: ...
+
+
+async def run_trials(
+    work: Work, limits: Limits = Limits(), *, stop: asyncio.Event | None = None, watch: Watch | None = None
+) -> Outcome:
+    """Answer, judge and record every trial; `watch` hears of results once they are durable.
+
+    Setting `stop` starts no further trial and gives those under way `limits.grace` seconds.
+    Memory does not grow with the number of trials.
+
+    Raises:
+        StoreError: the sink could not write; what was acknowledged before is kept.
+    """
+    line = _Line(work, limits, stop or asyncio.Event(), watch)
+    return await line.run()
+
+
+class _Line:
+    """The moving parts of one run; lives as long as `run_trials`."""
+
+    def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: Watch | None) -> None:
+        self.work, self.limits, self.stop = work, limits, stop
+        self.source = work.trials if isinstance(work.trials, AsyncIterator) else _AtHand(iter(work.trials))
+        self.window = _Window(limits.window)
+        self.judging: set[asyncio.Task[None]] = set()
+        self.judges: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
+        self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(waits, scorers))}
+        """Modes in which judging waits for nothing, so that whoever has asked judges too."""
+        self.recorder = Recorder(work.sink, watch, limits.window, limits.batch)
+        self.dry = False
+        self.left_out = False
+        self.reason = ""
+
+    async def run(self) -> Outcome:
+        lag = _Lag()
+        lagging = asyncio.create_task(lag.watch())
+        recording = asyncio.create_task(self.recorder.run())
+        answering = [asyncio.create_task(self._answer()) for _ in range(self.limits.jobs)]
+        try:
+            await self._until_done(answering, recording)
+        finally:
+            lagging.cancel()
+            for task in (*answering, *self.judging, recording):
+                task.cancel()
+            await asyncio.gather(*answering, *self.judging, recording, lagging, return_exceptions=True)
+        stopped = self.left_out or not self.dry
+        return Outcome(
+            recorded=self.recorder.recorded,
+            stopped=stopped,
+            longest_block=lag.longest,
+            reason=self.reason,
+            notes=self.recorder.notes,
+        )
+
+    async def _until_done(self, answering: list[asyncio.Task[None]], recording: asyncio.Task[None]) -> None:
+        """Wait for the line to run dry, for a stop and its grace, or for the recorder to break."""
+        finishing = asyncio.create_task(self._finish(answering))
+        stopping = asyncio.create_task(self.stop.wait())
+        try:
+            await asyncio.wait({finishing, stopping, recording}, return_when=asyncio.FIRST_COMPLETED)
+            if not finishing.done() and not recording.done():
+                await asyncio.wait(
+                    {finishing, recording}, timeout=self.limits.grace, return_when=asyncio.FIRST_COMPLETED
+                )
+            if finishing.done():
+                finishing.result()
+            else:
+                self.left_out = True
+        finally:
+            finishing.cancel()
+            stopping.cancel()
+            await asyncio.gather(finishing, stopping, return_exceptions=True)
+        self.recorder.end()
+        await recording
+
+    async def _finish(self, answering: list[asyncio.Task[None]]) -> None:
+        await asyncio.gather(*answering)
+        while self.judging:
+            await asyncio.gather(*self.judging)
+
+    async def _answer(self) -> None:
+        """One of `jobs` hands: takes the next trial or conversation, asks the target, passes the output on."""
+        async for item in self.source:
+            if isinstance(item, Result):
+                await self.recorder.put(item)
+                continue
+            if isinstance(item, Conversation):
+                await self._converse(item)
+            else:
+                trial = item.trial if isinstance(item, Answered) else item
+                await self._ask(item, trial.case, self._target(trial.target))
+            if self.stop.is_set():
+                return
+        self.dry = True
+
+    async def _converse(self, conversation: Conversation) -> None:
+        """Ask the turns in order, each with those before it as its history."""
+        known = self._target(conversation.target)
+        target = anew(known)
+        history: tuple[Turn, ...] = ()
+        missed: list[Case] = []
+        for item in conversation.turns:
+            if isinstance(item, Result):
+                await self.recorder.put(item)
+            elif isinstance(item, Said):
+                if target is not known:  # it remembers by itself
+                    missed.append(_after(history, item.case))
+                history += _turns(item.case, item.output)
+            else:
+                asked = item.trial.case if isinstance(item, Answered) else item.case
+                if isinstance(item, Trial):
+                    await self._remind(target, missed, item.repeat)
+                if (output := await self._ask(item, _after(history, asked), target)) is None:
+                    return
+                history += _turns(asked, output)
+
+    async def _remind(self, target: Target, missed: list[Case], repeat: int) -> None:
+        """Have a target that remembers hear again what earlier passes asked of it: the object that heard it is gone.
+
+        What it says this time is of no use, since those turns are recorded.
+        """
+        while missed and not self.stop.is_set():
+            case = missed.pop(0)
+            with counting(self._uses(repeat, case)):
+                try:
+                    await answer(target, case, self.limits.timeout)
+                except RunStoppedError as reason:
+                    self._end(reason)
+
+    async def _ask(self, item: Trial | Answered, case: Case, target: Target) -> Output | None:
+        """The target's answer, on its way to the scorers; None when the line is to stop."""
+        trial = item.trial if isinstance(item, Answered) else item
+        await self.window.enter()
+        if self.stop.is_set():
+            self.left_out = True
+            return None
+        with counting(self._uses(trial.repeat, case)):
+            try:
+                if isinstance(item, Answered):
+                    output = item.output
+                else:
+                    output = await answer(target, case, self.limits.timeout)
+            except RunStoppedError as reason:
+                self._end(reason)
+                return None
+            judging = self._judge(trial, case, output)
+            if trial.mode in self.at_once:
+                await judging
+                return output
+            task = asyncio.create_task(judging)
+        self.judging.add(task)
+        task.add_done_callback(self.judging.discard)
+        return output
+
+    def _target(self, name: str) -> Target:
+        return self.work.targets.get(name) or _Nobody(name)
+
+    def _uses(self, repeat: int, case: Case) -> Uses:
+        tools = self.work.tools
+        return Uses(repeat, None if tools is None else TrialTools(tools, case.input), self.work.lend)
+
+    async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
+        try:
+            scores = await judge(self.judges[trial.mode], case, output, self.limits.timeout)
+            await self.recorder.put(Result(trial=trial, output=output, scores=scores))
+        except RunStoppedError as reason:
+            self._end(reason)
+        finally:
+            self.window.leave()
+
+    def _end(self, reason: RunStoppedError) -> None:
+        """No further call can be made: start nothing more, and leave out the trial that needed it."""
+        self.reason = self.reason or str(reason)
+        self.left_out = True
+        self.stop.set()
+
+
+class _AtHand:
+    """What can be had without waiting, for those who would wait."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items = items
+
+    def __aiter__(self) -> "_AtHand":
+        return self
+
+    async def __anext__(self) -> Item:
+        for item in self._items:
+            return item
+        raise StopAsyncIteration
+
+
+class _Window:
+    """So many trials may be judged at a time; those that wait go on in the order in which they came.
+
+    A semaphore of asyncio looks at all who wait whenever one of them may go on, and as many as there are jobs wait here
+    when answers come out of the journal.
+    """
+
+    def __init__(self, free: int) -> None:
+        self._free = free
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self) -> None:
+        """Return when there is room."""
+        if self._free and not self._waiting:
+            self._free -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Make room for one."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():  # else it was cancelled
+                turn.set_result(None)
+                return
+        self._free += 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Nobody:
+    """In the place of a target whose outputs are all known."""
+
+    name: str
+
+    async def __call__(self, case: Case) -> Output:
+        raise LookupError(f"there is no target called {self.name!r} in this run")
+
+
+def anew(target: Target) -> Target:
+    """The target without what it knows of other conversations; itself where it keeps nothing."""
+    begin = getattr(target, "anew", None)
+    begun: Target = begin() if callable(begin) else target
+    return begun
+
+
+def _after(history: tuple[Turn, ...], case: Case) -> Case:
+    """The case as the next turn."""
+    return replace(case, history=case.history + history)
+
+
+def _turns(case: Case, output: Output) -> tuple[Turn, ...]:
+    """What the turn adds to the history of later ones."""
+    if output.error is not None:
+        return ()
+    return (Turn(role="user", content=case.input), Turn(role="assistant", content=output.value))
+
+
+class _Lag:
+    """Notices when something does not let go of the event loop."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+
+    async def watch(self, every: float = 0.25) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            before = loop.time()
+            await asyncio.sleep(every)
+            self.longest = max(self.longest, loop.time() - before - every)

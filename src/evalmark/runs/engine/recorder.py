@@ -1,0 +1,56 @@
+"""Writes results as they come, as many at once as have gathered meanwhile."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from evalmark.core.protocols import Sink
+from evalmark.core.values.score import Result
+from evalmark.storage.results.masked import masked_result, note_on
+
+Watch = Callable[[Sequence[Result]], None]
+"""Hears of results once they are durable."""
+
+
+class Recorder:
+    """Takes results from many hands and writes them in batches; whoever brings more than fits waits."""
+
+    def __init__(self, sink: Sink, watch: Watch | None = None, window: int = 2_048, batch: int = 2_000) -> None:
+        self.recorded = 0
+        """Results that are durable."""
+        self._masked = 0
+        self._sink, self._watch, self._batch = sink, watch, batch
+        self._done: asyncio.Queue[Result | None] = asyncio.Queue(window)
+        self._is_over = False
+
+    async def put(self, result: Result) -> None:
+        """Hand in a result; returns when there is room for it."""
+        await self._done.put(result)
+
+    def end(self) -> None:
+        """Say that nothing more comes; waits for nothing, since a sink that breaks takes nothing off a full line."""
+        self._is_over = True
+        if self._done.empty():
+            self._done.put_nowait(None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the run should know of what was recorded."""
+        return note_on(self._masked)
+
+    async def run(self) -> None:
+        """Write until the end, each time what has gathered while the last batch was being written.
+
+        Raises:
+            StoreError: the sink could not write; what was acknowledged before is kept.
+        """
+        while not (self._is_over and self._done.empty()) and (first := await self._done.get()) is not None:
+            batch = [first]
+            while len(batch) < self._batch and not self._done.empty():
+                if (result := self._done.get_nowait()) is not None:
+                    batch.append(result)
+            batch = [*map(masked_result, batch)]  # from here on, it leaves the process
+            await self._sink.write(batch)
+            self._masked += sum(result.output.masked for result in batch)
+            self.recorded += len(batch)
+            if self._watch is not None:
+                self._watch(batch)

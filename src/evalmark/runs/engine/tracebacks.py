@@ -1,0 +1,109 @@
+"""Where the user's code raised an error: a traceback of its own frames alone."""
+
+import os
+import re
+import sysconfig
+import traceback
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+MOST_FRAMES = 30
+"""Frames kept of each exception in a chain; the last ones tell most."""
+MOST_ERRORS = 10
+"""Exceptions kept of a chain or a group."""
+LONGEST = 20_000
+"""Characters kept of a traceback."""
+_LONGEST_LINE = 300
+_LEFT_OUT = "evalmark left out "
+_CUT = re.compile(f'  File "{_LEFT_OUT}([0-9,]+)", line 0, in ')
+
+_OURS = f"{Path(__file__).parents[2]}{os.sep}"
+_PYTHON = tuple({f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib")})
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+def raised(error: BaseException) -> dict[str, Any]:
+    """`raised_at` (`file:line`) and `traceback` of an error, by the user's frames; empty where no frame is theirs.
+
+    Frames of evalmark, of Python's library and of installed packages are left out. Where nothing else is there (the target
+    itself is an installed package), those of the package stay. Paths are relative to the working directory.
+    """
+    try:
+        told = traceback.TracebackException.from_exception(error, lookup_lines=False, compact=True)
+        chain = list(_chain(told))
+        wanted = _is_users if any(_is_users(frame) for one in chain for frame in one.stack) else _is_foreign
+        where = ""
+        for one in chain:
+            frames = [frame for frame in one.stack if wanted(frame)]
+            one.stack = _shown(frames)
+            where = where or (f"{_path(frames[-1].filename)}:{frames[-1].lineno}" if frames else "")
+        text = _CUT.sub(r"  … \1 frames left out", "".join(told.format()).rstrip())
+    except Exception:  # noqa: BLE001  foreign code: exceptions write their own text, and a limit on recursion may be theirs
+        return {}
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]}\n… ({len(text):,} characters)\n{text[-LONGEST // 2 :]}"
+    return {"raised_at": where, "traceback": text} if where else {}
+
+
+def _chain(told: traceback.TracebackException) -> Iterator[traceback.TracebackException]:
+    """The exception, its causes and the members of groups, each once; what is more is cut off."""
+    waiting, count = [told], 0
+    while waiting:
+        one = waiting.pop(0)
+        count += 1
+        yield one
+        if count + len(waiting) >= MOST_ERRORS:
+            one.__cause__ = one.__context__ = None
+            continue
+        if one.__cause__ is not None:
+            one.__context__ = None
+        one.exceptions = (getattr(one, "exceptions", None) or [])[: MOST_ERRORS - count - len(waiting)] or None
+        waiting += [*filter(None, (one.__cause__, one.__context__)), *(one.exceptions or ())]
+
+
+def _is_users(frame: traceback.FrameSummary) -> bool:
+    return _origin(frame.filename) == "user"
+
+
+def _is_foreign(frame: traceback.FrameSummary) -> bool:
+    return _origin(frame.filename) in ("user", "package")
+
+
+@lru_cache(maxsize=1_024)
+def _origin(filename: str) -> str:
+    """Whose code a file holds: `evalmark`, `python`, `package` or `user`."""
+    if filename.startswith("<frozen "):
+        return "python"
+    if filename.startswith(_OURS):
+        return "evalmark"
+    if any(part in filename for part in _INSTALLED):
+        return "package"
+    return "python" if filename.startswith(_PYTHON) else "user"
+
+
+def _shown(frames: Sequence[traceback.FrameSummary]) -> traceback.StackSummary:
+    """The last frames, with their lines of code, without the marks below them."""
+    left_out = len(frames) - MOST_FRAMES
+    kept = [
+        traceback.FrameSummary(
+            _path(frame.filename), frame.lineno, frame.name, lookup_line=False, line=(frame.line or "")[:_LONGEST_LINE]
+        )
+        for frame in frames[-MOST_FRAMES:]
+    ]
+    if left_out > 0:
+        kept.insert(0, traceback.FrameSummary(f"{_LEFT_OUT}{left_out:,}", 0, "", lookup_line=False, line=""))
+    return traceback.StackSummary.from_list(kept)
+
+
+def _path(filename: str) -> str:
+    """The path as its reader knows it: from the working directory, else from home, else as it is."""
+    if not Path(filename).is_absolute():
+        return filename
+    for root, start in ((Path.cwd(), ""), (Path.home(), "~/")):
+        try:
+            return f"{start}{Path(filename).relative_to(root).as_posix()}"
+        except ValueError:
+            continue
+    return filename

@@ -1,0 +1,225 @@
+"""One trial: ask the target, ask the scorers; what goes wrong is part of the result."""
+
+import asyncio
+import time
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from threading import current_thread, main_thread
+from typing import Any, TypeVar, cast
+
+from evalmark.core.context.replaying import TrialTools
+from evalmark.core.context.uses import current_uses
+from evalmark.core.errors import ModelCallError, RunStoppedError
+from evalmark.core.protocols import Scorer, Target
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.score import Score
+
+from .tracebacks import raised
+
+T = TypeVar("T")
+
+GRACE = 0.5
+"""Seconds that cancelled work gets to tidy up."""
+MASKED = (
+    "a secret was taken out of what is kept of this answer or its case, so it is not what the target gave; run it anew"
+)
+"""Why an output that was kept is not judged."""
+LONGEST_REASON = 2_000
+"""Characters kept of what an exception says."""
+
+
+async def answer(target: Target, case: Case, within: float | None = None) -> Output:
+    """What the target gives for a case; whatever it raises becomes an Output with an error.
+
+    `within` is in seconds; None waits as long as it takes. What the target's model calls wait for
+    their turn does not count.
+
+    Raises:
+        RunStoppedError: the target could make no further call in this run.
+    """
+    started, uses = time.perf_counter(), current_uses()
+    output = await _answered(target, case, within)
+    tools = uses.tools
+    if tools is not None and isinstance(tools.fault, RunStoppedError):
+        raise tools.fault
+    if output.waited is None and (own := uses.own_time()) is not None:
+        output = replace(output, waited=max(0.0, time.perf_counter() - started - own))
+    return with_tools(output, tools)
+
+
+async def _answered(target: Target, case: Case, within: float | None) -> Output:
+    started = time.perf_counter()
+    try:
+        return await _within(within, target(case))
+    except TimeLimitError as late:
+        return _failed(f"no answer within {late}", started)
+    except asyncio.CancelledError as cancelled:
+        if _is_cancelled_from_outside():
+            raise
+        return _failed(describe(cancelled), started, cancelled)
+    except (GeneratorExit, RunStoppedError):
+        raise
+    except BaseException as error:  # foreign code: the target
+        if _is_ctrl_c(error):
+            raise
+        return _failed(describe(error), started, error)
+
+
+def _failed(said: str, started: float, error: BaseException | None = None) -> Output:
+    """An output without a value: the target's own time until it failed, of a model call that of its last attempt."""
+    elapsed = time.perf_counter() - started
+    seconds, details = current_uses().own_time(elapsed), {} if error is None else details_of(error)
+    waited = None
+    if isinstance(error, ModelCallError) and current_uses().own_time() is None:
+        seconds = error.attempts[-1].seconds if error.attempts else None
+        waited = None if seconds is None else max(0.0, elapsed - seconds)
+    return Output(error=said, seconds=seconds, waited=waited, metadata=details)
+
+
+def with_tools(output: Output, tools: TrialTools | None) -> Output:
+    """The output with the calls that its target has made or used; an error where one was refused.
+
+    The target may have gone on: agents hand what a tool raises to their model, as if the tool had said so.
+    """
+    if tools is None:
+        return output
+    error = output.error if tools.fault is None else describe(tools.fault)
+    calls = output.metadata.get("calls", [])
+    if tools.used and isinstance(calls, list | tuple):  # else the target means something else by it
+        return replace(output, error=error, metadata={**output.metadata, "calls": [*calls, *dict.fromkeys(tools.used)]})
+    return output if error == output.error else replace(output, error=error)
+
+
+async def judge(
+    scorers: Sequence[Scorer], case: Case, output: Output, within: float | None = None
+) -> tuple[Score, ...]:
+    """What every scorer says of an output, in the order of the scorers.
+
+    An output with an error is not judged: its scores are `skipped`. One that was kept without a secret is `unscored`.
+
+    Raises:
+        RunStoppedError: a scorer could make no further call in this run.
+    """
+    if output.error is not None:
+        return tuple(Score(name=s.name, status="skipped", reason="the target gave no answer") for s in scorers)
+    if output.masked:
+        return tuple(Score(name=s.name, status="unscored", reason=MASKED) for s in scorers)
+    if len(scorers) == 1 or not any(map(waits, scorers)):  # a task each would cost more than they do
+        return tuple([score for scorer in scorers for score in await _ask(scorer, case, output, within)])
+    asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)
+    for found in asked:  # only now, when none of them is still at work
+        if isinstance(found, BaseException):
+            raise found
+    return tuple(score for scores in asked for score in cast(Sequence[Score], scores))
+
+
+def waits(scorer: Scorer) -> bool:
+    """Whether a scorer may wait for something, as all do that do not say otherwise."""
+    return bool(getattr(scorer, "waits", True))
+
+
+async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
+    try:
+        return await _within(within if waits(scorer) else None, scorer(case, output))
+    except TimeLimitError as late:
+        reason = f"no score within {late}"
+    except asyncio.CancelledError as cancelled:
+        if _is_cancelled_from_outside():
+            raise
+        reason = describe(cancelled)
+    except (GeneratorExit, RunStoppedError):
+        raise
+    except BaseException as error:  # foreign code: the scorer
+        if _is_ctrl_c(error):
+            raise
+        return (Score(name=scorer.name, status="error", reason=describe(error), detail=details_of(error)),)
+    return (Score(name=scorer.name, status="error", reason=reason),)
+
+
+def details_of(error: BaseException) -> dict[str, Any]:
+    """What is kept of an error beside its text: where the user's code raised it, and the model call that failed."""
+    kept = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
+    return {**kept, **raised(error)}
+
+
+class TimeLimitError(Exception):
+    """Our own time limit, told apart from a TimeoutError that foreign code raised."""
+
+
+async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+    """What the work gives.
+
+    Raises:
+        TimeLimitError: it was not done in time.
+    """
+    if seconds is None:
+        return await work
+    task = asyncio.create_task(_settled(work))
+    try:
+        if not await _is_done(task, seconds):
+            raise TimeLimitError(f"{seconds:g} s")
+    finally:
+        if not task.done():
+            await _cancel(task)
+    found, error = task.result()
+    if error is not None:
+        raise error
+    return cast(T, found)
+
+
+async def _is_done(task: asyncio.Task[Any], seconds: float) -> bool:
+    """Whether the task is done in time; what its model calls wait for their turn does not count."""
+    clock, uses = asyncio.get_running_loop().time, current_uses()
+    started, before, left = clock(), uses.waited(), seconds
+    while left > 0:
+        done, _ = await asyncio.wait({task}, timeout=left)
+        if done:
+            return True
+        left = seconds + (uses.waited() - before) - (clock() - started)
+    return False
+
+
+async def _settled(work: Coroutine[Any, Any, T]) -> tuple[T | None, BaseException | None]:
+    """What the work gives or raises, as a value: a SystemExit that leaves a task ends the event loop."""
+    try:
+        return await work, None
+    except GeneratorExit:
+        raise
+    except BaseException as error:  # foreign code: it is raised again by whoever waits
+        if _is_ctrl_c(error):
+            raise
+        return None, error
+
+
+async def _cancel(task: asyncio.Task[Any]) -> None:
+    """Cancel foreign work; what does not let itself be cancelled is left behind, and nothing waits for it."""
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=GRACE)
+    if not done:
+        asyncio._unregister_task(task)  # asyncio.run would wait for it for ever
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+def _is_ctrl_c(error: BaseException) -> bool:
+    """Whether it is the signal, which reaches the main thread alone, and not something that foreign code has raised."""
+    return isinstance(error, KeyboardInterrupt) and current_thread() is main_thread()
+
+
+def _is_cancelled_from_outside() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def describe(error: BaseException) -> str:
+    """An exception as one line: its type and its text, cut where it is very long.
+
+    >>> describe(ValueError("no such city"))
+    'ValueError: no such city'
+    """
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001  foreign code: an exception whose text cannot be made
+        text = "(its text cannot be shown)"
+    if len(text) > LONGEST_REASON:
+        text = f"{text[:LONGEST_REASON]}… ({len(text):,} characters)"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

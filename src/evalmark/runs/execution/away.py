@@ -1,0 +1,41 @@
+"""Where the trials of a run are answered and judged: in this process, or by workers elsewhere."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import EmbeddingCache
+from evalmark.core.settings import Settings
+from evalmark.runs.cluster.site import opened as cluster_site
+from evalmark.runs.cluster.start import where
+from evalmark.runs.engine.line import Engine, Limits, run_trials
+from evalmark.runs.isolation.engine import opened as isolated_engine
+from evalmark.runs.planning.models import Door
+from evalmark.runs.planning.plan import Bound, Plan
+
+EngineOf = Callable[[Door, Bound, EmbeddingCache], Engine]
+"""Makes the engine of a run out of what all its trials share."""
+
+
+@asynccontextmanager
+async def engine_for(plan: Plan, settings: Settings, limits: Limits) -> AsyncIterator[EngineOf]:
+    """What runs the trials of a plan, at the place that the settings name; it is ready before anything is begun.
+
+    Raises:
+        MissingExtraError: Ray is wanted and not installed.
+        ConfigError: the place means nothing or cannot be used, or the plan cannot be sent there or to worker processes.
+    """
+    if settings.isolate and settings.on != "local":
+        raise ConfigError(
+            f"--isolate starts workers on this machine, and --on {settings.on} elsewhere; use one of them."
+        )
+    if settings.isolate and plan.kept is None:
+        async with isolated_engine(plan.targets, settings.replay) as isolated:
+            yield lambda door, bound, cache: isolated
+        return
+    if settings.on == "local":
+        yield lambda door, bound, cache: run_trials
+        return
+    place = where(settings.on, is_trusted=settings.trust_cluster)
+    async with cluster_site(place, plan, settings, limits) as site:
+        yield site.engine

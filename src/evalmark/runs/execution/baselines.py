@@ -1,0 +1,75 @@
+"""Which earlier run a run is compared with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import dropwhile
+from typing import TYPE_CHECKING
+
+from evalmark.core.values.run import Run
+from evalmark.stats.comparison.earlier import is_same_suite, is_whole
+from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.gate import judge
+
+from .revision import is_ancestor, revision
+
+if TYPE_CHECKING:
+    from evalmark.storage.store.store import Store
+
+LAST_GREEN = "last-green"
+"""The newest run of all cases of a suite whose gate passed, made from what is checked out or from what came before it."""
+NO_BASELINE = "none"
+"""No baseline, whatever the suite says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """The run to compare with, or why there is none."""
+
+    run: Run | None = None
+    said: str = ""
+    """One sentence where there is none; empty where none was asked for."""
+
+
+def baseline_of(ledger: "Store", reference: str | None, of: Run) -> Baseline:
+    """The run that a reference names: an id, `last`, `last~1`, or `last-green`; for `none` and None there is none.
+
+    `of` says whose baseline it is; of that run, only name and suite count, and its id where it is kept already: `last-green`
+    is older than it.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    if reference is None or reference == NO_BASELINE:
+        return Baseline()
+    if reference != LAST_GREEN:
+        return Baseline(run=ledger.run(reference))
+    green = [run for run in _earlier(ledger, of) if is_whole(run) and is_same_suite(run, of)]
+    is_known = bool(revision())
+
+    @cache
+    def is_behind(commit: str) -> bool:
+        return not is_known or is_ancestor(commit) is True
+
+    found = next((run for run in green if is_behind(run.revision) and _is_green(run)), None)
+    if found is not None:
+        return Baseline(run=found)
+    where = " and that was made from a commit that leads to this one" if is_known else ""
+    return Baseline(
+        said=f"There is no earlier complete run of {of.name or of.suite!r} whose gate passed{where}, so there is nothing to compare with."
+    )
+
+
+def _earlier(ledger: "Store", of: Run) -> Iterator[Run]:
+    """The runs before one, the newest first; all of them where it is not kept yet."""
+    runs = ledger.runs()
+    if not any(run.id == of.id for run in runs):
+        yield from runs
+        return
+    after = dropwhile(lambda run: run.id != of.id, runs)
+    next(after)
+    yield from after
+
+
+def _is_green(run: Run) -> bool:
+    return judge(summarise(run), run.gate).outcome == "pass"

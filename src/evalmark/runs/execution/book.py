@@ -1,0 +1,119 @@
+"""A run that grows as its parts come in: from tests, one by one, or from other processes."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from itertools import product
+
+from evalmark.core.protocols import Sink
+from evalmark.core.values.run import DatasetInfo, Gate, Metric, Run, RunStatus, metrics_for
+from evalmark.core.values.score import Result
+from evalmark.core.values.spending import by_model
+from evalmark.storage.results.masked import masked_result, note_on
+from evalmark.storage.results.names import new_run_id
+
+from .conduct import timestamp, versions
+from .ledger import Ledger
+from .revision import asked as asked_revision
+
+Held = tuple[str, str]
+"""A dataset, and the name of a metric that it is held to."""
+
+
+class Book:
+    """One run in a ledger; written by whoever holds the book, and by nobody else."""
+
+    def __init__(self, ledger: Ledger, run: Run, revision: Callable[[], str] | None = None) -> None:
+        self.ledger, self.run = ledger, run
+        self._revision = revision
+        self._sink: Sink = ledger.sink(run.id)
+        self._rows: defaultdict[str, set[int]] = defaultdict(set)
+        self._held: set[Held] = set()
+        self._masked = 0
+
+    def meet(self, part: Run) -> None:
+        """Take in what a report has to know of a part: its datasets and metrics; what it says of spending is added."""
+        grown = grown_by(self.run, part, self._held)
+        self._held |= {(info.name, metric.name) for info in part.datasets for metric in part.metrics}
+        if (grown.datasets, grown.metrics) != (self.run.datasets, self.run.metrics):
+            self.ledger.amend(grown)
+        self.run = grown
+
+    async def write(self, results: Sequence[Result]) -> None:
+        """Keep results of datasets that were met; when this returns they are durable.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        kept = [*map(masked_result, results)]
+        await self._sink.write(kept)
+        self._masked += sum(result.output.masked for result in kept)
+        for result in results:
+            self._rows[result.trial.dataset].add(result.trial.position)
+
+    def finish(self, status: RunStatus, notes: Sequence[str] = ()) -> Run:
+        """Close the book, and give the whole run.
+
+        Raises:
+            StoreError: the store cannot be written.
+        """
+        whole = status == "complete"
+        datasets = tuple(replace(i, rows=len(self._rows[i.name]) if whole else None) for i in self.run.datasets)
+        told = tuple(dict.fromkeys((*self.run.notes, *notes, *note_on(self._masked))))
+        commit = self.run.revision if self._revision is None else self._revision()
+        ended = replace(self.run, status=status, finished=timestamp(), datasets=datasets, notes=told, revision=commit)
+        self.ledger.finish(ended)
+        return self.ledger.run(self.run.id)
+
+
+def begin(ledger: Ledger, name: str, gate: Gate | None = None, resume: str | None = None) -> Book:
+    """A new run in the ledger, or one that is taken up again by its id.
+
+    Raises:
+        StoreError: the store cannot be used, or there is no such run.
+    """
+    if resume is not None:
+        return Book(ledger, replace(ledger.resume(ledger.run(resume).id), results=(), gate=gate, finished=None))
+    run = Run(id=new_run_id(), name=name, created=timestamp(), status="running", gate=gate, versions=versions())
+    commit = asked_revision()
+    ledger.start(run)
+    return Book(ledger, run, commit)
+
+
+def grown_by(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
+    """The header of a run that has met a part: datasets and metrics it did not know, and what was spent.
+
+    A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone. What
+    is `held` already stays as it is: a dataset is told its metrics once.
+    """
+    known = {info.name for info in run.datasets}
+    met = tuple(info for info in part.datasets if info.name not in known)
+    targets = dict.fromkeys(filter(None, (*run.target.split(", "), part.target)))
+    return replace(
+        run,
+        target=", ".join(targets),
+        datasets=(*(_again(info, part) for info in run.datasets), *met),
+        metrics=_metrics(run.metrics, part, held),
+        repeat=max(run.repeat, part.repeat),
+        embedder=run.embedder or part.embedder,
+        spending=by_model((*run.spending, *part.spending)),
+        notes=(*run.notes, *(note for note in part.notes if note not in run.notes)),
+    )
+
+
+def _again(info: DatasetInfo, part: Run) -> DatasetInfo:
+    """The dataset as a part knows it that was asked anew, by other scorers say."""
+    return next((other for other in part.datasets if other.name == info.name and other.plan), info)
+
+
+def _metrics(known: Sequence[Metric], part: Run, held: Collection[Held]) -> tuple[Metric, ...]:
+    found = list(known)
+    for info, metric in product(part.datasets, part.metrics):
+        current = metrics_for(found, info.name).get(metric.name)
+        if current is None:
+            found.append(metric)
+        elif replace(current, dataset="") != metric and (info.name, metric.name) not in held:
+            found = [other for other in found if (other.name, other.dataset) != (metric.name, info.name)]
+            if metric not in found:
+                found.append(replace(metric, dataset=info.name))
+    return tuple(found)

@@ -1,0 +1,201 @@
+"""A run that stops as soon as its gate is decided: the cases in a random order, the looks, and what was saved."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from secrets import randbelow
+from typing import TYPE_CHECKING
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.money import money
+from evalmark.core.values.case import Case
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.run import Run, UntilDecided
+from evalmark.core.values.score import Result, Trial
+from evalmark.core.values.spending import Spending, in_all
+from evalmark.core.values.words import count
+from evalmark.runs.engine.recorder import Watch
+from evalmark.runs.planning.plan import Plan
+from evalmark.stats.comparison.rules import Rules, rules_before
+from evalmark.stats.inference.differences import MARGIN
+from evalmark.stats.inference.intervals import LEVEL
+from evalmark.stats.inference.means import mean
+from evalmark.stats.summary.bars import NotWorse
+from evalmark.stats.summary.deciding import Deciding, Whole
+from evalmark.stats.summary.drawing import InOrder, drawn
+from evalmark.stats.summary.headline import left_out
+
+from .reading import Reading, Row, rows_of, trials_of
+
+if TYPE_CHECKING:
+    from evalmark.stats.summary.bars import Make
+    from evalmark.stats.summary.deciding import Deciding
+    from evalmark.stats.summary.drawing import InOrder, Place
+
+SEEDS = 2**31
+DRAWN = "Cases were asked in a random order"
+SAVED = "Saved: "
+"""How the notes begin that say in which order cases were asked, and what was not asked."""
+
+
+def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | None:
+    """How a run of the plan stops early; one that is taken up again keeps its order.
+
+    Raises:
+        ConfigError: its cases build on each other, or it has another order.
+    """
+    if not plan.until_decided:
+        return None
+    if "conversation" in plan.modes:
+        raise ConfigError(
+            "--until-decided asks cases in a random order, and a metric here judges them as a conversation."
+        )
+    if kept is None:
+        return UntilDecided(seed=randbelow(SEEDS) if plan.seed is None else plan.seed, level=LEVEL)
+    if plan.seed not in (None, kept.seed):
+        raise ConfigError(f"the run asks its cases in the order of seed {kept.seed}; leave --seed {plan.seed} out.")
+    return UntilDecided(seed=kept.seed, level=kept.level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Early:
+    """The looks at one run, on its way."""
+
+    reading: Reading
+    header: UntilDecided
+    order: "Sequence[Place]"
+    rows: "dict[Place, Row]"
+    deciding: "Deciding"
+    in_order: "InOrder"
+    stop: asyncio.Event
+
+    def trials(self) -> Iterator[Trial | Result]:
+        """What is not recorded yet, case by case in the order drawn."""
+        for place in self.order:
+            yield from trials_of(self.reading, self.rows[place])
+
+    def watch(self, results: Sequence[Result]) -> None:
+        """Look at what came back, and stop once nothing can change the verdict any more."""
+        self.in_order.add(results)
+        if self.deciding.outcome is not None:
+            self.stop.set()
+
+    def and_then(self, watch: Watch | None) -> Watch:
+        """Look, and tell somebody else too."""
+
+        def both(results: Sequence[Result]) -> None:
+            self.watch(results)
+            if watch is not None:
+                watch(results)
+
+        return both
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the verdict is known although not every case was asked."""
+        return self.deciding.outcome is not None and self.in_order.left > 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to ask."""
+        return self.deciding.outcome is not None or self.in_order.left == 0
+
+    @property
+    def ended(self) -> UntilDecided:
+        """What the run's header says at the end."""
+        header = replace(self.header, cases=self.deciding.cases)
+        if not self.is_decided:
+            return header
+        found = self.deciding
+        return replace(header, after=found.after, outcome=found.outcome, reason=found.reason)
+
+    def notes(self, spent: Sequence[Spending]) -> tuple[str, ...]:
+        """In which order cases were asked, and what stopping early has saved, going by what was spent so far."""
+        order = f"{DRAWN} drawn with seed {self.header.seed}, until the gate was decided."
+        all_of_them, left = len(self.order), len(self.order) - len(self.in_order.met)
+        if not self.is_decided or not left:
+            return (order,)
+        used, share = in_all(spent), left / max(1, len(self.in_order.met))
+        more = [count(round(used.calls * share), "model call")] if used.calls else []
+        more += [money(used.cost * share)] if used.cost else []
+        worth = f", about {' and '.join(more)} at what the others took" if more else ""
+        return order, f"{SAVED}{left:,} of {count(all_of_them, 'case')} were not asked{worth}."
+
+
+def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | None:
+    """The looks at a run that is to stop once its gate is decided: its datasets are read whole, and what is recorded seen."""
+    header, plan = run.until_decided, reading.plan
+    if header is None:
+        return None
+    rows = {(row.source.info.name, row.position): row for row in rows_of(reading)}
+    order = drawn(rows, header.seed)
+    sizes = dict.fromkeys((source.info.name for source in plan.sources), 0)
+    for (dataset, _), row in rows.items():
+        sizes[dataset] += left_out(row.case) is None
+    names = [target.name for target in plan.targets]
+    whole = Whole(sizes=sizes, metrics=run.metrics, targets=names, repeat=plan.repeat)
+    deciding = Deciding(plan.gate, whole, header.level, _beside(run, reading.conduct.baseline, rows, names))
+    trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
+    in_order = InOrder(trials, order, deciding.take)
+    found = Early(
+        reading=reading,
+        header=header,
+        order=order,
+        rows=rows,
+        deciding=deciding,
+        in_order=in_order,
+        stop=stop or asyncio.Event(),
+    )
+    found.watch(_recorded(found, run) if reading.conduct.resume is not None else ())
+    return found
+
+
+def _beside(run: Run, baseline: Run | None, rows: "Mapping[Place, Row]", targets: Sequence[str]) -> "list[Make]":
+    """That no target passes less often than it did in an earlier run, over the cases that both have, by the rules of the run."""
+    if baseline is None:
+        return []
+    rules = rules_before(run, baseline)
+    _, baseline = rules.runs(run, baseline)
+    before: dict[str, dict[str, list[Result]]] = {}
+    for result in baseline.results:
+        if left_out(result.trial.case) is None:
+            before.setdefault(result.trial.target, {}).setdefault(
+                _case(result.trial.dataset, result.trial.case), []
+            ).append(result)
+    alone = next(iter(before.values())) if len(before) == len(targets) == 1 else {}
+    made: list[Make] = []
+    for target in targets:
+        known = {case: _passing(results) for case, results in before.get(target, alone).items()}
+        found = {place: known.get(_case(place[0], row.case)) for place, row in rows.items()}
+        earlier = {place: value for place, value in found.items() if value is not None}
+        if earlier:
+            made.append(partial(NotWorse, earlier, partial(_passing, target=target, rules=rules), MARGIN))
+    return made
+
+
+def _passing(results: Iterable[Result], target: str | None = None, rules: Rules | None = None) -> float | None:
+    """The share of the trials of a case that pass; None where any could not be judged: the others do not stand for it."""
+    wanted = (result for result in results if target in (None, result.trial.target))
+    verdicts = [result.verdict if rules is None else rules.run(result).verdict for result in wanted]
+    if any(verdict in ("error", "unscored") for verdict in verdicts):
+        return None
+    return mean([float(verdict == "pass") for verdict in verdicts if verdict in ("pass", "fail")])
+
+
+def _recorded(found: Early, run: Run) -> Sequence[Result]:
+    """What earlier passes found of the cases that were drawn, at their present places."""
+    plan, recorded = found.reading.plan, found.reading.recorded
+    there = {_key(r.trial): r for r in found.reading.conduct.ledger.run(run.id).results}
+    asked = (trial for place in found.order for trial in found.rows[place].trials(plan))
+    known = ((trial, there.get(_key(trial))) for trial in asked if recorded(trial))
+    return [replace(result, trial=trial) for trial, result in known if result is not None]
+
+
+def _key(trial: Trial) -> tuple[str, str, int]:
+    return _case(trial.dataset, trial.case), trial.target, trial.repeat
+
+
+def _case(dataset: str, case: Case) -> str:
+    """The same in every run that asks the same."""
+    return fingerprint(dataset, case.id, case.fingerprint)

@@ -1,0 +1,113 @@
+"""Tests made of a prompt: models opened by name, behind the same door as those of a run."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import ChatModel, Journal
+from evalmark.core.settings import Settings
+from evalmark.core.values.spending import Spending
+from evalmark.prompts.generation import chain
+from evalmark.prompts.generation.chain import Account, Job, Step
+from evalmark.prompts.generation.counting import CallCount, calls_of
+from evalmark.prompts.generation.coverage import Broken, broken_in
+from evalmark.prompts.generation.effort import Effort
+from evalmark.prompts.generation.stages import GROUNDTRUTH, STAGES, Stage
+from evalmark.prompts.templates.reading import read_prompt
+from evalmark.runs.planning.checking import refuse
+from evalmark.runs.planning.models import Door, Models
+
+from .ledger import Ledger
+
+MOST_RUNS = 100
+"""Of so many runs, the newest ones, one of a prompt is looked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateJob:
+    """What `evalmark generate` was asked for."""
+
+    prompt: Path
+    effort: Effort
+    model: str | None = None
+    """The model of all stages; None: the first of the judges in the settings, else the one that the prompt names."""
+    model_for: Mapping[str, str] = field(default_factory=dict)
+    """Other models, by stage."""
+    seed: int | None = None
+    redo: Stage | None = None
+    told: Callable[[Step], None] | None = None
+
+
+async def generate_tests(
+    job: GenerateJob, settings: Settings, journal: Journal, *, models: Models | None = None
+) -> tuple[Account, tuple[Spending, ...]]:
+    """Make the files of a prompt's folder that are not there; with what the calls came to.
+
+    Raises:
+        ConfigError: the prompt, a file or a model cannot be used; nothing was sent.
+        ModelError: a stage got no reply that can be used.
+        RunStoppedError: a budget is used up.
+    """
+    models = models or Models(settings=settings)
+    door = Door(models, journal)
+    try:
+        opened = _opened(job, models)
+        refuse(door.faults(opened.values()))
+        account = await chain.generate(_job(job, {stage: door(model) for stage, model in opened.items()}))
+        return account, door.meter.spending()
+    finally:
+        await door.close()
+
+
+async def foresee_tests(job: GenerateJob, settings: Settings) -> tuple[CallCount, ...]:
+    """How many calls each stage would make; nothing is sent and nothing is written.
+
+    Raises:
+        ConfigError: the prompt, a file or the name of a model cannot be used.
+    """
+    models = Models(settings=settings)
+    try:
+        return calls_of(_job(job, _opened(job, models)))
+    finally:
+        await models.close()
+
+
+def _job(job: GenerateJob, models: Mapping[str, ChatModel]) -> Job:
+    more = {} if job.told is None else {"told": job.told}
+    return Job(
+        prompt=job.prompt,
+        effort=job.effort,
+        models=models,
+        settings={} if job.seed is None else {"seed": job.seed},
+        redo=job.redo,
+        **more,
+    )
+
+
+def _opened(job: GenerateJob, models: Models) -> dict[str, ChatModel]:
+    """The model of each stage; ground truth has one only where it is named."""
+    wanted = {stage.name: job.model_for.get(stage.name) for stage in STAGES}
+    others = [name for name, model in wanted.items() if model is None and name != GROUNDTRUTH.name]
+    usual = _usual(job, models.settings) if others else ""
+    names = {name: model or usual for name, model in wanted.items() if model or name in others}
+    opened = {model: models.chat(model) for model in dict.fromkeys(names.values())}
+    return {stage: opened[model] for stage, model in names.items()}
+
+
+def _usual(job: GenerateJob, settings: Settings) -> str:
+    found = job.model or next(iter(settings.judge), None) or read_prompt(job.prompt).model
+    if found is None:
+        raise ConfigError(
+            f"{job.prompt}: no model is named that could write tests; name one with --model provider/model."
+        )
+    return found
+
+
+def broken_rules(prompt: Path, ledger: Ledger) -> Broken | None:
+    """Which tests have broken which rule in the newest run of a prompt; None where it was not run lately."""
+    there = os.path.realpath(prompt)
+    runs = (run for run in ledger.runs(MOST_RUNS) if run.suite and os.path.realpath(run.suite) == there)
+    newest = next(runs, None)
+    return None if newest is None else broken_in(newest)

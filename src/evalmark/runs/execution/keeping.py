@@ -1,0 +1,31 @@
+"""Results that were found elsewhere, kept as runs like any other."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from evalmark.core.values.run import Run
+from evalmark.storage.results.names import new_run_id
+
+from .conduct import timestamp, versions
+from .ledger import Ledger
+
+
+def keep(run: Run, ledger: Ledger) -> Run:
+    """Put a run into the store as a new one, and give it as it is there, with its id and date.
+
+    Raises:
+        StoreError: the store cannot be written, and nothing was.
+    """
+    return keep_all([run], ledger)[0]
+
+
+def keep_all(runs: Sequence[Run], ledger: Ledger) -> list[Run]:
+    """Put runs into the store as new ones, all of them or none, and give them as they are there, with their ids and dates.
+
+    Raises:
+        StoreError: the store cannot be written, and nothing was.
+    """
+    now = timestamp()
+    kept = [replace(run, id=new_run_id(), created=now, finished=now, versions=versions()) for run in runs]
+    ledger.add(kept)
+    return [ledger.run(run.id) for run in kept]

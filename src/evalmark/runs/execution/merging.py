@@ -1,0 +1,60 @@
+"""Shards that stand in several stores, as the one run that they make."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from random import Random
+
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result
+from evalmark.core.values.words import count
+from evalmark.storage.merging.shards import whole
+from evalmark.storage.results.names import new_run_id
+from evalmark.storage.store.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What came of merging."""
+
+    run: Run
+    """As it is kept."""
+    remarks: tuple[str, ...] = ()
+    """What somebody who merges should know besides, one sentence each."""
+
+
+def merge_shards(
+    shards: Sequence[tuple[Store, Run]], ledger: Store, watch: Callable[[Sequence[Result]], None] | None = None
+) -> Merged:
+    """Make one run of shards, each of which stands in the store beside it, and keep it in the ledger.
+
+    The same shards make a run of the same id, so that merging them once more adds labels given since, and nothing else. `watch` is told of
+    results on their way, in another thread.
+
+    Raises:
+        ConfigError: they are not the shards of one run, or one is there twice; all faults are named, nothing was written.
+        StoreError: a shard cannot be read, or the ledger cannot be written; nothing of the run is there.
+    """
+    run = whole([run for _, run in shards], "")
+    run = replace(run, id=_id_of(run, [run for _, run in shards]))
+    joined = ledger.join(run, shards, watch)
+    kept = ledger.run(run.id)
+    remarks = [] if joined.is_new else [_merged_before(run, joined.labels)]
+    if joined.damaged:
+        remarks.append(
+            f"{count(joined.damaged, 'recorded call')} left out, damaged; what is missing is asked anew when it is needed."
+        )
+    return Merged(run=kept, remarks=tuple(remarks))
+
+
+def _merged_before(run: Run, labels: int) -> str:
+    if not labels:
+        return f"These shards were merged before, as {run.id}; nothing new is written."
+    return f"These shards were merged before, as {run.id}; {count(labels, 'new label')} written there."
+
+
+def _id_of(run: Run, shards: Sequence[Run]) -> str:
+    """An id that sorts by when the first shard began, and that other shards, or the same ones grown, do not have."""
+    states = sorted((shard.id, shard.status, shard.finished or "", len(shard.results)) for shard in shards)
+    return new_run_id(datetime.fromisoformat(run.created), Random(fingerprint(states)))  # noqa: S311  no secret

@@ -1,0 +1,57 @@
+"""A plan for the RAG metrics over one dataset."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalmark.core.settings import Settings
+from evalmark.core.values.run import Gate
+from evalmark.inputs.datasets.options import ReadOptions
+from evalmark.inputs.documents.files import dataset_name
+from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.plan import AS_IT_IS, Loader, Plan, ask, embedder_for, file_source, load_embedder
+from evalmark.scoring.builtin.grounding import RAG_METRICS, flag_thresholds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RagJob:
+    """What `evalmark rag` was asked for."""
+
+    dataset: Path
+    options: ReadOptions = AS_IT_IS
+    """Which columns hold what, where they have no usual names."""
+    model: str
+    """The embedding model."""
+    sufficiency: float = 0.5
+    hallucination: float = 0.4
+    splitter: str = "sentencex"
+    metrics: tuple[str, ...] = ()
+    """Further scorers, as names or `module:attribute`."""
+    fail_on_flags: bool = False
+    """Turn the usual limits into a gate on the means."""
+    max_unscored: int = 0
+    """So many trials may be left unscored before the run cannot tell."""
+    max_errors: int = 0
+
+
+def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> Plan:
+    """The five RAG metrics, and any others asked for, over the answers that a dataset brings along.
+
+    Raises:
+        ConfigError: the model or a metric cannot be used.
+    """
+    here, models = Path.cwd(), Models(settings=settings)
+    own = {
+        "context_sufficiency": {"sufficiency": job.sufficiency},
+        "answer_hallucination": {"hallucination": job.hallucination, "splitter": job.splitter},
+    }
+    asked = tuple(ask({name: own.get(name, {})}, f"--metric {name}", (here,)) for name in (*RAG_METRICS, *job.metrics))
+    limits = flag_thresholds(RAG_METRICS) if job.fail_on_flags else {}
+    return Plan(
+        name=dataset_name(job.dataset),
+        sources=(file_source(job.dataset, options=job.options),),
+        asked=asked,
+        embedder=embedder_for(asked, job.model, models, (here,), load),
+        models=models,
+        gate=Gate(thresholds=limits, max_unscored=job.max_unscored, max_errors=job.max_errors),
+        suite=str(job.dataset),
+    )

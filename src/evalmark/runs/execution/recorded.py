@@ -1,0 +1,60 @@
+"""Recorded answers that people have labelled, as the cases of a dataset."""
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from evalmark.core.errors import DataError, StoreError
+from evalmark.core.settings import Settings
+from evalmark.core.values.case import Case
+from evalmark.core.values.plain_data import plain
+from evalmark.core.values.words import count
+from evalmark.inputs.suites.suite import RECORDED
+from evalmark.storage.store.store import open_store
+
+if TYPE_CHECKING:
+    from evalmark.storage.sessions.examples import Labelled
+
+
+def recorded_cases(project: str, settings: Settings, note: Callable[[str], None]) -> Iterator[Case]:
+    """The labelled answers of a project in the store of the settings: a case for each input, with examples.
+
+    `note` is told, in a sentence each, what was left out.
+
+    Raises:
+        DataError: nothing is recorded of the project, or nobody has said anything that could be used.
+    """
+    place = f"{RECORDED}{project}"
+    try:
+        with open_store(settings.store, read_only=True) as store:
+            found = store.traffic.labelled(project)
+            others = [] if found.cases else store.traffic.projects()
+    except StoreError as fault:
+        raise DataError(f"{place}: {fault}") from fault
+    if not found.cases:
+        raise DataError(f"{place}: {_nothing(project, found, others)}")
+    if found.contested:
+        note(f"{place}: {count(found.contested, 'answer')} that people disagree on left out.")
+    if found.failed:
+        note(f"{place}: {count(found.failed, 'labelled answer')} that ended in an error left out.")
+    return iter(found.cases)
+
+
+def as_row(case: Case) -> dict[str, object]:
+    """A case with examples as a line of a dataset; reading it gives the same case."""
+    row: dict[str, object] = {"id": case.id, "input": plain(case.input)}
+    row["liked"] = [plain(one.value) for one in case.examples if one.liked]
+    row["disliked"] = [plain(one.value) for one in case.examples if not one.liked]
+    row |= {} if case.contexts is None else {"contexts": list(case.contexts)}
+    return {**row, "metadata": plain(case.metadata)}
+
+
+def _nothing(project: str, found: "Labelled", others: list[str]) -> str:
+    answers = found.contested + found.unlabelled + found.failed
+    if not answers:
+        close = get_close_matches(project, others, n=1)
+        known = f"there is {', '.join(others)}." if others else "record something with evalmark.record first."
+        return f"nothing is recorded of this project; {f'did you mean {close[0]}?' if close else known}"
+    said = f"{count(answers, 'answer')} recorded, and no label that can be used"
+    said += f" ({found.contested} contested, {found.failed} on errors)" if found.contested or found.failed else ""
+    return f"{said}; label answers with: evalmark note ID --label up"

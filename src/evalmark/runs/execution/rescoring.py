@@ -1,0 +1,134 @@
+"""A plan that judges the outputs of an earlier run anew; its target is not asked."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.settings import Settings
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.run import DatasetInfo, Run
+from evalmark.core.values.score import Mode
+from evalmark.runs.planning.judging import FromFile, asked_for, judge_named, judged
+from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.overrides import Overrides
+from evalmark.runs.planning.plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
+from evalmark.runs.planning.suite import plan_suite
+from evalmark.scoring.binding.bound import scorer_name
+from evalmark.scoring.binding.named import scorer_names
+
+from .recorded import recorded_cases
+
+AS_THE_SUITE_SAYS = Overrides()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescore:
+    """What `evalmark rescore` was asked for."""
+
+    run: Run
+    metrics: tuple[str, ...] = ()
+    """Scorers as names, files or `module:attribute`; empty: those of the suite."""
+    suite: Path | None = None
+    """Whose metrics, judge and gate count; None: those of the suite that the run was made with."""
+    overrides: Overrides = AS_THE_SUITE_SAYS
+
+
+def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedder) -> Plan:
+    """The plan that has new scorers judge what an earlier run kept.
+
+    Raises:
+        ConfigError: there is nothing to judge by, or twice over, a metric or the suite cannot be used, or a metric
+            judges conversations and the run has none.
+    """
+    run = wanted.run
+    if not settings.judge:  # whoever judged before judges again, where nobody else is named
+        settings = replace(settings, judge=tuple(dict.fromkeys(m.judge for m in run.metrics if m.judge)))
+    if wanted.metrics and wanted.suite is not None:
+        raise ConfigError("--metric and --suite both say what judges; leave one of them out.")
+    if wanted.metrics:
+        plan = _of_metrics(wanted, settings, load)
+    else:
+        suite = wanted.suite or (Path(run.suite) if run.suite else None)
+        if suite is None:
+            raise ConfigError(f"run {run.id} was made without a suite; name what judges with --metric or --suite.")
+        plan = plan_suite(suite, settings, replace(wanted.overrides, target=_NOT_ASKED), load, recorded_cases)
+    plan = replace(
+        plan, name=run.name, kept=run, repeat=run.repeat, targets=(_Kept(run.target),), sources=_sources(run)
+    )
+    missing = set(plan.modes) - _modes(run)
+    if missing and run.results:
+        names = ", ".join(asked.name or scorer_name(asked.scorer) for asked in plan.asked if asked.mode in missing)
+        how = "as conversations" if "conversation" in missing else "row by row"
+        raise ConfigError(f"{names}: judges rows {how}, and run {run.id} did not ask them so; run its suite anew.")
+    return plan
+
+
+_NOT_ASKED = "evalmark.runs.execution.rescoring:not_asked"
+
+
+def not_asked(case: Case) -> None:
+    """Stands for the target while the suite is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """The target of an earlier run, by its name; its outputs are known."""
+
+    name: str
+
+    async def __call__(self, case: Case) -> Output:
+        return Output(error="the target is not asked again")
+
+
+def _of_metrics(wanted: Rescore, settings: Settings, load: Loader) -> Plan:
+    plan = plan_metrics(wanted.metrics, settings, wanted.overrides, load)
+    return replace(plan, name=wanted.run.name, suite=wanted.run.suite)
+
+
+def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides, load: Loader) -> Plan:
+    """A plan with scorers as a command line names them, and as yet without cases.
+
+    Raises:
+        ConfigError: there is no such scorer, it needs settings, or a metric file or a judge cannot be used.
+    """
+    here = Path.cwd()
+    models = Models(settings=settings)
+    asked: list[Asked] = []
+    for name in names:
+        one = _one(name, (here,))
+        called = overrides.judges or ((one.judge,) if one.judge else settings.judge)
+        judges = [judge_named(judge, "--judge") for judge in called]
+        asked += judged(one.asked, judges if one.asked.needs_judge else (), models)
+    return Plan(
+        name="",
+        sources=(),
+        asked=tuple(asked),
+        embedder=embedder_for(asked, overrides.embeddings or settings.embeddings, models, (here,), load),
+        models=models,
+    )
+
+
+def _one(name: str, folders: tuple[Path, ...]) -> FromFile:
+    """The metric of a flag, which has no room for settings."""
+    try:
+        return asked_for(name, f"--metric {name}", folders)
+    except ConfigError as fault:
+        if name.removeprefix("not-") not in scorer_names():
+            raise
+        raise ConfigError(f"{fault} Settings stand in a suite; name one with --suite.") from fault
+
+
+def _sources(run: Run) -> tuple[Source, ...]:
+    return tuple(Source(info=replace(info, rows=None), read=_reader(run, info)) for info in run.datasets)
+
+
+def _reader(run: Run, info: DatasetInfo) -> Callable[[Note], Iterator[Case]]:
+    def read(note: Note) -> Iterator[Case]:
+        return (r.trial.case for r in run.results if r.trial.dataset == info.name and r.trial.repeat == 0)
+
+    return read
+
+
+def _modes(run: Run) -> set[Mode]:
+    return {result.trial.mode for result in run.results}

@@ -1,0 +1,47 @@
+"""A run that asks a share of the cases: which rows are its own, and what it cannot be."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.core.values.run import Shard
+from evalmark.inputs.datasets.dealing import Deal, share
+from evalmark.runs.planning.checking import Checked
+from evalmark.runs.planning.plan import Plan
+
+if TYPE_CHECKING:
+    from .conduct import Conduct
+
+
+def deal_of(plan: Plan, shard: Shard | None) -> Deal | None:
+    """What says which rows fall to a shard; None where all rows are asked.
+
+    The turns of a conversation need those before them, so where there are any, a dataset stays whole.
+    """
+    names = [source.info.name for source in plan.sources] if _is_whole(plan) else None
+    return None if shard is None else Deal(shard, names)
+
+
+def _is_whole(plan: Plan) -> bool:
+    return "conversation" in plan.modes
+
+
+def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
+    """What keeps a plan from being divided, or from judging anew what is a share, one sentence each."""
+    found = []
+    if plan.kept is not None and plan.kept.shard is not None:  # judged anew it would pass for a whole run
+        found.append(
+            f"run {plan.kept.id} is shard {plan.kept.shard} and holds a share of the cases only; make one run of all shards "
+            "with evalmark merge, and rescore that."
+        )
+    if shard is not None and plan.until_decided:
+        found.append(
+            f"{plan.suite or plan.name}: a run that stops once its gate is decided looks at all cases, and shard {shard} is "
+            "a share of them; leave out either `until_decided` or the shard."
+        )
+    return found
+
+
+def rows_asked(plan: Plan, conduct: "Conduct", checked: Checked) -> list[int | None]:
+    """How many rows of each dataset will be asked, where the check has met them all; else None."""
+    found = [None if conduct.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
+    rows = [count if count is None or conduct.limit is None else min(count, conduct.limit) for count in found]
+    return rows if conduct.shard is None else share(rows, conduct.shard, whole=_is_whole(plan))

@@ -1,0 +1,160 @@
+"""The checks of a guard: scorers of any kind, bound once, their models opened when an answer is there to be judged."""
+
+import inspect
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import ConfigError, ModelError, RunStoppedError
+from evalmark.core.protocols import ChatModel, Embedder
+from evalmark.core.settings import Settings, load
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.score import Score
+from evalmark.models.embeddings.cached import CachedEmbedder
+from evalmark.models.embeddings.foreign import as_embedder
+from evalmark.models.embeddings.loading import load_embedder
+from evalmark.runs.engine.trial import judge
+from evalmark.runs.planning.lending import chat_model
+from evalmark.runs.planning.models import Models
+from evalmark.runs.planning.plan import ask
+from evalmark.scoring.binding.bound import BoundScorer, as_scorer
+
+Check = str | Mapping[str, Any] | Callable[..., Any]
+"""A scorer's name, `{name: settings}`, or any scorer: an object such as `AnswerQuality()`, a function, a bound one."""
+Embeddings = str | Callable[..., Any] | None
+"""An embedding model's name or folder, a function `list[str] -> (n, d)` array, or None for that of the settings."""
+Judge = str | ChatModel | None
+"""A chat model or its name; None for that of the settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What an answer is held against."""
+
+    bound: tuple[BoundScorer, ...]
+    embeddings: Embeddings
+    judge: Judge
+    """None where no check asks for one."""
+    timeout: float | None
+    """Seconds that each check may take."""
+
+    async def scores(self, case: Case, output: Output) -> tuple[Score, ...]:
+        """What every check says of one answer; one that breaks or takes too long gives a score with the status `error`.
+
+        Raises:
+            ConfigError: a model's name stands for nothing.
+            ModelError: the weights of the embedding model cannot be had.
+        """
+        async with self._ready() as ready:
+            return await judge([Alone(one) for one in ready], case, output, self.timeout)
+
+    @asynccontextmanager
+    async def _ready(self) -> AsyncIterator[tuple[BoundScorer, ...]]:
+        wants = any(bound.needs_embedder for bound in self.bound)
+        async with _embedder(self.embeddings, wanted=wants) as embedder, _opened(self.judge) as model:
+            shared = None if embedder is None else CachedEmbedder(embedder)
+            yield tuple(_with_models(bound, shared, model) for bound in self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A scorer outside of a run: where a run would end, since its judge may not be asked any more, it breaks."""
+
+    scorer: BoundScorer
+
+    @property
+    def name(self) -> str:
+        """The scorer's."""
+        return self.scorer.name
+
+    async def __call__(self, case: Case, output: Output) -> tuple[Score, ...]:
+        """What the scorer says. Raises what it raises.
+
+        Raises:
+            ModelError: its judge may not be asked any more.
+        """
+        try:
+            return await self.scorer(case, output)
+        except RunStoppedError as stopped:
+            raise ModelError(str(stopped)) from stopped
+
+
+def _with_models(bound: BoundScorer, embedder: CachedEmbedder | None, model: ChatModel | None) -> BoundScorer:
+    """The scorer with the models that it asks for; one that has them already keeps them."""
+    if bound.needs_embedder and bound.embedder is None:
+        bound = replace(bound, embedder=embedder)
+    return replace(bound, judge=model) if bound.needs_judge and bound.judge is None else bound
+
+
+@asynccontextmanager
+async def _opened(wanted: Judge) -> AsyncIterator[ChatModel | None]:
+    """The chat model; one that was named is closed again, since the next answer may come on another event loop."""
+    if not isinstance(wanted, str):
+        yield wanted
+        return
+    async with chat_model(wanted) as model:
+        yield model
+
+
+@asynccontextmanager
+async def _embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Embedder | None]:
+    """The embedding model, if one is wanted; connections to one behind a server are closed again."""
+    if not wanted or (named is not None and not isinstance(named, str)):
+        yield as_embedder(named) if wanted else None
+        return
+    settings = load(os.environ, Path.cwd())
+    name, opened = named or settings.embeddings, Models(settings=settings)
+    try:
+        yield opened.embedder(name) or _loaded(name, settings, Path.cwd())
+    finally:
+        await opened.close()
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, settings: Settings, folder: Path) -> Embedder:
+    """Kept, since a model takes a while to load and a guard stands in front of every answer."""
+    return load_embedder(name, settings, (folder,))
+
+
+def bind_checks(
+    who: str, checks: Sequence[Any], embeddings: Embeddings, judged_by: Judge, timeout: float | None = None
+) -> Checks:
+    """Resolve and bind the checks, so that a guard that cannot work is refused when it is made.
+
+    `who` asks for them; every message starts with it.
+
+    Raises:
+        ConfigError: a check cannot be found, made or bound, two share a name, or one has no judge.
+    """
+    bound = tuple(_bound(who, check) for check in checks)
+    names = [one.name for one in bound]
+    faults = [f"{who}: two checks are called {n!r}; give one of them another `name`." for n in _twice(names)]
+    needy = next((one.name for one in bound if one.needs_judge and one.judge is None), None)
+    judges = () if needy is None else (judged_by,) if judged_by else load(os.environ, Path.cwd()).judge
+    if needy and len(judges) != 1:
+        found = f" There are {', '.join(map(str, judges))}." if judges else ""
+        faults.append(f"{who}: {needy} needs a judge; name one with `judge=` or EVALMARK_JUDGE.{found}")
+    if faults:
+        raise ConfigError.of(faults)
+    return Checks(bound=bound, embeddings=embeddings, judge=next(iter(judges), None), timeout=timeout)
+
+
+def _bound(who: str, check: Any) -> BoundScorer:
+    if isinstance(check, BoundScorer):
+        return check
+    if inspect.isclass(check) or not (callable(check) or isinstance(check, str | Mapping)):
+        raise ConfigError(
+            f"{who}: {getattr(check, '__name__', type(check).__name__)!r} is no scorer; pass a name, "
+            "{name: settings}, a function, or an object of a scorer's class."
+        )
+    asked = ask(check, who, (Path.cwd(),))
+    return as_scorer(asked.scorer, name=asked.name, threshold=asked.threshold)
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    seen = list(names)
+    return sorted({name for name in seen if seen.count(name) > 1})

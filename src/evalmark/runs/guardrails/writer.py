@@ -1,0 +1,100 @@
+"""The model that writes a better answer: a name, a chat model, or any function of a prompt."""
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from evalmark.core.errors import ModelCallError, ModelError, RunStoppedError
+from evalmark.core.foreign.threads import Threads
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Request
+from evalmark.core.values.case import Turn
+from evalmark.runs.planning.lending import chat_model
+from evalmark.scoring.builtin.answer_quality import seen
+
+from .rewriting import Prompt, cleaned
+
+Writer = str | ChatModel | Callable[[str], Any]
+"""A model's name such as `openai/NAME`, a chat model, or a function from a prompt to a text or to
+`[{"generated_text": text}]`, plain or async."""
+IDLE = 0.01
+"""Seconds after which a thread without work ends; each call of a plain function has one."""
+
+
+class Said(NamedTuple):
+    """A new answer, or why there is none."""
+
+    text: str = ""
+    why: str = ""
+
+
+def check_writer(writer: Any) -> list[str]:
+    """What is wrong with a writer, before anything is asked of it."""
+    if (isinstance(writer, str) and writer) or (callable(writer) and not inspect.isclass(writer)):
+        return []
+    found = f"the class {writer.__name__}" if inspect.isclass(writer) else seen(writer)
+    wanted = "a model's name such as 'openai/NAME', a chat model, or a function from a prompt to a text"
+    return [f"llm is {found}; pass {wanted}."]
+
+
+async def written(writer: Writer, prompt: Prompt) -> Said:
+    """What the writer makes of a prompt.
+
+    A reply that broke off, was refused or is blank is none, and neither is one that a busy or
+    broken endpoint did not give; a closed endpoint and what a function raises go to the caller.
+
+    Raises:
+        ConfigError: a name stands for no model.
+        ModelError: the endpoint is closed to us, or a function gave something else than a text.
+        RunStoppedError: a model that was named may not be asked any more, since its endpoint is closed to us, say.
+    """
+    async with _opened(writer) as model:
+        said = await (_replied(model, prompt) if isinstance(model, ChatModel) else _called(model, prompt))
+    text = cleaned(said.text, prompt.mark)
+    return Said(text=text, why=said.why if text or said.why else "it is blank")
+
+
+@asynccontextmanager
+async def _opened(writer: Writer) -> AsyncIterator[ChatModel | Callable[[str], Any]]:
+    if not isinstance(writer, str):
+        yield writer
+        return
+    async with chat_model(writer) as model:
+        yield model
+
+
+async def _replied(model: ChatModel, prompt: Prompt) -> Said:
+    messages = (Turn(role="system", content=prompt.instructions), Turn(role="user", content=prompt.material))
+    try:
+        reply = await model(Request(messages=messages))
+    except (ModelCallError, RunStoppedError) as error:
+        failed = error if isinstance(error, ModelCallError) else error.__cause__
+        if not isinstance(failed, ModelCallError) or failed.fault == "closed":
+            raise
+        return Said(why=f"{model.name} gave none: {error}")
+    return Said(text=reply.text) if reply.status == "ok" else Said(why=f"the reply is {reply.status}")
+
+
+async def _called(function: Callable[[str], Any], prompt: Prompt) -> Said:
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+        given = function(prompt.text)
+    else:
+        given = await Threads(idle=IDLE).run(lambda _: function(prompt.text))
+    return Said(text=_text(await given if inspect.isawaitable(given) else given))
+
+
+def _text(given: Any) -> str:
+    """The text in what a function gave.
+
+    Raises:
+        ModelError: there is none.
+    """
+    item = given[0] if isinstance(given, list) and given else given
+    text = item.get("generated_text") if isinstance(item, Mapping) else item
+    if not isinstance(text, str):
+        raise ModelError(
+            f"llm gave a value of type {type(given).__name__} without a text; "
+            'it has to return a text or [{"generated_text": text}].'
+        )
+    return text

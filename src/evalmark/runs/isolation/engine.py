@@ -1,0 +1,132 @@
+"""The engine that asks targets in worker processes; everything else of a run stays where it is."""
+
+import asyncio
+import os
+import sys
+import weakref
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from evalmark.core.context.replaying import ToolMode, TrialTools
+from evalmark.core.context.uses import Uses, counting, current_uses
+from evalmark.core.foreign.pins import users_places
+from evalmark.core.protocols import Target
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.words import count as counted
+from evalmark.runs.engine.line import Limits, Outcome, Work, run_trials
+from evalmark.runs.engine.recorder import Watch
+from evalmark.runs.targets.fresh import FreshTarget
+
+from .messages import Ask
+from .pool import Worker, Workers
+from .starting import Order, UsersTarget, recipes_for
+
+_CONVERSATIONS = count(1)
+_USUAL = Limits()
+
+
+@asynccontextmanager
+async def opened(targets: Sequence[Target], tools: ToolMode) -> AsyncIterator["Isolated"]:
+    """The engine for these targets; the first worker has loaded them when it is there, and none is left afterwards.
+
+    Raises:
+        ConfigError: a target cannot be sent to a worker process, or cannot be loaded there.
+    """
+    recipes = recipes_for(targets)
+    workers = Workers(Order(recipes=recipes, tools=tools, parent=os.getpid(), path=(*sys.path,), users=users_places()))
+    try:
+        if recipes:
+            workers.give_back(await workers.take())
+        yield Isolated(workers)
+    finally:
+        await workers.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Isolated:
+    """Runs trials whose targets answer in worker processes."""
+
+    workers: Workers
+
+    async def __call__(
+        self, work: Work, limits: Limits = _USUAL, *, stop: asyncio.Event | None = None, watch: Watch | None = None
+    ) -> Outcome:
+        """As `run_trials`."""
+        targets = {name: self._around(target) for name, target in work.targets.items()}
+        outcome = await run_trials(replace(work, targets=targets), limits, stop=stop, watch=watch)
+        lost = self.workers.lost_ones()
+        said = f"Worker processes ended between cases, {counted(len(lost), 'time')}: {', '.join(lost)}."
+        return replace(outcome, notes=(*outcome.notes, said)) if lost else outcome
+
+    def _around(self, target: Target) -> Target:
+        if isinstance(target, FreshTarget):
+            return IsolatedClass(target.name, self.workers)
+        return IsolatedTarget(target.name, self.workers) if isinstance(target, UsersTarget) else target
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedTarget:
+    """A target that is asked in whichever worker is free."""
+
+    name: str
+    workers: Workers
+
+    async def __call__(self, case: Case) -> Output:
+        """What the target says in its worker. Raises WorkerDiedError: the worker has ended."""
+        uses = current_uses()
+        worker = await _taken(self.workers, uses)
+        try:
+            return await worker.ask(Ask(self.name, case, uses.repeat, None), uses)
+        finally:
+            self.workers.give_back(worker)
+
+
+class IsolatedClass(IsolatedTarget):
+    """A class whose objects are asked: one for each row, and one for each conversation."""
+
+    def anew(self) -> Target:
+        """A target that keeps one worker, with one object, for the turns of a conversation."""
+        return _Conversation(self.name, self.workers)
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class _Conversation:
+    """One object in one worker for all turns; where the worker ends, a new object hears the answered turns once more."""
+
+    name: str
+    workers: Workers
+    heard: list[Case] = field(default_factory=list)
+    _number: int = 0
+    _worker: Worker | None = None
+
+    async def __call__(self, case: Case) -> Output:
+        """What the object says in its worker. Raises WorkerDiedError: the worker has ended."""
+        uses = current_uses()
+        if self._worker is None or not self._worker.is_usable:
+            await self._begin(uses)
+        output = await self._ask(case, uses)
+        if output.error is None:
+            self.heard.append(case)
+        return output
+
+    async def _begin(self, uses: Uses) -> None:
+        worker = self._worker = await _taken(self.workers, uses)
+        weakref.finalize(self, self.workers.give_back, worker).atexit = False
+        self._number = next(_CONVERSATIONS)
+        for case in self.heard:
+            tools = None if uses.tools is None else TrialTools(uses.tools.replay, case.input)
+            again = Uses(uses.repeat, tools, uses.lend)
+            with counting(again):
+                await self._ask(case, again)
+
+    async def _ask(self, case: Case, uses: Uses) -> Output:
+        assert self._worker is not None  # noqa: S101  `_begin` has set it
+        return await self._worker.ask(Ask(self.name, case, uses.repeat, self._number), uses)
+
+
+async def _taken(workers: Workers, uses: Uses) -> Worker:
+    """A worker; what its start takes is no time of the case."""
+    with uses.waiting():
+        return await workers.take()

@@ -1,0 +1,304 @@
+"""Worker processes as the process of the run sees them: started when one is needed, killed when one hangs."""
+
+import asyncio
+import multiprocessing
+import queue
+import signal
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+from evalmark.core.context.uses import Uses, counting
+from evalmark.core.errors import ConfigError, EvalmarkError
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply, Request
+from evalmark.core.values.case import Output
+from evalmark.runs.engine.trial import describe
+
+from .messages import Answered, Ask, Dropped, Ready, Told, Wants
+from .starting import CLOSED, GUARD, Order, started_without
+from .worker import work
+
+LOOKS = 0.5
+"""Seconds between looks whether a worker still runs whose pipe something else holds open."""
+FAREWELL = 2.0
+"""Seconds that workers get to end by themselves when the run is over."""
+_ODD = 1.0
+"""Seconds in which a process that has closed its pipe should have ended."""
+
+
+class WorkerDiedError(EvalmarkError):
+    """The worker process of a case has ended, or was made unusable, before it gave an answer."""
+
+
+class Worker:
+    """One worker process; asked one case at a time, on the event loop on which it was started."""
+
+    def __init__(self, order: Order) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._answer: asyncio.Future[Answered] | None = None
+        self._uses = Uses()
+        self._waited = 0.0
+        self._models: dict[str, ChatModel] = {}
+        self._calls: dict[int, asyncio.Task[None]] = {}
+        self._end: str | None = None
+        """How the process ended; None while it runs."""
+        self.has_left = False
+        self.asked = 0
+        """How many cases it was asked."""
+        self.ready: asyncio.Future[Ready] = self._loop.create_future()
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        # Not a daemon: these may have no children of their own. In this thread, since workers end with it.
+        self._process: BaseProcess = context.Process(target=work, args=(theirs, order), name="evalmark worker")
+        with started_without(order.users):
+            self._process.start()
+        theirs.close()
+        self._out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        for task in (self._hear, self._say):
+            threading.Thread(target=task, name="evalmark worker", daemon=True).start()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be asked."""
+        return self._end is None and not self.has_left
+
+    @property
+    def end(self) -> str:
+        """How the process ended."""
+        return self._end or "still runs"
+
+    async def ask(self, asked: Ask, uses: Uses) -> Output:
+        """What a target says to a case; when nobody waits any more, the process is killed.
+
+        Raises:
+            WorkerDiedError: the process ended meanwhile.
+            RunStoppedError: no further call may be made in this run.
+        """
+        self._uses, self._models, self._waited = uses, {}, uses.waited()
+        self._answer = self._loop.create_future()
+        self.asked += 1
+        try:
+            self._tell(asked)
+            if self._end is not None:  # just now, so nobody else says so
+                self._ended(self._end)
+            found = await self._answer
+        except BaseException:
+            self.kill()
+            raise
+        finally:
+            self._answer = None
+            for call in self._calls.values():
+                call.cancel()
+        self.has_left = found.is_last
+        if (tools := uses.tools) is not None:
+            tools.used.clear()  # the output names them: in the order in which the worker has met them
+            if found.fault is not None:
+                tools.note(found.fault)
+        return found.output
+
+    def finish(self) -> None:
+        """Let the process end by itself."""
+        self._out.put(bytes(ForkingPickler.dumps(None)))
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self.has_left = True
+        self._process.kill()
+        self._out.put(None)
+
+    def joined(self, seconds: float) -> bool:
+        """Whether the process has ended within so many seconds."""
+        self._process.join(seconds)
+        return self._process.exitcode is not None
+
+    def _tell(self, message: Ask | Told) -> None:
+        self._out.put(bytes(ForkingPickler.dumps(message)))
+
+    def _say(self) -> None:
+        """In a thread of its own: a worker that does not read must keep nobody waiting."""
+        while (data := self._out.get()) is not None:
+            try:
+                self._pipe.send_bytes(data)
+            except (OSError, ValueError):
+                return
+
+    def _hear(self) -> None:
+        """In a thread of its own: pass on what the worker says, and at last how it ended."""
+        try:
+            while True:
+                if wait([self._pipe], LOOKS):
+                    self._take_later(self._received())
+                elif self._process.exitcode is not None:
+                    break
+        except (OSError, EOFError):
+            pass
+        self._take_later(partial(self._ended, self._how_it_ended()))
+        self._out.put(None)
+
+    def _received(self) -> Callable[[], None]:
+        data = self._pipe.recv_bytes()
+        try:
+            return partial(self._take, ForkingPickler.loads(data))
+        except Exception as error:  # noqa: BLE001  foreign code: values of users are made anew here
+            said = (
+                f"what the target returned cannot be read outside of its worker: {describe(error)}; return plain data"
+            )
+            return partial(self._take, Answered(Output(error=said), None))
+
+    def _take_later(self, call: Callable[[], None]) -> None:
+        with suppress(RuntimeError):  # the run is over
+            self._loop.call_soon_threadsafe(call)
+
+    def _how_it_ended(self) -> str:
+        if not self.joined(_ODD):
+            self._process.kill()
+            self._process.join()
+            return "has closed the pipe to the run, and was killed"
+        code = self._process.exitcode or 0
+        return "was left without the files that it needs, which were closed" if code == CLOSED else told_exit(code)
+
+    def _take(self, message: Ready | Answered | Wants | Dropped) -> None:
+        if isinstance(message, Ready):
+            if not self.ready.done():
+                self.ready.set_result(message)
+        elif isinstance(message, Answered):
+            if self._answer is not None and not self._answer.done():
+                self._answer.set_result(message)
+        elif isinstance(message, Wants):
+            self._calls[message.ticket] = asyncio.create_task(self._do(message, self._uses))
+        elif (call := self._calls.get(message.ticket)) is not None:
+            call.cancel()
+
+    def _ended(self, how: str) -> None:
+        self._end = how
+        if not self.ready.done():
+            self.ready.set_result(Ready(f"it {how} while it loaded the target; {GUARD}"))
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(WorkerDiedError(f"its worker process {how}"))
+
+    async def _do(self, wanted: Wants, uses: Uses) -> None:
+        """Do what only this process does, as part of the trial under way."""
+        try:
+            with counting(uses):
+                found: Any = await self._work(wanted, uses)
+        except EvalmarkError as error:
+            found = error
+        except Exception as error:  # noqa: BLE001  foreign code: a model of the user's may raise anything
+            found = RuntimeError(describe(error))
+        finally:
+            self._calls.pop(wanted.ticket, None)
+        self._tell(Told(wanted.ticket, found, uses.waited() - self._waited))
+
+    def _work(self, wanted: Wants, uses: Uses) -> Awaitable[Any]:
+        if wanted.what == "model":
+            return self._lend(wanted.given[0], uses)
+        if wanted.what == "call":
+            return self._call(*wanted.given)
+        if uses.tools is None:
+            raise LookupError("there are no recordings of tools here")
+        return asyncio.to_thread(getattr(uses.tools.replay, wanted.what), *wanted.given)
+
+    async def _lend(self, name: str, uses: Uses) -> tuple[str, str]:
+        if uses.lend is None:
+            raise ConfigError(f"{name}: no chat model is lent to targets here.")
+        model = await uses.lend(name)
+        self._models[model.name] = model
+        return model.name, model.identity
+
+    async def _call(self, name: str, request: Request) -> Reply:
+        return await self._models[name](request)
+
+
+def told_exit(code: int) -> str:
+    """What became of a process, by its exit code; negative for a signal.
+
+    >>> told_exit(0), told_exit(-11)
+    ('exited with status 0', 'was ended by SIGSEGV')
+    """
+    if code >= 0:
+        return f"exited with status {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"was ended by {name}" + (" (kill -9, or the system for want of memory)" if name == "SIGKILL" else "")
+
+
+class Workers:
+    """The workers of one run: as many as cases are asked at the same time."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._all: set[Worker] = set()
+        self._idle: list[Worker] = []
+        self._lost: list[str] = []
+
+    def lost_ones(self) -> list[str]:
+        """How processes ended that had nothing to do."""
+        for worker in [worker for worker in self._idle if not worker.is_usable]:
+            self._idle.remove(worker)
+            self._forget(worker)
+        return self._lost
+
+    async def take(self) -> Worker:
+        """A worker that nobody else asks meanwhile; a new one where all are busy.
+
+        Raises:
+            ConfigError: it cannot be started, or cannot load the targets.
+        """
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.is_usable:
+                return worker
+            self._forget(worker)
+        try:
+            worker = Worker(self._order)
+        except (OSError, RuntimeError) as error:
+            raise ConfigError(f"--isolate: no worker process can be started: {error}.") from error
+        self._all.add(worker)
+        try:
+            ready = await worker.ready
+        except asyncio.CancelledError:
+            self._drop(worker)
+            raise
+        if ready.fault:
+            self._drop(worker)
+            raise ConfigError(f"--isolate: a worker process cannot load the target: {ready.fault}")
+        return worker
+
+    def give_back(self, worker: Worker) -> None:
+        """A worker is asked nothing more for now."""
+        if worker.is_usable:
+            self._idle.append(worker)
+        else:
+            self._drop(worker)
+
+    async def close(self) -> None:
+        """End all workers."""
+        for worker in self._all:
+            worker.finish()
+        deadline = self._loop_time() + FAREWELL
+        for worker in [*self._all]:
+            left = max(0.0, deadline - self._loop_time())
+            if not await asyncio.to_thread(worker.joined, left):
+                worker.kill()
+            self._forget(worker)
+
+    def _loop_time(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _forget(self, worker: Worker) -> None:
+        """Of a worker that ended while it was idle, say so."""
+        if not worker.is_usable and not worker.has_left:
+            self._lost.append(worker.end)
+        self._all.discard(worker)
+
+    def _drop(self, worker: Worker) -> None:
+        worker.kill()
+        self._all.discard(worker)

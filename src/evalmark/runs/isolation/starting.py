@@ -1,0 +1,160 @@
+"""Starting a worker: what it needs to know, and what a process must not do while it becomes one."""
+
+import multiprocessing
+import os
+import pickle
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.loading import find_in, is_named_object
+from evalmark.core.foreign.threads import Threads
+from evalmark.core.protocols import Target
+from evalmark.runs.targets.agent import AgentTarget
+from evalmark.runs.targets.fresh import FreshTarget
+from evalmark.runs.targets.function import FunctionTarget, as_target
+from evalmark.runs.targets.program import ProgramTarget
+
+if TYPE_CHECKING:
+    from evalmark.core.context.replaying import ToolMode
+
+UsersTarget = FunctionTarget | FreshTarget | ProgramTarget | AgentTarget
+"""Targets that are code of users; models and prompts are asked by the process of the run itself."""
+CLOSED = 113
+"""The exit status of a worker that can no more say what it has found, since a target has closed its files."""
+_WHERE = "define it at the top of a module, or name it as 'module:attribute'."
+_COMMAND = "evalmark.cli"
+_SAFE_PATH = "PYTHONSAFEPATH"
+GUARD = 'in a script, calls of evaluate() have to stand under `if __name__ == "__main__":`'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How a worker gets a target."""
+
+    name: str
+    pickled: bytes | None
+    """None: it is imported by its name."""
+
+    def target(self) -> Target:
+        """The target. Foreign code: may raise anything."""
+        if self.pickled is None:
+            return as_target(self.name)
+        try:
+            found: Target = as_target(pickle.loads(self.pickled))  # noqa: S301  made by `_recipe` in the process of the run
+        except (AttributeError, ImportError) as error:
+            raise ConfigError(f"{error}; {_WHERE}") from error
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a worker is told once."""
+
+    recipes: tuple[Recipe, ...]
+    tools: "ToolMode"
+    """What is done with recordings of tools."""
+    parent: int
+    """The process of the run."""
+    path: tuple[str, ...]
+    """Where the process of the run looks for modules."""
+    users: tuple[str, ...]
+    """Those of these places in which users' modules lie."""
+    safe_path: str | None = field(default_factory=lambda: os.environ.get(_SAFE_PATH))
+    """What the variable PYTHONSAFEPATH is for the process of the run, and so for what targets start; None: not set."""
+
+
+class _Path(list[str]):
+    """An import path that a new process gets a part of, while this one keeps all of it."""
+
+    def __init__(self, places: Iterable[str], kept: Collection[str]) -> None:
+        super().__init__(places)
+        self._kept = kept
+
+    def copy(self) -> list[str]:
+        """What a new process is started with."""
+        return [place for place in self if place in self._kept]
+
+
+@contextmanager
+def started_without(users: Collection[str]) -> Iterator[None]:
+    """Have workers load what evalmark is built on before they look into users' places, as this process did.
+
+    A script of the user's that runs again in a worker is loaded first, and finds its neighbours.
+    """
+    before, safe = sys.path, os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"  # else Python itself begins with the modules that it finds in the working directory
+    if getattr(getattr(sys.modules["__main__"], "main", None), "__module__", "") == _COMMAND:
+        sys.path = _Path(before, [place for place in before if place not in users])
+    try:
+        yield
+    finally:
+        sys.path = before
+        _set_back(safe)
+
+
+def _set_back(safe: str | None) -> None:
+    if safe is None:
+        os.environ.pop(_SAFE_PATH, None)
+    else:
+        os.environ[_SAFE_PATH] = safe
+
+
+def look_in(order: Order) -> None:
+    """In a worker: look for modules where the process of the run does."""
+    find_in([Path(place) for place in order.users])
+    sys.path[:] = order.path
+    _set_back(order.safe_path)
+
+
+def recipes_for(targets: Sequence[Target]) -> tuple[Recipe, ...]:
+    """How workers get those targets that are users' code.
+
+    Raises:
+        ConfigError: one of them cannot be sent to another process.
+    """
+    return tuple(_recipe(target) for target in targets if isinstance(target, UsersTarget))
+
+
+def _recipe(target: UsersTarget) -> Recipe:
+    thing = _thing(target)
+    if _is_found_by_name(target.name, thing):
+        return Recipe(name=target.name, pickled=None)
+    try:
+        sent = replace(target, threads=Threads()) if isinstance(target, FunctionTarget | ProgramTarget) else thing
+        return Recipe(name=target.name, pickled=pickle.dumps(sent))
+    except Exception as error:
+        raise ConfigError(
+            f"--isolate: the target {target.name!r} cannot be sent to a worker process ({type(error).__name__}: {error}). "
+            f"{_WHERE[0].upper()}{_WHERE[1:]}"
+        ) from error
+
+
+def _thing(target: UsersTarget) -> Any:
+    """What the user has named or given."""
+    if isinstance(target, FunctionTarget):
+        return target.function
+    if isinstance(target, FreshTarget):
+        return target.kind
+    return target.program if isinstance(target, ProgramTarget) else target.agent
+
+
+def _is_found_by_name(name: str, thing: Any) -> bool:
+    """Whether a name leads to the same thing in any process."""
+    module, _, attribute = name.partition(":")
+    if not is_named_object(name) or module == "__main__" or module not in sys.modules:
+        return False
+    found: Any = sys.modules[module]
+    for part in attribute.split("."):
+        found = getattr(found, part, None)
+    return found is not None and (found is thing or found is getattr(thing, "__self__", None))
+
+
+def refuse_in_a_starting_worker() -> None:
+    """Raises ConfigError in a worker that still runs the user's script to find the functions that it defines."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise ConfigError(f"A worker process has met a call of evaluate() while it started; {GUARD}.")

@@ -1,0 +1,163 @@
+"""What runs in a worker process: it loads the targets, and answers one case after the other."""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+from evalmark.core.context.replaying import TrialTools
+from evalmark.core.context.uses import counting
+from evalmark.core.errors import EvalmarkError, RunStoppedError
+from evalmark.core.protocols import Target
+from evalmark.core.values.case import Output
+from evalmark.runs.engine.line import anew
+from evalmark.runs.engine.trial import answer, describe
+
+from .lifeline import end_with_parent
+from .link import Link, LinkedTools, LinkedUses
+from .messages import Answered, Ask, Ready
+from .starting import CLOSED, Order, look_in
+
+_LEFT_TO_THE_RUN = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Signals that reach a whole group of processes: what they mean for the workers, the process of the run decides."""
+_BEAT = 0.5
+"""Seconds."""
+BROKEN = "the target has stopped the event loop of its worker, or cancelled tasks of it"
+
+
+def work(pipe: "Connection[Any, Any]", order: Order) -> None:
+    """Serve until the process of the run says that it is over, or ends."""
+    end_with_parent(order.parent)
+    for name in _LEFT_TO_THE_RUN:
+        if hasattr(signal, name):
+            signal.signal(
+                getattr(signal, name), _nothing
+            )  # not ignored: programs that a target starts would inherit that
+    link = Link(pipe)
+    try:
+        look_in(order)
+        targets = {recipe.name: recipe.target() for recipe in order.recipes}
+    except BaseException as error:  # noqa: BLE001  foreign code: modules of users
+        link.send(Ready(str(error) if isinstance(error, EvalmarkError) else describe(error)))
+        return
+    link.send(Ready(""))
+    worker = _Worker(link, order, targets)
+    try:
+        asyncio.run(worker.serve())
+    except BaseException as error:  # noqa: BLE001  foreign code: it can stop the loop, and raise in it
+        worker.give_up(error)
+    finally:
+        _flush()
+
+
+def _nothing(*_signal: object) -> None:
+    """What a signal does here."""
+
+
+class _Worker:
+    """Answers one case at a time, so that a crash belongs to one."""
+
+    def __init__(self, link: Link, order: Order, targets: Mapping[str, Target]) -> None:
+        self._link, self._targets = link, targets
+        self._tools = LinkedTools(link, order.tools)
+        self._remembers: tuple[int, Target] | None = None
+        self._depth = sys.getrecursionlimit()
+        self._is_asked = False
+
+    async def serve(self) -> None:
+        waiting: asyncio.Queue[Ask | None] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def take(message: Ask | None) -> None:
+            with suppress(RuntimeError):  # the loop is closed: the process is about to end
+                loop.call_soon_threadsafe(waiting.put_nowait, message)
+
+        _beat(loop)
+        threading.Thread(target=self._link.hear, args=(take,), name="evalmark link", daemon=True).start()
+        while (asked := await _next(waiting)) is not None:
+            self._is_asked = True
+            found = await self._answered(asked)
+            sys.setrecursionlimit(max(self._depth, sys.getrecursionlimit()))
+            _flush()
+            self._is_asked = False
+            self._send(found)
+            if found.is_last:
+                return
+
+    def give_up(self, error: BaseException) -> None:
+        """Say that no further case can be answered here, and why, where a case waits for its answer."""
+        sys.setrecursionlimit(self._depth)
+        if self._is_asked:
+            self._send(Answered(Output(error=f"{describe(error)}: {BROKEN}"), None, is_last=True))
+
+    async def _answered(self, asked: Ask) -> Answered:
+        """The answer of the target; also where it cancels every task that it finds."""
+        task = asyncio.create_task(self._answer(asked))
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as cancelled:
+            _uncancel()
+            await asyncio.wait({task}, timeout=1)
+            return Answered(Output(error=f"{describe(cancelled)}: {BROKEN}"), None, is_last=True)
+        if task.cancelled():
+            return Answered(Output(error=f"CancelledError: {BROKEN}"), None)
+        return task.result()
+
+    async def _answer(self, asked: Ask) -> Answered:
+        tools = TrialTools(self._tools, asked.case.input)
+        with counting(LinkedUses(self._link, asked.repeat, tools)):
+            try:
+                output = await answer(self._target(asked), asked.case)
+            except RunStoppedError as fault:
+                return Answered(Output(error=describe(fault)), fault)
+            return Answered(output, tools.fault)
+
+    def _target(self, asked: Ask) -> Target:
+        """The target, or the one that remembers the conversation."""
+        if asked.conversation is None:
+            return self._targets[asked.target]
+        if self._remembers is None or self._remembers[0] != asked.conversation:
+            self._remembers = (asked.conversation, anew(self._targets[asked.target]))
+        return self._remembers[1]
+
+    def _send(self, found: Answered) -> None:
+        try:
+            self._link.send(found)
+        except (OSError, BrokenPipeError):
+            os._exit(CLOSED)
+        except Exception as error:  # noqa: BLE001  foreign code: what the target has returned is pickled here
+            said = f"what the target returned cannot leave its worker process: {describe(error)}; return plain data"
+            self._link.send(
+                found._replace(output=replace(found.output, value=None, error=said, transcript=(), metadata={}))
+            )
+
+
+def _beat(loop: asyncio.AbstractEventLoop) -> None:
+    """Have the loop look up now and then: it waits for ever on files that a target has closed."""
+    loop.call_later(_BEAT, _beat, loop)
+
+
+async def _next(waiting: "asyncio.Queue[Ask | None]") -> Ask | None:
+    """The next case; a target that cancels all tasks may still do so after its answer."""
+    while True:
+        try:
+            return await waiting.get()
+        except asyncio.CancelledError:
+            _uncancel()
+
+
+def _uncancel() -> None:
+    if (task := asyncio.current_task()) is not None:
+        task.uncancel()
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # a target has closed it, or taken it away
+            stream.flush()

@@ -1,0 +1,248 @@
+"""The check before a run: every scorer bound, the first rows of every dataset read, nothing spent."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+
+from evalmark.core.errors import ConfigError, DataError
+from evalmark.core.protocols import Target
+from evalmark.core.values.case import Case
+from evalmark.inputs.datasets.faults import Faults
+from evalmark.inputs.datasets.lookalikes import LOOKS_KNOWN
+from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.documents.document import load_document
+from evalmark.scoring.binding.bound import BoundScorer
+
+from .plan import Asked, Note, Plan, Source, unheard
+from .prompting import is_prompt
+from .references import CHECKED_ROWS, EMPTY
+
+_SAY_EXAMPLES = (
+    "what they bring is read as answers that were given before; give them an `expected_output`, or, where their `output` "
+    'is just that, add "config": {"example_outputs": true} beside `data`, so that it is read as the expected answer'
+)
+_ADVICE = (
+    "Add it, or say which column holds it (`expected: NAME` beside the `path` in a suite), or leave the metric out"
+)
+_ADVICE_ON_CONTEXTS = (
+    "Add them, say which column holds them (`contexts: NAME` beside the `path` in a suite), name a Python target that gives "
+    "them with its answers, or leave the metric out"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the check before a run found out."""
+
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Per dataset, how many rows it has; only for those that were read to their end."""
+    faults: tuple[str, ...] = ()
+
+
+def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True, notes: Note = unheard) -> Checked:
+    """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing.
+
+    A plan that is not `final` may still get its target and its judge from a command line. `notes` is told how the rows
+    were understood.
+    """
+    faults = _scorer_faults(plan)
+    if not isinstance(plan.repeat, int) or plan.repeat < 1:
+        faults.append(f"repeat has to be a whole number of at least 1; found {plan.repeat!r}.")
+    unjudged = [scorer for scorer in _bound(plan) if scorer.needs_judge and scorer.judge is None]
+    asked: set[str] = set()
+    told: list[str] = []
+    rows: dict[str, int] = {}
+    found_rows: list[_Rows] = []
+    for source in plan.sources:
+        found = _read(plan, source, most, unjudged)
+        found_rows.append(found)
+        for note in found.notes:
+            notes(note)
+        told += found.told(plan, final=final)
+        if most is None or found.count < most:
+            rows[source.info.name] = found.count
+            asked |= found.asked
+        else:  # a row behind those that were read may ask any of them
+            asked |= {scorer.name for scorer in unjudged}
+    if len(rows) == len(plan.sources):
+        told += _never_there(plan, found_rows)
+    if final and (names := [scorer.name for scorer in unjudged if scorer.name in asked]):
+        verb = "needs" if len(names) == 1 else "need"
+        faults.append(
+            f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
+        )
+    return Checked(rows=rows, faults=(*faults, *told))
+
+
+def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
+    """What no row of any dataset brings though a scorer requires it: the target would be asked for nothing."""
+    if plan.is_answered or plan.kept is not None or not any(found.cases for found in datasets):
+        return []
+    places = ", ".join(found.where for found in datasets)
+    hints = "".join(f" {note}" for found in datasets for note in found.notes if LOOKS_KNOWN in note)
+    told = [
+        f"{places}: the metric {name!r} can judge no row: in each of them {one.lacks(EMPTY)}. {_ADVICE}.{hints}"
+        for name, one in datasets[0].waiting.items()
+        if all(name in found.waiting for found in datasets)
+    ]
+    if any(getattr(target, "brings_contexts", True) for target in plan.targets):
+        return told
+    bare = [name for name in datasets[0].bare if all(name in found.bare for found in datasets)]
+    return told + [
+        f"{places}: the metric {name!r} can judge no row: none of them has contexts, and {plan.target_name} brings none. "
+        f"{_ADVICE_ON_CONTEXTS}.{hints}"
+        for name in bare
+    ]
+
+
+def _bound(plan: Plan) -> Iterator[BoundScorer]:
+    """The scorers of a plan that have no fault."""
+    for asked in plan.asked:
+        with suppress(ConfigError):
+            yield asked.bound(plan.embedder)
+
+
+def _scorer_faults(plan: Plan) -> list[str]:
+    faults: list[str] = []
+    names: list[str] = []
+    for asked in plan.asked:
+        try:
+            scorer = asked.bound(plan.embedder)
+        except ConfigError as fault:
+            faults.append(str(fault))
+        else:
+            names.append(scorer.name)
+    if not plan.asked:
+        faults.append(_nothing_judges(plan.suite))
+    called = [target.name for target in plan.targets]
+    faults += [
+        f"{name} is under test twice; leave it out once." for name in sorted({n for n in called if called.count(n) > 1})
+    ]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    faults += [f"two scorers are called {name!r}; give one of them another `name`." for name in twice]
+    known = {*names, *(asked.base for asked in plan.asked if asked.base)}
+    unknown = [name for name in (plan.gate.thresholds if plan.gate else {}) if name not in known]
+    faults += [_no_metric(name, sorted(known), plan.suite) for name in unknown]
+    return faults
+
+
+def _nothing_judges(suite: str) -> str:
+    if is_prompt(Path(suite)):
+        return (
+            f"{suite}: nothing judges the answers, since no rules and no metric files lie beside the prompt; "
+            f"write a NAME.metric.prompty, or have rules made: evalmark generate {suite}"
+        )
+    return "no scorer is named, so nothing would be judged; name at least one under `metrics`."
+
+
+def _no_metric(name: str, known: list[str], suite: str) -> str:
+    """What to say of a threshold for a metric that is not there; with its line, where a suite file names it."""
+    close = get_close_matches(name, known, n=1)
+    advice = f"did you mean `{close[0]}`?" if close else f"the metrics are {', '.join(known)}."
+    try:
+        place = f"{load_document(Path(suite)).place_of(('gate', 'thresholds', name))}: " if suite else ""
+    except DataError:  # the file has changed since
+        place = f"{suite}: "
+    return f"{place}the gate has a threshold for {name!r}, which is no metric here; {advice}"
+
+
+def refuse(faults: Iterable[str]) -> None:
+    """Raise one error for all faults, if there are any.
+
+    Raises:
+        ConfigError: there was at least one.
+    """
+    if found := list(dict.fromkeys(faults)):  # the same judge may be named for several metrics
+        raise ConfigError.of(found)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What reading the rows of one dataset shows."""
+
+    where: str
+    faults: Faults
+    unanswered: Faults
+    """Rows that bring no answer; faults only where others do."""
+    unjudged: Sequence[BoundScorer] = ()
+    """Scorers that wait for a judge."""
+    asked: set[str] = field(default_factory=set)
+    """The names of those that some case asks."""
+    waiting: dict[str, BoundScorer] = field(default_factory=dict)
+    """Scorers, by name, for which no case has brought yet what they judge by."""
+    bare: dict[str, BoundScorer] = field(default_factory=dict)
+    """Scorers, by name, that judge by contexts, as long as no case has brought any."""
+    notes: dict[str, None] = field(default_factory=dict)
+    count: int = 0
+    cases: int = 0
+    missing: int = 0
+    """Cases without an answer."""
+    have_examples: bool = False
+
+    def add(self, row: Case | BadRow, targets: Sequence[Target]) -> None:
+        self.count += 1
+        if isinstance(row, BadRow):
+            self.faults.add(row.message, row.place)
+            return
+        self.cases += 1
+        self.have_examples = self.have_examples or bool(row.references)
+        self.waiting = {name: one for name, one in self.waiting.items() if one.lacks(row)}
+        self.bare = {name: one for name, one in self.bare.items() if one.lacks_contexts(row)}
+        self.asked |= {one.name for one in self.unjudged if one.name not in self.asked and not one.skips(row)}
+        for fault in dict.fromkeys(fault for target in targets if (fault := _unfit(target, row))):
+            self.faults.add(fault, row.place or row.id)
+        if row.given is None:
+            self.missing += 1
+            self.unanswered.add(
+                "the row brings no answer, and no target is named that would give one. "
+                'Fill in its `answer` (in JSON, "" is an empty one), or name a target.',
+                row.place or row.id,
+            )
+
+    def told(self, plan: Plan, *, final: bool) -> list[str]:
+        """Everything that is wrong with the dataset for this plan."""
+        told = self.faults.told()
+        if plan.is_answered and plan.kept is None and self.missing:
+            if self.missing < self.cases:
+                told += self.unanswered.told()
+            elif final:  # all of them wait for a target
+                told.append(
+                    f"{self.where}: no row brings an answer, and no target is named that would give one. "
+                    "Name one with --target or `target:` in the suite, or fill in `answer`."
+                )
+        if self.cases and not self.have_examples:
+            is_given = self.missing < self.cases  # an `output` without `config` is an answer that was given before
+            advice = _SAY_EXAMPLES if is_given else "give its rows an `output`"
+            told += [
+                f"{self.where}: the metric {asked.bound(plan.embedder).name!r} needs example outputs, "
+                f"and no row of this dataset brings one; {advice}, or leave the pair out."
+                for asked in plan.asked
+                if _needs_examples(asked)
+            ]
+        return told
+
+
+def _read(plan: Plan, source: Source, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
+    name = source.info.name
+    waiting = {one.name: one for one in _bound(plan) if one.lacks(EMPTY)}
+    bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(EMPTY)}
+    rows = _Rows(source.info.path or name, Faults(name), Faults(name), unjudged, waiting=waiting, bare=bare)
+    try:
+        for row in islice(source.read(rows.notes.setdefault), most):
+            rows.add(row, plan.targets if plan.kept is None else ())
+    except DataError as fault:
+        rows.faults.add(str(fault))
+    return rows
+
+
+def _unfit(target: Target, case: Case) -> str | None:
+    """Why a target cannot be asked a case, as far as it can say that beforehand."""
+    unfit = getattr(target, "unfit", None)
+    return unfit(case) if callable(unfit) else None
+
+
+def _needs_examples(asked: Asked) -> bool:
+    return bool(getattr(asked.scorer, "needs_example_output", False))

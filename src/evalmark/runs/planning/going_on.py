@@ -1,0 +1,77 @@
+"""Whether a run can be taken up: whether it is one of the same suite, and asks what it was to ask."""
+
+from collections.abc import Iterator
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.run import Run, Shard
+
+from .plan import Plan
+
+
+def refuse_other_run(kept: Run, plan: Plan, shard: Shard | None, *, limit: int | None, is_filtered: bool) -> None:
+    """Say that a run is not one of this plan, or that going on as is wanted now would leave out what it was to ask.
+
+    Raises:
+        ConfigError: it is not, or it would.
+    """
+    if not _is_same_suite(kept, plan):
+        raise ConfigError(
+            f"run {kept.id} is one of {_called(kept)}, and {_called(plan)} is wanted now; go on with the suite of the run, "
+            "or leave --resume out."
+        )
+    if kept.plan != plan.fingerprint:
+        raise ConfigError(
+            f"run {kept.id} was made by another target, other scorers or another model than are named now, "
+            "and a run holds the answers of one. Go on with the flags and the code it began with, or leave --resume out."
+        )
+    if str(kept.shard) != str(shard):
+        raise ConfigError(_other_share(kept, shard))
+    if narrowed := [*_repeats(kept, plan), *_cases(kept, shard, limit, is_filtered=is_filtered)]:
+        raise ConfigError(
+            f"run {kept.id} was to ask something else than is wanted now ({'; '.join(narrowed)}); go on with the flags "
+            "and the suite it began with, or leave --resume out."
+        )
+
+
+def _is_same_suite(kept: Run, plan: Plan) -> bool:
+    """By its name or by its file: a suite may get another name, or move, while it is edited."""
+    return kept.name == plan.name or (kept.suite == plan.suite != "")
+
+
+def _called(of: Run | Plan) -> str:
+    return f"the suite {of.name!r} ({of.suite})" if of.suite else repr(of.name)
+
+
+def _other_share(kept: Run, shard: Shard | None) -> str:
+    asks = "all cases" if kept.shard is None else f"shard {kept.shard} of them"
+    wanted = "all" if shard is None else f"shard {shard}"
+    advice = "leave --shard out" if kept.shard is None else f"say --shard {kept.shard}"
+    return f"run {kept.id} asks {asks}, and {wanted} is wanted now; {advice}, or leave --resume out."
+
+
+def _repeats(kept: Run, plan: Plan) -> Iterator[str]:
+    """Fewer repeats than before; more of them leave nothing out."""
+    if plan.repeat < kept.repeat:
+        yield f"each case {kept.repeat} times, and now {plan.repeat} (--repeat)"
+
+
+def _cases(kept: Run, shard: Shard | None, limit: int | None, *, is_filtered: bool) -> Iterator[str]:
+    """Other cases than before. Which part of its cases a run asks, only a shard knows; that it asks all, every run."""
+    if kept.shard is not None and shard is not None:
+        if kept.shard.limit != shard.limit:
+            yield f"{_first(kept.shard.limit)}, and now {_first(shard.limit)} (--limit)"
+        if kept.shard.only != shard.only:
+            yield f"{_fitting(kept.shard.only)}, and now {_fitting(shard.only)} (--filter)"
+    elif not kept.is_part:
+        if limit is not None:
+            yield f"all cases, and now {_first(limit)} (--limit)"
+        if is_filtered:
+            yield "all cases, and now some (--filter)"
+
+
+def _first(limit: int | None) -> str:
+    return "all cases" if limit is None else f"the first {limit:,} of each dataset"
+
+
+def _fitting(only: tuple[str, ...]) -> str:
+    return f"those with {' and '.join(only)}" if only else "all cases"

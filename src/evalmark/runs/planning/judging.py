@@ -1,0 +1,150 @@
+"""Who judges by which metric."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import ChatModel
+from evalmark.prompts.metrics.metric import PromptMetric
+from evalmark.prompts.metrics.reading import read_prompt_metric
+from evalmark.scoring.judges.reading import read_metric
+from evalmark.scoring.judges.rubric import Rubric
+
+from .models import Configured, Models
+from .plan import Asked, ask
+
+Wanted = str | Mapping[str, Any] | Callable[..., Any]
+"""A scorer as Python code names it: a name, `{name: settings}`, or a callable."""
+METRIC_FILES = (".json", ".yaml", ".yml", ".prompty")
+FILE_SETTINGS = ("name", "threshold", "repeat", "judge")
+"""What a suite may say of a metric file; `judge` is read by the suite itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """A model that judges, by name or as an object, and how it is to be asked."""
+
+    model: str | ChatModel
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromFile:
+    """A metric file as a scorer."""
+
+    asked: Asked
+    judge: str | None = None
+    """The model that the file itself names."""
+    notes: tuple[str, ...] = ()
+    place: str = ""
+    """Where somebody asked for it."""
+
+
+def from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> FromFile:
+    """The scorer of a metric file; `settings` may give it a `name`, a `threshold` and a `repeat` of its own.
+
+    `named` is false for a file that was only found beside a prompt.
+
+    Raises:
+        ConfigError: the file is no metric, something in it is wrong, or a setting is unknown.
+    """
+    unknown = [key for key in settings if key not in FILE_SETTINGS]
+    if unknown:
+        knows = ", ".join(FILE_SETTINGS)
+        raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {knows}.")
+    scorer: Rubric | PromptMetric
+    if path.name.lower().endswith(".prompty"):
+        scorer = read_prompt_metric(path, named=named)
+    else:
+        scorer = Rubric(metric=read_metric(path))
+    metric = scorer.metric
+    name = str(settings.get("name") or metric.name)
+    scorer = replace(scorer, metric=replace(metric, name=name), repeat=settings.get("repeat"))
+    asked = Asked(scorer=scorer, threshold=settings.get("threshold"), file=path)
+    return FromFile(asked=asked, judge=metric.judge, notes=metric.notes, place=place)
+
+
+def asked_for(name: str, place: str, folders: tuple[Path, ...]) -> FromFile:
+    """A scorer from what a command line calls it: a name, `module:attribute`, or a metric file.
+
+    Raises:
+        ConfigError: there is no such scorer, or the file is no metric.
+    """
+    if Path(name).suffix.lower() in METRIC_FILES:
+        return from_file(Path(name), {}, place)
+    return FromFile(asked=ask(name, place, folders))
+
+
+def judged(asked: Asked, judges: Sequence[Judge], models: Models) -> tuple[Asked, ...]:
+    """The scorer once for each of its judges; as it is where it asks for none.
+
+    With several judges, each one's scores go by the metric's name with the judge's in brackets.
+
+    Raises:
+        ConfigError: a name means no model, or one stands there twice.
+    """
+    if not judges:
+        return (asked,)
+    opened = [_opened(judge, models) for judge in judges]
+    if len(opened) == 1:
+        return (replace(asked, judge=opened[0]),)
+    called = [judge.name for judge in opened]
+    if twice := next((judge for judge, name in zip(judges, called, strict=True) if called.count(name) > 1), None):
+        raise ConfigError(f"{twice.place} names a judge that is named twice; leave one of them out.")
+    name = asked.bound(None).name
+    return tuple(replace(asked, judge=judge, name=f"{name} [{judge.name}]", base=name) for judge in opened)
+
+
+def judge_named(name: str, flag: str = "judge") -> Judge:
+    """A judge by its name; messages repeat the name, unless it is an address that may hold a password.
+
+    >>> judge_named("openai/m", "--judge").place, judge_named("https://me:secret@host/v1").place
+    ('--judge openai/m', 'judge')
+    """
+    return Judge(model=name, place=flag if set("@?#") & set(name) else f"{flag} {name}")
+
+
+def _opened(judge: Judge, models: Models) -> ChatModel:
+    if not isinstance(judge.model, str):
+        return judge.model
+    try:
+        model = models.chat(judge.model)
+    except ConfigError as fault:
+        raise ConfigError(f"{judge.place}: {fault}") from fault
+    return Configured(model=model, settings=judge.settings) if judge.settings else model
+
+
+def asked_in_python(
+    scorers: Sequence[Wanted],
+    judge: str | ChatModel | Sequence[str | ChatModel] | None,
+    models: Models,
+    folders: tuple[Path, ...],
+) -> tuple[Asked, ...]:
+    """Scorers as Python code names them, those that need a judge once for each of them; None: the judges of the settings.
+
+    Raises:
+        ConfigError: they are no list, there is no such scorer, or a judge is none.
+    """
+    if isinstance(scorers, (str, Mapping)) or callable(scorers):
+        raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")
+    judges = _judges(models.settings.judge if judge is None else judge)
+    asked: list[Asked] = []
+    for wanted in scorers:
+        one = (
+            asked_for(wanted, "scorers", folders).asked if isinstance(wanted, str) else ask(wanted, "scorers", folders)
+        )
+        asked += judged(one, judges if one.needs_judge else (), models)
+    return tuple(asked)
+
+
+def _judges(wanted: str | ChatModel | Sequence[str | ChatModel]) -> list[Judge]:
+    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
+    for judge in several:
+        if isinstance(judge, type) or not isinstance(judge, (str, ChatModel)):
+            raise ConfigError(
+                f"judge: {judge!r} is neither the name of a model, such as 'openai/NAME', nor a ChatModel."
+            )
+    return [judge_named(judge) if isinstance(judge, str) else Judge(model=judge, place="judge") for judge in several]

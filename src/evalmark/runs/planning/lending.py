@@ -1,0 +1,112 @@
+"""Chat models for code under test: within a trial they are asked as the run asks its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from os import environ
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evalmark.core.context.uses import current_tools, current_uses
+from evalmark.core.errors import ConfigError, NotRecordedError, RunStoppedError
+from evalmark.core.protocols import ChatModel
+from evalmark.core.settings import Settings, load
+from evalmark.core.values.call import Reply, Request
+
+from .models import Door, Models
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterator[ChatModel]:
+    """A chat model by its name, for code that asks one, such as an agent.
+
+    While evalmark runs a case, it is asked as judges are: its calls are journaled, replayed, limited and counted with the
+    run. Elsewhere, and with `settings` of its own, it has retries, limits and budgets, and no journal.
+
+    Raises:
+        ConfigError: the name means no model, or its key is missing.
+    """
+    lend = None if settings is not None else current_uses().lend
+    if lend is not None:
+        yield await lend(name)
+        return
+    models = Models(settings=settings or load(environ, Path.cwd()))
+    door = Door(models, None)
+    try:
+        yield door(models.chat(name))
+    finally:
+        await door.close()
+
+
+class Lender:
+    """Lends the models of a run to its targets, which may ask them from threads and loops of their own."""
+
+    def __init__(self, models: Models, door: Callable[[], Door], home: asyncio.AbstractEventLoop) -> None:
+        self._models, self._door, self._home = models, door, home
+
+    async def __call__(self, name: str) -> ChatModel:
+        """The model of a name, as the run asks it.
+
+        Raises:
+            ConfigError: the name means no model, its key is missing, or its price is not known and a budget is set.
+        """
+        return _Lent(model=await self.at_home(self._opened(name)), lender=self)
+
+    async def _opened(self, name: str) -> ChatModel:
+        model, door = self._models.chat(name), self._door()
+        if faults := door.faults([model]):
+            raise ConfigError.of(faults)
+        return door(model)
+
+    async def at_home(self, work: Coroutine[Any, Any, T]) -> T:
+        """What the work gives, done on the loop on which the run asks its models: their gates and budgets live there.
+
+        Raises:
+            RunStoppedError: the run is over.
+        """
+        if asyncio.get_running_loop() is self._home:
+            return await work
+        try:
+            asked = asyncio.run_coroutine_threadsafe(work, self._home)
+        except RuntimeError:  # the loop is closed
+            work.close()
+            raise RunStoppedError("No further model is asked, since the run is over.") from None
+        return await asyncio.wrap_future(asked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lent:
+    """A model of the run in the hands of a target."""
+
+    model: ChatModel
+    lender: Lender
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    @property
+    def identity(self) -> str:
+        """The model's."""
+        return self.model.identity
+
+    async def __call__(self, request: Request) -> Reply:
+        """The model's reply. Raises what the model raises; what the run refuses is noted, since agents may carry on."""
+        tools = current_tools()
+        try:
+            reply = await self.lender.at_home(_asked(self.model, request))
+        except (NotRecordedError, RunStoppedError) as fault:
+            if tools is not None:
+                tools.note(fault)
+            raise
+        if tools is not None and reply.key:
+            tools.used.append(reply.key)
+        return reply
+
+
+async def _asked(model: ChatModel, request: Request) -> Reply:
+    return await model(request)

@@ -1,0 +1,97 @@
+"""Learned thresholds of a lock file, put on the metrics of a plan."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalmark.core.errors import ConfigError
+from evalmark.stats.calibration.lock_reading import read_lock
+from evalmark.stats.calibration.since import changed
+
+from .plan import Asked, Plan
+
+if TYPE_CHECKING:
+    from evalmark.core.values.run import Metric
+    from evalmark.stats.calibration.lock import Lock, Locked
+
+
+NO_LOCK = "none"
+"""Stands for no lock file, whatever the suite and the settings name."""
+
+
+def with_lock(plan: Plan, path: str | Path | None) -> Plan:
+    """The plan with the thresholds of a lock file on the metrics that have none of the suite; as it is without a file.
+
+    A threshold that the suite writes wins, and a note says so. What has changed since a threshold was learned is said
+    in the notes as well.
+
+    Raises:
+        ConfigError: the lock file cannot be read, or a metric has turned round since.
+    """
+    if not path or path == NO_LOCK:
+        return plan
+    lock = read_lock(Path(path))
+    asked: list[Asked] = []
+    used: dict[str, Locked] = {}
+    notes, known = list(plan.notes), False
+    for one in plan.asked:
+        try:
+            metric = one.bound(None).versioned
+        except ConfigError:  # the check before the run names what is wrong with it
+            asked.append(one)
+            continue
+        entry = entry_for(metric, lock.metrics)
+        if entry is None:
+            asked.append(one)
+            continue
+        known = True
+        held, said = _held(one, metric, entry, lock)
+        asked.append(held)
+        notes += said
+        if held is not one:
+            used[metric.name] = entry
+            embedder = plan.embedder.fingerprint if plan.embedder is not None and one.needs_embedder else ""
+            notes += changed(entry, metric, embedder, lock.path)
+    if not known:
+        notes.append(f"{lock.path} sets no threshold here; it has {', '.join(sorted(lock.metrics)) or 'no metric'}.")
+    return replace(plan, asked=tuple(asked), notes=tuple(notes), locked=tuple(used.values()), lock=lock.path)
+
+
+def entry_for(metric: "Metric", entries: "Mapping[str, Locked]") -> "Locked | None":
+    """The entry of a metric: by its name, or by what it is called without its judge, where the judge is the same.
+
+    With one judge a metric goes by its own name, with several each judge's stands behind it.
+    """
+    if (found := entries.get(metric.name)) is not None:
+        return found
+    same = (
+        entry
+        for name, entry in entries.items()
+        if entry.judge == metric.judge != "" and {name, entry.base} & {metric.base or metric.name}
+    )
+    return next(same, None)
+
+
+def _held(one: Asked, metric: "Metric", entry: "Locked", lock: "Lock") -> "tuple[Asked, list[str]]":
+    """A scorer with its learned threshold, and what to say of it."""
+    if entry.direction != metric.direction:
+        raise ConfigError(
+            f"{lock.path}: the threshold of {metric.name} was learned where {entry.direction} is better, and now "
+            f"{metric.direction} is; evalmark calibrate learns it anew."
+        )
+    if one.threshold is not None:
+        return one, list(_said(metric, one.threshold, entry, lock.path))
+    held = replace(one, threshold=entry.threshold)
+    if metric.threshold is None or metric.threshold == entry.threshold:
+        return held, []
+    own = f"in place of {metric.threshold:g}, which is the metric's own"
+    return held, [f"{metric.name}: the threshold {entry.threshold:g} of {lock.path} holds, {own}."]
+
+
+def _said(metric: "Metric", threshold: float, entry: "Locked", path: str) -> Iterator[str]:
+    if threshold != entry.threshold:
+        yield (
+            f"{metric.name}: the suite's threshold {threshold:g} holds; {path} has {entry.threshold:g}, "
+            "and its promise is not made of the suite's."
+        )

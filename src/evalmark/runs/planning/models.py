@@ -1,0 +1,239 @@
+"""The models of one command: opened by name, and what a run puts around them."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import environ as own_environ
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import ChatModel, Embedder, Journal
+from evalmark.core.settings import Settings
+from evalmark.core.values.call import Reply, Request
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.spending import Spending
+from evalmark.models.middleware.conditions import Conditions, through
+from evalmark.models.middleware.limited import Limited
+from evalmark.models.middleware.meter import Budget, Meter
+from evalmark.models.middleware.pace import Pace
+from evalmark.models.middleware.patience import Patience
+from evalmark.models.middleware.prices import Prices, read_prices
+from evalmark.models.middleware.retrying import Retrying
+from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.providers.embeddings import open_embedder
+from evalmark.models.providers.http import Http
+from evalmark.models.providers.names import find_endpoint, missing_key
+from evalmark.models.providers.opening import open_chat
+
+if TYPE_CHECKING:
+    from evalmark.core.protocols import Vectors
+    from evalmark.models.middleware.meter import Budget
+    from evalmark.models.middleware.patience import Patience
+    from evalmark.models.middleware.throttle import Throttle
+    from evalmark.models.providers.http import Http
+    from evalmark.models.providers.names import Endpoint
+
+DEFAULTS = Settings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configured:
+    """A model that is asked with settings of its own, unless the request has others."""
+
+    model: ChatModel
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The model's."""
+        return self.model.name
+
+    @property
+    def identity(self) -> str:
+        """The model's; settings are part of each request."""
+        return self.model.identity
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the model and with the settings."""
+        return fingerprint(self.identity, self.settings)
+
+    async def __call__(self, request: Request) -> Reply:
+        """The model's reply. Raises what the model raises."""
+        return await self.model(replace(request, settings={**self.settings, **request.settings}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """Opens models by name, all over one pool of connections; nothing is sent before a run."""
+
+    settings: Settings = DEFAULTS
+    environ: Mapping[str, str] = field(default_factory=lambda: own_environ, repr=False)
+
+    @cached_property
+    def http(self) -> "Http":
+        """All connections; made, and the library behind it loaded, with the first model."""
+        return Http(self.environ)
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        if "http" in self.__dict__:
+            await self.http.close()
+
+    def chat(self, name: str) -> ChatModel:
+        """The chat model of a name.
+
+        Raises:
+            ConfigError: the name means no model.
+        """
+        within = self.settings.call_timeout
+        return open_chat(name, environ=self.environ, table=self.settings.models, http=self.http, within=within)
+
+    def embedder(self, name: str) -> Embedder | None:
+        """The embedding model behind a server that a name means; None where it means none.
+
+        Raises:
+            ConfigError: there is no such embedding model.
+        """
+        if not is_remote(name, self.settings.models):
+            return None
+        throttle = self.throttle()
+        return open_embedder(
+            name,
+            environ=self.environ,
+            table=self.settings.models,
+            http=self.http,
+            within=self.settings.call_timeout,
+            around=lambda send: _patiently(send, name, throttle, self.patience),
+        )
+
+    def endpoint(self, model: ChatModel) -> "Endpoint | None":
+        """Where a model of ours is asked; None for an object of the user's."""
+        try:
+            found = find_endpoint(model.name, self.environ, self.settings.models)
+        except ConfigError:
+            return None
+        return found if found.identity == model.identity else None
+
+    def throttle(self) -> "Throttle":
+        """The gate in front of one endpoint, as the settings want it."""
+        most = self.settings.connections or self.settings.jobs
+        pace = Pace(start=most, most=most, rpm=_whole(self.settings.rpm), tpm=_whole(self.settings.tpm))
+        return Throttle(pace, self.patience)
+
+    @property
+    def patience(self) -> "Patience":
+        """How often a call is sent again."""
+        return Patience(retries=self.settings.retries)
+
+    @property
+    def budget(self) -> "Budget":
+        """What a run may come to."""
+        said = self.settings
+        return Budget(max_cost=said.max_cost, max_calls=said.max_calls, max_tokens=said.max_tokens)
+
+
+def _whole(limit: float | None) -> int | None:
+    return None if limit is None else max(1, round(limit))
+
+
+def is_remote(name: str, table: Mapping[str, Any]) -> bool:
+    """Whether a name means a model behind a server, and not one on this machine.
+
+    >>> is_remote("openai/text-embedding-3-small", {}), is_remote("all-MiniLM-L6-v2", {})
+    (True, False)
+    """
+    provider = name.partition("/")[0]
+    return name in table or name.startswith("openai_compatible:") or provider in REMOTE
+
+
+REMOTE = ("azure", "gemini", "google", "mistral", "ollama", "openai", "openrouter")
+"""Providers of embedding models, as they stand before the slash of a name."""
+
+
+class Door:
+    """What one run puts around its models: journal, replay, limits, money; a throttle for each endpoint."""
+
+    def __init__(
+        self, models: Models, journal: Journal | None, earlier: Sequence[Spending] = (), lost: int = 0
+    ) -> None:
+        self._models, self._journal = models, journal
+        self._prices = Prices(read_prices(models.settings.models))
+        self.meter = Meter(models.budget, earlier, self._prices, lost)
+        self._throttles: dict[str, Throttle] = {}
+        self._made: dict[tuple[str, str], ChatModel] = {}
+
+    def __call__(self, model: ChatModel) -> ChatModel:
+        """The model as a run asks it; the same for the same model."""
+        if isinstance(model, Configured):
+            return replace(model, model=self(model.model))
+        known = (model.identity, model.name)  # one endpoint may stand in the table under two names, with two prices
+        if known not in self._made:
+            self._made[known] = self.around(model)
+        return self._made[known]
+
+    def chat(self, name: str) -> ChatModel:
+        """The chat model of a name, with nothing around it. Raises ConfigError: the name means no model."""
+        return self._models.chat(name)
+
+    def around(self, model: ChatModel) -> ChatModel:
+        """What the run puts around this very object, whatever others there are of its name."""
+        conditions = Conditions(
+            meter=self.meter,
+            throttle=self._throttle(model),
+            prices=self._prices,
+            journal=self._journal,
+            replay=self._models.settings.replay,
+            patience=self._models.patience,
+        )
+        return through(model, conditions)
+
+    def _throttle(self, model: ChatModel) -> "Throttle":
+        endpoint = self._models.endpoint(model)
+        # Where pydantic-ai asks a model only it knows, so each has a gate of its own.
+        where = endpoint.host if endpoint is not None and endpoint.base_url else model.identity
+        if where not in self._throttles:
+            self._throttles[where] = self._models.throttle()
+        return self._throttles[where]
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        await self._models.close()
+
+    def faults(self, models: Iterable[ChatModel]) -> list[str]:
+        """Why models cannot be asked as the settings want it; nothing is sent."""
+        if self._models.settings.replay == "strict":  # nothing will be sent, so no key and no price is needed
+            return []
+        inner = [model.model if isinstance(model, Configured) else model for model in models]
+        endpoints = [endpoint for model in inner if (endpoint := self._models.endpoint(model)) is not None]
+        found = [*map(self.meter.refuse_unknown, inner), *map(_without_key, endpoints)]
+        return list(dict.fromkeys(fault for fault in found if fault))
+
+
+def _without_key(endpoint: "Endpoint") -> str | None:
+    fault = missing_key(endpoint)
+    return fault and f"{fault} Recorded replies can be used without one: --replay strict."
+
+
+async def _patiently(
+    send: Callable[[], Awaitable["Vectors"]], name: str, throttle: "Throttle", patience: "Patience"
+) -> "Vectors":
+    """What one request for vectors gives, behind the same gate and with the same retries as a call."""
+    once = _Once(name, send)
+    await Retrying(Limited(once, throttle), patience)(_NO_WORDS)
+    return once.found
+
+
+_NO_WORDS = Request(messages=())
+
+
+class _Once:
+    """A request for vectors in the form of a chat model."""
+
+    def __init__(self, name: str, send: Callable[[], Awaitable["Vectors"]]) -> None:
+        self.name = self.identity = name
+        self._send = send
+
+    async def __call__(self, request: Request) -> Reply:
+        self.found = await self._send()
+        return Reply()

@@ -1,0 +1,59 @@
+"""What a command line says louder than a file, and the models it names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import Target
+from evalmark.inputs.suites.suite import TargetSpec
+from evalmark.prompts.templates.reading import read_prompt
+from evalmark.runs.targets.model import ModelTarget
+from evalmark.runs.targets.prompt import PromptTarget
+
+from .models import Models
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """What a command line may say louder than the suite; None leaves the suite's word."""
+
+    target: str | None = None
+    repeat: int | None = None
+    embeddings: str | None = None
+    timeout: float | None = None
+    judges: tuple[str, ...] = ()
+    """Models that judge in the place of those that the suite names."""
+    models: tuple[str, ...] = ()
+    """Models under test, in the place of those that the suite or the prompt names."""
+    unnamed: str | None = None
+    """The model under test where nobody names one; None: that is an error."""
+    lock: str | None = None
+    """The file of learned thresholds, in the place of the one that the suite names; `none`: no thresholds from a file."""
+    until_decided: bool = False
+    """Whether the run stops as soon as its gate is decided."""
+    seed: int | None = None
+    """Of the random order in which such a run asks its cases."""
+
+
+NOTHING_SAID = Overrides()
+
+
+def asked_models(
+    wanted: TargetSpec, named: Sequence[str], models: Models, unnamed: str | None = None
+) -> tuple[Target, ...]:
+    """Each model as a target, with the prompt if there is one; `named` ones take the place of those of the suite.
+
+    `unnamed` is asked where nobody names one.
+
+    Raises:
+        ConfigError: the prompt cannot be read, no model is named, or a name means none.
+    """
+    prompt = None if wanted.prompt is None else read_prompt(wanted.prompt)
+    own = () if prompt is None or prompt.model is None else (prompt.model,)
+    names = tuple(dict.fromkeys(named)) or wanted.models or own or ((unnamed,) if unnamed else ())
+    if not names:
+        raise ConfigError(f"{wanted.prompt}: no model is named; name one or several with --model provider/model.")
+    asked = [models.chat(name) for name in names]
+    if prompt is not None:
+        return tuple(PromptTarget(prompt=prompt, model=model, settings=wanted.settings) for model in asked)
+    return tuple(ModelTarget(model=model, system=wanted.system or "", settings=wanted.settings) for model in asked)

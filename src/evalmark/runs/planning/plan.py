@@ -1,0 +1,295 @@
+"""A plan: everything an evaluation needs, checked before anything is spent."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import ChatModel, Embedder, EmbeddingCache, Target
+from evalmark.core.settings import Settings
+from evalmark.core.values.case import Case
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.run import DatasetInfo, Gate, Run
+from evalmark.core.values.score import Mode
+from evalmark.inputs.datasets.options import BadRow, ReadOptions
+from evalmark.inputs.datasets.read import read_cases
+from evalmark.inputs.documents.files import dataset_name
+from evalmark.models.embeddings import loading
+from evalmark.models.embeddings.cached import CachedEmbedder
+from evalmark.models.embeddings.foreign import as_embedder
+from evalmark.runs.targets.given import Given
+from evalmark.scoring.binding.bound import BoundScorer, as_scorer
+from evalmark.scoring.binding.named import resolve
+
+from .models import Models
+
+if TYPE_CHECKING:
+    from evalmark.models.embeddings.cached import CachedEmbedder
+    from evalmark.stats.calibration.lock import Locked
+
+AS_IT_IS: ReadOptions = ReadOptions()
+
+
+Note = Callable[[str], None]
+
+
+def unheard(note: str) -> None:
+    """Notes are heard once, when the run reads the rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A dataset whose rows can be read as often as needed."""
+
+    info: DatasetInfo
+    read: Callable[[Note], Iterator[Case | BadRow]]
+    """Starts from the first row; tells its argument what a reader of the run should know."""
+    read_references: Callable[[Note], Iterator[Case | BadRow]] | None = None
+    """The same with a column `answer` as the reference answer, where a row brings no other; None: there can be none."""
+
+
+def file_source(path: Path, name: str = "", options: ReadOptions = AS_IT_IS) -> Source:
+    """A dataset in a file; it can be read also after a target has changed the working directory."""
+    here = Path.cwd()
+    info = DatasetInfo(name=name or dataset_name(path), path=str(path))
+
+    def read(note: Note, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
+        found = path if Path.cwd() == here else here / path
+        return read_cases(found, options=options, notes=note, answer_is_reference=answer_is_reference)
+
+    return Source(info=info, read=read, read_references=partial(read, answer_is_reference=True))
+
+
+Through = Callable[[ChatModel], ChatModel]
+"""Puts what a run adds to its models around one: the journal, limits, a budget."""
+
+
+def as_it_is(model: ChatModel) -> ChatModel:
+    """The model without anything around it; nothing may be asked of it before the run."""
+    return model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A scorer as it was asked for: not yet bound to an embedder, nor to a judge that may be asked."""
+
+    scorer: Callable[..., Any]
+    name: str | None = None
+    threshold: float | None = None
+    judge: ChatModel | None = None
+    """Who judges; None for scorers that ask no chat model."""
+    base: str = ""
+    """What the metric is called without its judge, where several judges share it."""
+    file: Path | None = None
+    """The metric file that it was read from."""
+    otherwise: float | None = None
+    """The threshold for scores that would neither pass nor fail; None: they may."""
+    decides: bool = True
+    """Whether its scores may pass or fail at all."""
+
+    def bound(self, embedder: Embedder | None, through: Through = as_it_is) -> BoundScorer:
+        """The scorer as the engine wants it."""
+        judge = None if self.judge is None else through(self.judge)
+        scorer = as_scorer(self.scorer, name=self.name, threshold=self.threshold, embedder=embedder, judge=judge)
+        return replace(
+            scorer,
+            metric=replace(scorer.metric, base=self.base, mode=self.mode),
+            otherwise=self.otherwise,
+            decides=self.decides,
+        )
+
+    @property
+    def mode(self) -> Mode:
+        """Whether it judges rows by themselves, or as the turns of one conversation."""
+        return "conversation" if getattr(self.scorer, "needs_history", False) else "single"
+
+    @property
+    def needs_embedder(self) -> bool:
+        """Whether the run has to bring an embedding model; False where the scorer has a fault, which `check` names."""
+        try:
+            return self.bound(None).needs_embedder
+        except ConfigError:
+            return False
+
+    @property
+    def needs_judge(self) -> bool:
+        """Whether somebody has to judge; False where the scorer has a fault, which `check` names."""
+        try:
+            return self.bound(None).needs_judge
+        except ConfigError:
+            return False
+
+
+Loader = Callable[[str, Settings, tuple[Path, ...]], Embedder | None]
+"""Makes an embedder of a model's name, and fetches weights where they are missing."""
+
+
+def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
+    """The embedding model of a name; a run that needs none loads neither it nor an array library."""
+    return loading.load_embedder(name, settings, folders)
+
+
+def embedder_for(
+    asked: Iterable[Asked],
+    wanted: str | Callable[..., Any],
+    models: Models,
+    folders: tuple[Path, ...],
+    load: Loader = load_embedder,
+) -> Embedder | None:
+    """The embedding model, loaded only if some scorer asks for one; the run closes what `models` has opened."""
+    if not any(a.needs_embedder for a in asked):
+        return None
+    if not isinstance(wanted, str):
+        return as_embedder(wanted)
+    return models.embedder(wanted) or load(wanted, models.settings, folders)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A plan's target and scorers, ready to be asked."""
+
+    targets: Mapping[str, Target]
+    """By name."""
+    single: tuple[BoundScorer, ...]
+    """Those that judge rows by themselves."""
+    turns: tuple[BoundScorer, ...]
+    """Those that judge the turns of conversations."""
+    embedder: "CachedEmbedder | None"
+
+    @property
+    def target(self) -> Target:
+        """The first of the targets; of most plans, the only one."""
+        return next(iter(self.targets.values()))
+
+    @property
+    def scorers(self) -> tuple[BoundScorer, ...]:
+        """All of them."""
+        return (*self.single, *self.turns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be run; made from a suite, a command line or the arguments of `evaluate`."""
+
+    name: str
+    sources: tuple[Source, ...]
+    asked: tuple[Asked, ...]
+    targets: tuple[Target, ...] = field(default_factory=lambda: (Given(),))
+    """What is under test: every row is asked of each."""
+    embedder: Embedder | None = None
+    """Used by the scorers that ask for one; None only where none of them does."""
+    repeat: int = 1
+    timeout: float | None = None
+    """Seconds a trial may take; None: what the settings say."""
+    gate: Gate | None = None
+    baseline: str | None = None
+    """The run that the suite wants it compared with: an id, `last-green`."""
+    suite: str = ""
+    notes: tuple[str, ...] = ()
+    models: Models | None = None
+    """Opens the chat models that the target and the scorers ask; None where they were handed over as objects."""
+    until_decided: bool = False
+    """Whether the run stops as soon as its gate is decided either way."""
+    seed: int | None = None
+    """Of the random order in which such a run asks its cases; None: any."""
+    kept: Run | None = None
+    """The run whose outputs are judged anew; None: the target is asked."""
+    locked: "tuple[Locked, ...]" = ()
+    """The learned thresholds that are in force."""
+    lock: str = ""
+    """The file that they stand in, as the user wrote it."""
+    imported: tuple[str, ...] = ()
+    """The Python modules that were imported for it, since the suite or the command line names them."""
+
+    def bound(self, cache: EmbeddingCache | None = None, through: Through = as_it_is) -> Bound:
+        """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""
+        shared = None if self.embedder is None else CachedEmbedder(self.embedder, cache)
+        scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
+        for asked in self.asked:
+            scorers[asked.mode].append(asked.bound(shared, through))
+        return Bound(
+            targets={target.name: _through(target, through) for target in self.targets},
+            single=tuple(scorers["single"]),
+            turns=tuple(scorers["conversation"]),
+            embedder=shared,
+        )
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the rows bring their answers along, and nobody is asked."""
+        return any(isinstance(target, Given) for target in self.targets)
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether only chat models are under test, whose calls the run sees."""
+        return self.kept is None and all(model_of(target) is not None for target in self.targets)
+
+    @property
+    def target_name(self) -> str:
+        """What is under test, for a reader."""
+        return ", ".join(target.name for target in self.targets)
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """In which ways each row is asked: by itself, as a turn of a conversation, or both."""
+        found = {asked.mode for asked in self.asked}
+        return tuple(mode for mode in get_args(Mode) if mode in found)
+
+    @property
+    def chat_models(self) -> tuple[ChatModel, ...]:
+        """Every chat model that may be asked, each once."""
+        asked_of = self.targets if self.kept is None else ()
+        under_test = (model for target in asked_of if (model := model_of(target)) is not None)
+        found = (*under_test, *(asked.judge for asked in self.asked if asked.judge is not None))
+        return tuple({(model.identity, model.name): model for model in found}.values())
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes when the same case would be answered or scored differently."""
+        bound = self.bound()
+        embedder = self.embedder.fingerprint if self.embedder is not None else ""
+        targets = [getattr(target, "fingerprint", target.name) for target in self.targets]
+        kept = () if self.kept is None else (self.kept.id,)
+        return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *kept)
+
+
+def _through(target: Target, through: Through) -> Target:
+    """A target that asks a model, asking it as the run does; any other as it is."""
+    model = model_of(target)
+    return target if model is None else cast(Target, replace(cast(Any, target), model=through(model)))
+
+
+def model_of(target: Target) -> ChatModel | None:
+    """The chat model that a target asks and that alone gives its answers; None for all other targets."""
+    model = getattr(target, "model", None)
+    return model if isinstance(model, ChatModel) else None
+
+
+def ask(wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()) -> Asked:
+    """A scorer from a name, from `{name: settings}` or from any callable.
+
+    Among the settings, `threshold` is the least `Score.value` that passes (the most, where lower is
+    better) and `name` is what reports call it.
+
+    Raises:
+        ConfigError: there is no such scorer, or a setting is unknown or of the wrong kind.
+    """
+    if callable(wanted):
+        return Asked(scorer=wanted)
+    name, given = (wanted, {}) if isinstance(wanted, str) else _only_item(wanted, place)
+    settings = dict(given or {})
+    threshold, called = settings.pop("threshold", None), settings.pop("name", None)
+    return Asked(scorer=resolve(name, settings, place, folders), name=called or _short(name), threshold=threshold)
+
+
+def _short(name: str) -> str | None:
+    """Built-ins go by the name they were asked for; objects by their own."""
+    return None if ":" in name else name
+
+
+def _only_item(wanted: Mapping[str, Any], place: str) -> tuple[str, Any]:
+    if not isinstance(wanted, Mapping) or len(wanted) != 1:
+        raise ConfigError(f"{place}: a scorer is a name, a callable or {{name: settings}}; found {wanted!r}.")
+    return next(iter(wanted.items()))

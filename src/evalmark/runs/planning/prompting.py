@@ -1,0 +1,138 @@
+"""A prompt file as a plan: its tests, its rules and the metrics beside it, on every model that is named."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.settings import Settings
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import DatasetInfo
+from evalmark.inputs.datasets.options import BadRow
+from evalmark.inputs.documents.files import what_is
+from evalmark.inputs.suites.suite import TargetSpec
+from evalmark.prompts.metrics.compliance import Compliance
+from evalmark.prompts.metrics.machine import Rules, checkable
+from evalmark.prompts.metrics.needs import with_spec
+from evalmark.prompts.metrics.reading import find_metrics
+from evalmark.prompts.specs.prompt_tests import file_of_tests, read_baseline, read_tests, sample_tests
+from evalmark.prompts.specs.recognition import BASELINES
+from evalmark.prompts.specs.spec import PromptSpec, read_spec
+
+from .judging import FromFile, from_file, judge_named, judged
+from .models import Models
+from .overrides import Overrides, asked_models
+from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
+
+ENDINGS = (".prompty", ".prompt.yml", ".prompt.yaml", ".prompt.md")
+METRIC = ".metric.prompty"
+
+
+def is_prompt(path: Path) -> bool:
+    """Whether a file is a prompt under test, by its name; a metric in the form of a prompt is none.
+
+    >>> is_prompt(Path("classify.prompty")), is_prompt(Path("kind.metric.prompty")), is_prompt(Path("suite.yaml"))
+    (True, False, False)
+    """
+    return path.name.lower().endswith(ENDINGS) and not is_metric(path)
+
+
+def is_metric(path: Path) -> bool:
+    """Whether a file is a metric in the form of a prompt, by its name."""
+    return path.name.lower().endswith(METRIC)
+
+
+def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Loader = load_embedder) -> Plan:
+    """What running a prompt asks for: its tests, or else its samples, on each model, judged by its rules and metrics.
+
+    Raises:
+        ConfigError: the prompt, a file beside it, a model or a judge cannot be used, or there are no tests.
+    """
+    spec = read_spec(path)
+    models = Models(settings=settings)
+    found = list(metrics_of(path, spec))
+    asked = [one for metric in found for one in _judged(metric, overrides, models, spec)]
+    wanted = overrides.embeddings or settings.embeddings
+    return Plan(
+        name=spec.prompt.name,
+        sources=tests_of(path, spec),
+        targets=asked_models(TargetSpec(prompt=path), overrides.models, models),
+        asked=tuple(asked),
+        embedder=embedder_for(asked, wanted, models, (path.parent,), load),
+        repeat=overrides.repeat or 1,
+        timeout=overrides.timeout,
+        suite=str(path),
+        notes=(*spec.prompt.notes, *spec.notes, *(note for metric in found for note in metric.notes)),
+        models=models,
+    )
+
+
+def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[FromFile]:
+    """What judges the answers: the rules, by a judge and by a machine, and every metric file beside the prompt."""
+    if spec.rules:
+        yield FromFile(asked=Asked(scorer=Compliance()), place=str(path))
+        if checkable(spec):
+            yield FromFile(asked=Asked(scorer=Rules()), place=str(path))
+    for file in find_metrics(path):
+        yield from_file(file, {}, str(file), named=False)
+
+
+def _judged(metric: FromFile, overrides: Overrides, models: Models, spec: "PromptSpec") -> tuple[Asked, ...]:
+    """The metric with the prompt it is about, once for each judge: those of the flag, else its file's, else the settings'."""
+    asked = with_prompt(metric.asked, spec, metric.place)
+    if not asked.needs_judge:
+        return judged(asked, (), models)
+    if overrides.judges:
+        return judged(asked, [judge_named(name, "--judge") for name in overrides.judges], models)
+    names = (metric.judge,) if metric.judge else models.settings.judge
+    return judged(asked, [judge_named(name) for name in names], models)
+
+
+def with_prompt(asked: Asked, spec: "PromptSpec | None", place: str) -> Asked:
+    """The scorer with the prompt under test, where it asks for one.
+
+    Raises:
+        ConfigError: it needs one, and there is none.
+    """
+    if not getattr(asked.scorer, "needs_spec", False):  # no need to load what knows more of them
+        return asked
+    scorer = with_spec(asked.scorer, spec, place)
+    return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
+
+
+def tests_of(path: Path, spec: "PromptSpec") -> tuple[Source, ...]:
+    """The tests beside the prompt, or the samples in it; and those made without rules, as a dataset of their own.
+
+    Raises:
+        ConfigError: there are neither tests nor samples.
+    """
+    files = (spec.folder / name for name in BASELINES)
+    baseline = next((file for file in files if what_is(file) == "file"), None)
+    return (_tests(path, spec), *(() if baseline is None else (tests_in(baseline, spec, "baseline"),)))
+
+
+def tests_in(file: Path, spec: "PromptSpec", name: str) -> Source:
+    """The tests in one file as a dataset; it can be read also after a target has changed the working directory."""
+    here = Path.cwd()
+    reader = read_baseline if file.suffix.lower() == ".txt" else read_tests
+
+    def read(note: Note) -> Iterator[Case | BadRow]:
+        return reader(file if Path.cwd() == here else here / file, spec, note)
+
+    return Source(info=DatasetInfo(name=name, path=str(file)), read=read)
+
+
+def _tests(path: Path, spec: "PromptSpec") -> Source:
+    file = file_of_tests(spec)
+    if file is not None:
+        return tests_in(file, spec, "tests")
+    if not spec.prompt.samples:
+        raise ConfigError(
+            f"{path}: there are no tests in {spec.folder} and no samples in the file; "
+            f"write some, or have a model make them: evalmark generate {path}"
+        )
+
+    def read(note: Note) -> Iterator[Case | BadRow]:
+        return sample_tests(spec, note)
+
+    return Source(info=DatasetInfo(name="samples", path=str(path)), read=read)

@@ -1,0 +1,230 @@
+"""A plan out of a suite file and what the command line says on top of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.loading import check_place, is_named_object
+from evalmark.core.foreign.origin import NamedInFile
+from evalmark.core.foreign.pins import told
+from evalmark.core.protocols import Embedder, Target
+from evalmark.core.settings import Settings
+from evalmark.core.values.run import Gate
+from evalmark.inputs.datasets.header import read_header
+from evalmark.inputs.datasets.options import ReadOptions
+from evalmark.inputs.suites.read import read_suite
+from evalmark.inputs.suites.suite import DatasetSpec, MetricSpec, Suite, TargetSpec
+from evalmark.prompts.specs.recognition import holds_tests
+from evalmark.prompts.specs.spec import PromptSpec, read_spec
+from evalmark.runs.targets.function import as_target
+from evalmark.runs.targets.given import Given
+from evalmark.scoring.builtin.grounding import flag_thresholds
+
+from .checking import refuse
+from .judging import FromFile, Judge, from_file, judge_named, judged
+from .locking import with_lock
+from .models import Models
+from .overrides import NOTHING_SAID, Overrides, asked_models
+from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
+from .prompting import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
+from .recorded import OpenRecorded, nothing_recorded, recorded_source
+from .references import with_references
+
+
+def plan_suite(
+    path: Path,
+    settings: Settings,
+    overrides: Overrides = NOTHING_SAID,
+    load: Loader = load_embedder,
+    recorded: OpenRecorded = nothing_recorded,
+) -> Plan:
+    """The plan that a suite file asks for; `load` makes an embedder of the model's name, `recorded` reads sessions.
+
+    Raises:
+        ConfigError: the suite, its target or a metric cannot be used; all faults are named at once.
+    """
+    if is_prompt(path):
+        plan = plan_prompt(path, settings, overrides, load)
+        plan = replace(plan, until_decided=overrides.until_decided, seed=overrides.seed)
+        return with_lock(plan, overrides.lock or settings.lock)
+    suite = read_suite(path)
+    making = _Making(suite, Models(settings=settings), overrides)
+    asked = making.asked()
+    tested = making.targets()
+    sources = making.sources(recorded)
+    refuse(making.faults)
+    embedder = making.embedder(asked, load)
+    imported = making.imported(embedder)
+    plan = Plan(
+        name=suite.name,
+        sources=sources,
+        targets=tested,
+        asked=asked,
+        embedder=embedder,
+        repeat=overrides.repeat or suite.repeat,
+        timeout=overrides.timeout or suite.timeout,
+        until_decided=overrides.until_decided or suite.until_decided,
+        seed=overrides.seed,
+        gate=_gate(suite, asked),
+        baseline=suite.baseline,
+        suite=str(path),
+        notes=(*suite.notes, *making.notes, *_of_prompt(making.spec), *(told(making.folders) if imported else ())),
+        models=making.models,
+        imported=imported,
+    )
+    return with_lock(with_references(plan), overrides.lock or suite.lock or settings.lock)
+
+
+class _Making:
+    """A suite on its way to a plan; gathers everything that is wrong with it."""
+
+    def __init__(self, suite: Suite, models: Models, overrides: Overrides) -> None:
+        self.suite, self.models, self.overrides = suite, models, overrides
+        self.folders = (suite.path.parent.resolve(), Path.cwd())
+        self.named = NamedInFile(self.folders, models.settings.allow_code)
+        """Where what the suite names is found; what the user names, in the folders alone."""
+        self.faults: list[str] = []
+        self.notes: list[str] = []
+
+    def asked(self) -> tuple[Asked, ...]:
+        """The scorers of the suite, or those that come with the prompt under test, each once for each of its judges."""
+        found: list[Asked] = []
+        for metric in self.suite.metrics or self._found():
+            try:
+                one = self._metric(metric) if isinstance(metric, MetricSpec) else metric
+                asked = with_prompt(one.asked, self.spec, metric.place)
+                found += judged(asked, self._judges(metric, one) if asked.needs_judge else (), self.models)
+                self.notes += one.notes
+            except ConfigError as fault:
+                self.faults.append(str(fault))
+        return tuple(found)
+
+    def _found(self) -> tuple[FromFile, ...]:
+        """What lies beside the prompt under test."""
+        try:
+            return () if self.spec is None else tuple(metrics_of(Path(self.spec.prompt.file), self.spec))
+        except ConfigError as fault:
+            self.faults.append(str(fault))
+            return ()
+
+    def sources(self, recorded: OpenRecorded) -> tuple[Source, ...]:
+        """The datasets that the suite names, else the tests of the prompt under test."""
+        try:
+            spec = self.spec
+            if spec is not None and not self.suite.datasets:
+                return tests_of(Path(spec.prompt.file), spec)
+            found = self._named(recorded)
+        except ConfigError as fault:
+            self.faults.append(str(fault))
+            return ()
+        if not found:
+            self.faults.append(
+                f"{self.suite.path}: there are no `datasets`, and --target takes the place of the prompt whose tests would "
+                "be asked; name some."
+            )
+        return found
+
+    def _named(self, recorded: OpenRecorded) -> tuple[Source, ...]:
+        """The datasets that the suite names, in its order."""
+        datasets, settings = self.suite.datasets, self.models.settings
+        files = iter(_sources([spec for spec in datasets if not spec.recorded], self.spec))
+        return tuple(
+            recorded_source(spec.recorded, settings, recorded, spec.name) if spec.recorded else next(files)
+            for spec in datasets
+        )
+
+    @cached_property
+    def spec(self) -> PromptSpec | None:
+        """The prompt under test with what is known of it; None where none is."""
+        wanted = self.suite.target
+        is_prompt_asked = isinstance(wanted, TargetSpec) and wanted.prompt is not None and not self.overrides.target
+        return read_spec(wanted.prompt) if is_prompt_asked else None  # type: ignore[union-attr,arg-type]
+
+    def _metric(self, metric: MetricSpec) -> FromFile:
+        said = {"threshold": metric.threshold, "repeat": metric.repeat}
+        settings = {**metric.settings, **{name: value for name, value in said.items() if value is not None}}
+        if metric.path is not None:
+            return from_file(metric.path, settings, metric.place)
+        return FromFile(asked=ask({metric.name: settings}, metric.place, self.named))
+
+    def _judges(self, metric: MetricSpec | FromFile, one: FromFile) -> Sequence[Judge]:
+        """Who judges by a metric: a flag wins over the suite, the suite over the metric's file, that over settings."""
+        if self.overrides.judges:
+            return [judge_named(name, "--judge") for name in self.overrides.judges]
+        own = metric.judges if isinstance(metric, MetricSpec) else ()
+        if given := own or (() if one.judge else self.suite.judges):
+            return [Judge(model=spec.model, settings=spec.settings, place=spec.place) for spec in given]
+        names = (one.judge,) if one.judge else self.models.settings.judge
+        return [judge_named(name) for name in names]
+
+    def targets(self) -> tuple[Target, ...]:
+        """What is under test; a stand-in where it has a fault."""
+        wanted = self.overrides.target or self.suite.target
+        place = f"--target {self.overrides.target}" if self.overrides.target else self.suite.target_place
+        try:
+            if not isinstance(wanted, str) and (wanted is not None or self.overrides.models):
+                models = self.overrides.models
+                return asked_models(wanted or TargetSpec(), models, self.models, self.overrides.unnamed)
+            return (Given(),) if wanted is None else (self._code(wanted),)
+        except ConfigError as fault:
+            self.faults.append(f"{place}: {fault}" if place else str(fault))
+            return (Given(),)
+
+    def _code(self, wanted: str) -> Target:
+        if self.overrides.models:
+            raise ConfigError("--model is for a prompt or a model under test, and this target is code; leave it out.")
+        return as_target(wanted, folders=self.folders if self.overrides.target else self.named)
+
+    def embedder(self, asked: tuple[Asked, ...], load: Loader) -> Embedder | None:
+        """The embedding model, where a metric asks for one."""
+        said, own = self.overrides.embeddings, self.suite.embeddings
+        folders = self.named if own and not said else self.folders
+        if own and not said and is_named_object(own):
+            check_place(own, self.named, what="embedder")  # also where nothing is loaded, as in a plan
+        return embedder_for(asked, said or own or self.models.settings.embeddings, self.models, folders, load)
+
+    def imported(self, embedder: Embedder | None) -> tuple[str, ...]:
+        """The modules of the code that is named, as far as it was imported."""
+        target = self.overrides.target or self.suite.target
+        embeddings = None if embedder is None else self.overrides.embeddings or self.suite.embeddings
+        metrics = (metric.name.removeprefix("not-") for metric in self.suite.metrics)
+        names = [name for name in (target, *metrics, embeddings) if isinstance(name, str) and is_named_object(name)]
+        return tuple(dict.fromkeys(name.partition(":")[0] for name in names))
+
+
+def _sources(datasets: Sequence[DatasetSpec], prompt: PromptSpec | None) -> tuple[Source, ...]:
+    """The datasets, each by the name that the suite gives, else by the one it gives itself, else by its file's.
+
+    Tests of the prompt under test are read with it, unless the suite says how to read them.
+    """
+    found = [(spec, ReadOptions(**spec.options)) for spec in datasets]
+    of_prompt = [prompt is not None and not s.options and holds_tests(s.path, prompt) for s in datasets]
+    own = [
+        None if spec.named or is_tests else read_header(spec.path, options).name
+        for (spec, options), is_tests in zip(found, of_prompt, strict=True)
+    ]
+    names = [name or spec.name for name, (spec, _) in zip(own, found, strict=True)]
+    sources: list[Source] = []
+    for name, (spec, options), is_tests in zip(names, found, of_prompt, strict=True):
+        called = name if names.count(name) == 1 else spec.name
+        if is_tests and prompt is not None:
+            sources.append(tests_in(spec.path, prompt, called))
+        else:
+            sources.append(file_source(spec.path, called, options))
+    return tuple(sources)
+
+
+def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
+    """The suite's gate; `flags: true` adds the interpretation limits of the RAG metrics in use."""
+    if not suite.gate_flags:
+        return suite.gate
+    limits = flag_thresholds(a.name for a in asked if a.name)
+    gate = suite.gate or Gate()
+    return replace(gate, thresholds={**limits, **gate.thresholds})
+
+
+def _of_prompt(spec: PromptSpec | None) -> tuple[str, ...]:
+    """What a reader should know of the prompt under test."""
+    return () if spec is None else (*spec.prompt.notes, *spec.notes)

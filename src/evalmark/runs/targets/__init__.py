@@ -1,0 +1,1 @@
+"""What is under test, brought to one protocol."""

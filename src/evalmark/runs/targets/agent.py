@@ -1,0 +1,164 @@
+"""Agents of pydantic-ai and of OpenAI Agents as targets: asked with the input, answering with all they did."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+from evalmark.core.context.uses import current_uses
+from evalmark.core.foreign.identity import described
+from evalmark.core.lazy import need
+from evalmark.core.values.case import Case, Output, Turn
+from evalmark.core.values.plain_data import canonical, fingerprint
+
+from .output import as_output
+
+Kind = Literal["pydantic_ai", "agents"]
+_SETTINGS = ("model_settings", "output_type", "prompt", "tool_use_behavior", "input_guardrails", "output_guardrails")
+"""What both packages, or one of them, let an agent be told beside its instructions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentTarget:
+    """An agent: run on the event loop, with the turns of the case's history before its input."""
+
+    name: str
+    agent: Any
+    kind: Kind
+    """The package it is from, as it is imported."""
+    fingerprint: str
+
+    is_async: ClassVar[bool] = True
+    """Agents run on the event loop, and their tools with them."""
+
+    async def __call__(self, case: Case) -> Output:
+        """What the agent says and does for a case; what it raises goes to the caller."""
+        asked = case.input if isinstance(case.input, str) else canonical(case.input)
+        if self.kind == "pydantic_ai":
+            run = partial(self.agent.run, asked, message_history=_messages(case.history))
+        else:
+            run = _runner(self.agent, asked, case.history)
+        uses = current_uses()
+        clock = uses.clock()
+        with clock:
+            returned = await run()
+        return as_output(returned, uses.own_time())
+
+
+def kind_of(thing: Any) -> Kind | None:
+    """Whose agent it is; None where it is none. Neither package is imported."""
+    for kind in type(thing).__mro__:
+        named = (kind.__module__.partition(".")[0], kind.__name__)
+        if named == ("pydantic_ai", "AbstractAgent"):
+            return "pydantic_ai"
+        # `agents` is a name that a package of the user may have as well.
+        if named == ("agents", "AgentBase") and all(hasattr(thing, name) for name in ("instructions", "handoffs")):
+            return "agents"
+    return None
+
+
+def agent_target(agent: Any, kind: Kind, name: str) -> AgentTarget:
+    """The agent as a target; it is not run yet."""
+    return AgentTarget(
+        name=name, agent=agent, kind=kind, fingerprint=fingerprint(name, kind, [*map(_told, _family(agent))])
+    )
+
+
+def _runner(agent: Any, asked: str, history: Sequence[Turn]) -> partial[Any]:
+    """`Runner.run`, which would send a trace of it all to OpenAI if it were not told to keep it."""
+    package = need("agents", "openai-agents")
+    given = [{"role": turn.role, "content": _as_text(turn)} for turn in history]
+    return partial(
+        package.Runner.run,
+        agent,
+        [*given, {"role": "user", "content": asked}] if given else asked,
+        run_config=package.RunConfig(tracing_disabled=True),
+    )
+
+
+def _messages(history: Sequence[Turn]) -> list[Any] | None:
+    """Earlier turns as pydantic-ai keeps them."""
+    if not history:
+        return None
+    package = need("pydantic_ai.messages", "pydantic-ai")
+    found = []
+    for turn in history:
+        text = _as_text(turn)
+        if turn.role == "assistant":
+            found.append(package.ModelResponse(parts=[package.TextPart(content=text)]))
+        else:
+            form = package.SystemPromptPart if turn.role == "system" else package.UserPromptPart
+            found.append(package.ModelRequest(parts=[form(content=text)]))
+    return found
+
+
+def _as_text(turn: Turn) -> str:
+    return turn.content if isinstance(turn.content, str) else canonical(turn.content)
+
+
+def _family(agent: Any) -> list[Any]:
+    """The agent, and those that it and they may hand over to, each once."""
+    found = [agent]
+    for member in found:
+        for handoff in getattr(member, "handoffs", None) or ():
+            if kind_of(handoff) and not any(handoff is known for known in found):
+                found.append(handoff)
+    return found
+
+
+def _told(agent: Any) -> Any:
+    """What tells one agent from another: model, instructions, settings, the code of its tools, and whom it hands over to."""
+    handoffs = (getattr(handoff, "agent_name", None) or handoff for handoff in getattr(agent, "handoffs", None) or ())
+    return {
+        "name": getattr(agent, "name", None),
+        "model": _model(getattr(agent, "model", None)),
+        "instructions": described([*_instructions(agent)]),
+        "settings": {name: described(getattr(agent, name, None)) for name in _SETTINGS},
+        "tools": [[name, described(tool)] for name, tool in _tools(agent)],
+        "handoffs": [getattr(handoff, "name", handoff) for handoff in handoffs],
+    }
+
+
+def _model(model: Any) -> Any:
+    """The model by its name and address: clients and keys are no part of it."""
+    if model is None or isinstance(model, str):
+        return model
+    name = getattr(model, "model_name", None) or getattr(model, "model", None)
+    return [type(model).__qualname__, str(name or ""), str(getattr(model, "base_url", None) or "")]
+
+
+def _instructions(agent: Any) -> Iterator[Any]:
+    """Texts, and functions that make them; pydantic-ai keeps its own in fields that it does not document."""
+    told = getattr(agent, "instructions", None)
+    if not inspect.ismethod(told):  # there it is a decorator
+        yield told
+    for name in ("_instructions", "_system_prompts", "_system_prompt_functions"):
+        for item in getattr(agent, name, None) or ():
+            yield getattr(item, "instruction", None) or getattr(item, "function", None) or item
+
+
+def _tools(agent: Any) -> Iterator[tuple[str, Any]]:
+    """Names and functions of the tools; one that is run elsewhere is known by its settings."""
+    for toolset in getattr(agent, "toolsets", None) or ():
+        held = getattr(toolset, "tools", None)
+        if not isinstance(held, Mapping):
+            yield type(toolset).__name__, str(getattr(toolset, "id", None) or "")
+            continue
+        for name, tool in held.items():
+            yield str(name), getattr(tool, "function", None) or getattr(tool, "description", None)
+    for tool in getattr(agent, "tools", None) or ():
+        yield str(getattr(tool, "name", type(tool).__name__)), _functions_of(tool) or tool
+
+
+def _functions_of(tool: Any) -> list[Any]:
+    """The user's functions that the wrappers of a tool of OpenAI Agents hold."""
+    waiting, found = [getattr(tool, "on_invoke_tool", None)], []
+    for held in waiting:
+        if str(getattr(held, "__module__", "")).partition(".")[0] != "agents":
+            found += [held] if inspect.isfunction(held) else []
+            continue
+        inside = inspect.getclosurevars(held).nonlocals if inspect.isfunction(held) else getattr(held, "__dict__", {})
+        # Wrappers may hold each other in a circle.
+        waiting += [value for value in inside.values() if inspect.isfunction(value) and value not in waiting]
+    return found

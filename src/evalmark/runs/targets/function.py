@@ -1,0 +1,170 @@
+"""Python targets: anything that can be called, brought to the one protocol of a target."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from evalmark.core.context.clock import Clock
+from evalmark.core.context.uses import current_uses
+from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.binding import Binding, bind
+from evalmark.core.foreign.copies import own
+from evalmark.core.foreign.loading import load_object
+from evalmark.core.foreign.threads import Threads
+from evalmark.core.protocols import Target
+from evalmark.core.values.case import Case, Output
+
+from .agent import AgentTarget, agent_target, kind_of
+from .fresh import FreshTarget
+from .given import Given
+from .identity import identity, name_of
+from .model import ModelTarget
+from .output import as_output, awaited, joined
+from .program import ProgramTarget, is_program, program_target
+
+OFFERS: Mapping[str, Callable[[Case], Any]] = {
+    "input": lambda case: case.input,
+    "question": lambda case: case.input,
+    "query": lambda case: case.input,
+    "case": lambda case: case,
+    "history": lambda case: case.history,
+    "contexts": lambda case: case.contexts,
+    "metadata": lambda case: case.metadata,
+}
+"""What a target's parameters can be called, and what they get."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionTarget:
+    """A function under test: async ones run on the event loop, all others in threads.
+
+    The function gets copies of what it could change, so that the scorers see the case as it was.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    binding: Binding
+    fingerprint: str
+    threads: Threads = field(default_factory=Threads, repr=False, compare=False)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function runs on the event loop, where blocking work keeps every other trial waiting."""
+        return _is_async(self.function)
+
+    async def __call__(self, case: Case) -> Output:
+        """What the function gives for a case; what it raises goes to the caller."""
+        first = () if self.binding.first is None else (self.binding.first,)
+        offers = {name: own(OFFERS[name](case)) for name in (*first, *self.binding.names)}
+        args, named = self.binding.arguments(offers)
+        uses = current_uses()
+        call, clock = partial(self.function, *args, **named), uses.clock()
+        returned = await finished(call, clock, None if self.is_async else self.threads)
+        return as_output(returned, uses.own_time())
+
+
+def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
+    """The thing as a target: a function, a callable, a runnable, a program of DSPy, an agent, or where one is found.
+
+    That is `package.module:attribute`. Nothing is called yet. The module may lie in one of `folders`.
+
+    Raises:
+        ConfigError: it is nothing that can be called, or one of its parameters cannot be filled.
+    """
+    name = thing if isinstance(thing, str) else name_of(thing)
+    if isinstance(thing, str):
+        thing = load_object(thing, folders, what="target")
+    if isinstance(thing, (FunctionTarget, Given, ModelTarget, FreshTarget, ProgramTarget, AgentTarget)):
+        return thing
+    if inspect.isclass(thing) and (method := _asked_by(thing)):
+        return _fresh(thing, method, name)
+    if is_program(thing):
+        return program_target(thing, name)
+    if not inspect.isclass(thing) and (kind := kind_of(thing)):
+        return agent_target(thing, kind, name)
+    function = _function(thing, name)
+    return FunctionTarget(
+        name=name,
+        function=function,
+        binding=bind(function, OFFERS, what=f"target {name!r}", first="input"),
+        fingerprint=identity(thing, name),
+    )
+
+
+def _asked_by(thing: type) -> str | None:
+    """The method by which objects of a class are asked; None where they cannot be."""
+    names = ("invoke", "__call__", "ainvoke")
+    return next((name for name in names if inspect.isfunction(getattr(thing, name, None))), None)
+
+
+def _fresh(thing: type, method: str, name: str) -> FreshTarget:
+    """The target that makes an object of the class for each row and each conversation; none is made yet."""
+    parameters = inspect.signature(thing).parameters.values()
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    if needed:
+        raise ConfigError(
+            f"target {name!r} is a class that needs {needed[0]!r} to be made. Name an object of it, or give the parameter a default."
+        )
+    bind(partial(getattr(thing, method), None), OFFERS, what=f"target {name!r}", first="input")
+    threads = Threads()  # shared by all objects: each with its own would leave a thread behind for every row
+    is_async = _is_async(getattr(thing, method))
+
+    async def make() -> Target:
+        # Making one may take long, as asking it may: it loads a model, say.
+        made = thing() if is_async else await threads.run(lambda _: thing())
+        return replace(cast(FunctionTarget, as_target(made)), threads=threads)
+
+    return FreshTarget(name=name, fingerprint=identity(thing, name), kind=thing, make=make, is_async=is_async)
+
+
+def _function(thing: Any, name: str) -> Callable[..., Any]:
+    """What is to be called: the thing itself, or its `invoke`."""
+    if inspect.isclass(thing):
+        raise ConfigError(
+            f"target {name!r} is a class whose objects cannot be called. Give it a method `__call__` or `invoke`, or name a "
+            "function."
+        )
+    if inspect.isfunction(thing) and next(iter(inspect.signature(thing).parameters), "") == "self":
+        raise ConfigError(f"target {name!r} is a method without its object. Name an instance's method, or a function.")
+    # Asked of the class, since mocks and proxies say yes to any attribute.
+    methods = [method for method in ("invoke", "ainvoke") if callable(getattr(type(thing), method, None))]
+    if "invoke" not in methods and callable(thing):
+        return cast(Callable[..., Any], thing)
+    if methods:
+        return cast(Callable[..., Any], getattr(thing, methods[0]))
+    raise ConfigError(
+        f"target {name!r} is a value of type {type(thing).__name__}, which cannot be called. "
+        "Name a function, an object that can be called, or one with a method `invoke`."
+    )
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return any(
+        inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found)
+        for found in (function, type(function).__call__)
+    )
+
+
+async def finished(call: Callable[[], Any], clock: Clock, threads: Threads | None) -> Any:
+    """What a call gives once it is awaited and its stream is read; made in a thread, or here without `threads`.
+
+    The clock runs while foreign code does, and in no queue.
+    """
+    if threads is not None:
+        returned = await threads.run(partial(_called, call, clock))
+        if not (inspect.isawaitable(returned) or inspect.isasyncgen(returned)):
+            return returned
+        with clock:
+            return await awaited(returned)
+    with clock:
+        return await awaited(call())
+
+
+def _called(call: Callable[[], Any], clock: Clock, is_wanted: Callable[[], bool]) -> Any:
+    """Make the call; a generator is run to its end while we are still in the thread."""
+    with clock:
+        returned = call()
+        return joined(returned, is_wanted) if inspect.isgenerator(returned) else returned

@@ -1,0 +1,144 @@
+"""Programs of DSPy as targets: called with fields by name, answering with fields by name."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalmark.core.context.clock import Clock
+from evalmark.core.context.uses import current_uses
+from evalmark.core.foreign.copies import own
+from evalmark.core.foreign.identity import described
+from evalmark.core.foreign.threads import Threads
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import fingerprint
+
+from .output import as_output
+
+OFFERS: Mapping[str, Callable[[Case], Any]] = {
+    **dict.fromkeys(("contexts", "context"), lambda case: None if case.contexts is None else list(case.contexts)),
+    "metadata": lambda case: case.metadata,
+}
+"""Input fields that get something else than the input of the case."""
+BESIDE = ("reasoning", "rationale", "trajectory")
+"""Output fields that DSPy adds to those that were asked for."""
+RETRIEVED = ("contexts", "context")
+"""Output fields that hold what the program retrieved."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramTarget:
+    """A `dspy.Module`: called in a thread, or on the event loop where it has an `aforward` only."""
+
+    name: str
+    program: Any
+    fields: tuple[str, ...] | None
+    """Its input fields; None where it takes any."""
+    needed: tuple[str, ...]
+    """Those of them that have no default."""
+    fingerprint: str
+    threads: Threads = field(default_factory=Threads, repr=False, compare=False)
+
+    async def __call__(self, case: Case) -> Output:
+        """What the program gives for a case; what it raises goes to the caller.
+
+        Raises:
+            ValueError: the input of the case does not say which field gets what.
+        """
+        inputs = {name: own(value) for name, value in self.inputs(case).items()}
+        uses = current_uses()
+        clock = uses.clock()
+        if callable(getattr(type(self.program), "forward", None)):
+            returned = await self.threads.run(lambda _: self._called(inputs, clock))
+        else:
+            with clock:
+                returned = await self.program.acall(**inputs)
+        return read_prediction(returned, uses.own_time())
+
+    def _called(self, inputs: Mapping[str, Any], clock: Clock) -> Any:
+        with clock:
+            return self.program(**inputs)
+
+    def inputs(self, case: Case) -> dict[str, Any]:
+        """The input fields of one call: those of a mapping by their names, else the input as the one field.
+
+        Raises:
+            ValueError: they cannot be told from the case.
+        """
+        given, wanted = case.input, self.fields
+        if isinstance(given, Mapping) and all(isinstance(key, str) for key in given):
+            if wanted is None:
+                return dict(given)
+            if set(self.needed) <= set(given):
+                return {name: given[name] for name in wanted if name in given}
+        offered = {name: OFFERS[name](case) for name in wanted or () if name in OFFERS}
+        offered = {name: value for name, value in offered.items() if value is not None or name in self.needed}
+        asked = [name for name in self.needed or (wanted or ())[:1] if name not in offered]
+        if len(asked) != 1:
+            fields = f"the fields {', '.join(self.needed)}" if self.needed else "fields by name"
+            raise ValueError(f"the program takes {fields}; make the input of the case a mapping of them")
+        return {**offered, asked[0]: given}
+
+
+def is_program(thing: Any) -> bool:
+    """Whether it is a program of DSPy; DSPy itself is not imported."""
+    return any(
+        kind.__name__ == "Module" and kind.__module__.partition(".")[0] == "dspy" for kind in type(thing).__mro__
+    )
+
+
+def program_target(program: Any, name: str) -> ProgramTarget:
+    """The program as a target; it is not called yet."""
+    fields, needed = _fields(program)
+    told = fingerprint(name, described(program), described(program.dump_state()))
+    return ProgramTarget(name=name, program=program, fields=fields, needed=needed, fingerprint=told)
+
+
+def _fields(program: Any) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """The input fields, and those that have no default: the parameters of `forward`, or what its signature says."""
+    kind = type(program)  # asking the object for its `forward` makes DSPy warn
+    forward = getattr(kind, "forward", None) or getattr(kind, "aforward", None)
+    parameters = [] if forward is None else list(inspect.signature(forward).parameters.values())[1:]
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    if named:
+        return tuple(p.name for p in named), tuple(p.name for p in named if p.default is p.empty)
+    predictors = program.predictors()
+    holder = program if hasattr(program, "signature") else predictors[0] if len(predictors) == 1 else None
+    if holder is None:
+        return None, ()
+    found = holder.signature.input_fields
+    return tuple(found), tuple(name for name, item in found.items() if item.is_required())
+
+
+def read_prediction(returned: Any, seconds: float | None) -> Output:
+    """What a program returned, as an Output.
+
+    Of a prediction with one field that is the field's value, of others the mapping of the fields.
+    Reasoning, trajectory and tokens are metadata; texts in a field `context` are the contexts.
+    """
+    if not is_prediction(returned):
+        return as_output(returned, seconds)
+    plain = returned.toDict()
+    fields = {name: plain[name] for name in returned.keys()}  # noqa: SIM118  a prediction is no mapping
+    contexts = next((tuple(fields[name]) for name in RETRIEVED if _are_texts(fields.get(name))), None)
+    aside = [name for name in fields if name in BESIDE or (contexts is not None and name in RETRIEVED)]
+    answer = {name: value for name, value in fields.items() if name not in aside} or fields
+    metadata = {name: fields[name] for name in aside if name in BESIDE and name not in answer}
+    usage = getattr(returned, "get_lm_usage", lambda: None)()
+    return Output(
+        value=next(iter(answer.values())) if len(answer) == 1 else answer,
+        seconds=seconds,
+        contexts=contexts,
+        metadata={**metadata, "usage": usage} if usage else metadata,
+    )
+
+
+def is_prediction(thing: Any) -> bool:
+    """Whether it is a prediction of DSPy."""
+    return any(
+        kind.__name__ == "Prediction" and kind.__module__.partition(".")[0] == "dspy" for kind in type(thing).__mro__
+    )
+
+
+def _are_texts(found: Any) -> bool:
+    return isinstance(found, Sequence) and not isinstance(found, str) and all(isinstance(text, str) for text in found)

@@ -1,0 +1,1 @@
+"""Tools of agents under test: what they gave is recorded, and used again."""

@@ -1,0 +1,169 @@
+"""One call of a tool: what tells it from others, and what of it is kept."""
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from evalmark.core.errors import ToolError
+from evalmark.core.values.plain_data import canonical, plain
+from evalmark.core.values.tool import ToolRecording, tool_key
+from evalmark.inputs.documents.secrets import without_secrets
+
+from .plainness import NotPlainError, as_argument, as_result
+
+Key = Callable[[Mapping[str, Any]], Any]
+"""From the arguments by name to what tells one call from another."""
+Sanitize = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""From what is about to be recorded to what is recorded."""
+
+_SHOWN = 120
+"""Characters of arguments in an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function whose calls are recorded, and how."""
+
+    name: str
+    version: str
+    home: str
+    """Where the function stands: `module:name`."""
+    signature: inspect.Signature
+    owner: str | None
+    """The parameter for the object or class that a method belongs to."""
+    key: Key | None
+    sanitize: Sanitize | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A call that may have to be made."""
+
+    tool: Tool
+    arguments: Mapping[str, Any]
+    input: Any
+    key: str
+
+
+def asked_of(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Any) -> Asked:
+    """What is asked of a tool with these arguments, for a case with this input.
+
+    Raises:
+        TypeError: the tool takes other arguments.
+        ToolError: they, or what `key` makes of them, are no plain data; or `key` fails.
+    """
+    try:
+        bound = tool.signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{tool.name}(): {error}") from None
+    bound.apply_defaults()
+    named = {name: value for name, value in bound.arguments.items() if name != tool.owner}
+    if tool.key is None:
+        known: Any = {name: _telling(tool, name, value) for name, value in named.items()}
+        kept = known
+    else:
+        known, kept = _own_key(tool, tool.key, bound.arguments), {n: _shown(value) for n, value in named.items()}
+    of = plain(given)
+    return Asked(tool=tool, arguments=kept, input=of, key=tool_key(tool.name, tool.version, known, of))
+
+
+def _telling(tool: Tool, name: str, value: Any) -> Any:
+    try:
+        return as_argument(value)
+    except NotPlainError as fault:
+        raise ToolError(
+            f"{tool.name}: the argument {name!r} cannot tell one call from another, since {fault}. Say what does with "
+            "@replayed(key=lambda arguments: …), which gets the arguments by name."
+        ) from None
+
+
+def _own_key(tool: Tool, key: Key, arguments: Mapping[str, Any]) -> Any:
+    found = _foreign(tool, "key", key, dict(arguments))
+    try:
+        return as_argument(found)
+    except NotPlainError as fault:
+        raise ToolError(
+            f"{tool.name}: what `key` gave cannot tell one call from another, since {fault}. Have it give texts, numbers, "
+            "lists or dicts of them."
+        ) from None
+
+
+def _shown(value: Any) -> Any:
+    """An argument as it is kept where `key` says what matters."""
+    try:
+        return as_argument(value)
+    except NotPlainError:
+        return f"(of the type {type(value).__name__})"
+
+
+def recording_of(asked: Asked, result: Any) -> ToolRecording:
+    """What is recorded of a call.
+
+    Raises:
+        ToolError: the result is no plain data, or `sanitize` fails or gives something else than a record.
+    """
+    tool = asked.tool
+    try:
+        kept = as_result(result)
+    except NotPlainError as fault:
+        raise ToolError(f"{tool.name}: what it gave cannot be recorded, since {fault}. {_advice(result)}") from None
+    record = {"arguments": asked.arguments, "input": asked.input, "result": kept}
+    if tool.sanitize is not None:
+        record = _sanitized(tool, tool.sanitize, record)
+    now = datetime.now(UTC).isoformat(timespec="microseconds")
+    return ToolRecording(key=asked.key, tool=tool.name, version=tool.version, created=now, **record)
+
+
+def _advice(result: Any) -> str:
+    if isinstance(result, Coroutine):
+        result.close()  # nobody will wait for it
+        return "Declare the tool with `async def`."
+    return (
+        "Have it give dicts, lists, texts, numbers, truth values or None, or put @replayed on the function inside it that "
+        "does."
+    )
+
+
+def _sanitized(tool: Tool, sanitize: Sanitize, record: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"tool": tool.name, "version": tool.version}
+    found = _foreign(tool, "sanitize", sanitize, deepcopy({**names, **record}))
+    if not isinstance(found, Mapping) or set(found) != {*names, *record} or any(found[n] != names[n] for n in names):
+        raise ToolError(
+            f"{tool.name}: nothing is recorded, since `sanitize` gave {_short(found)}. Have it return the mapping it gets, "
+            "in which arguments, input and result may be changed."
+        )
+    return {name: _kept(tool, name, found[name]) for name in record}
+
+
+def _kept(tool: Tool, name: str, value: Any) -> Any:
+    try:
+        return as_result(value)
+    except NotPlainError as fault:
+        raise ToolError(
+            f"{tool.name}: nothing is recorded, since `sanitize` gave a {name} that cannot be: {fault}. Have it put dicts, "
+            "lists, texts, numbers, truth values or None there."
+        ) from None
+
+
+def _foreign(tool: Tool, what: str, function: Callable[[Any], Any], argument: Any) -> Any:
+    try:
+        return function(argument)
+    except Exception as error:  # the user's own function
+        raise ToolError(
+            f"{tool.name}: nothing is recorded, since `{what}` raised {type(error).__name__}: {_short(error)}. Mend it, or "
+            "leave it out."
+        ) from error
+
+
+def shown(asked: Asked) -> str:
+    """The call as an error names it."""
+    arguments = canonical(without_secrets(dict(asked.arguments)))
+    return f"the arguments {_short(arguments)} and the input {_short(canonical(asked.input))}"
+
+
+def _short(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

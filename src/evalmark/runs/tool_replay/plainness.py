@@ -1,0 +1,106 @@
+"""Whether a value is plain data, which is the same after it was written to a file and read again."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from evalmark.core.values.plain_data import MAX_DEPTH, canonical
+
+_LONGEST_INT = 14_000
+"""Bits; Python refuses to print longer integers in decimal."""
+_TEXTS = (date, time, timedelta, Decimal, PurePath, UUID)
+"""Whose text says all there is to know of them."""
+_UNKNOWN = object()
+
+Known = Callable[[Any], Any]
+"""What says all of an object as simpler data, or `_UNKNOWN`."""
+
+
+class NotPlainError(Exception):
+    """A value is no plain data; the text says which part of it: `[0]['price'] is a Decimal`."""
+
+
+def as_result(value: Any) -> Any:
+    """The value as it comes back from a recording: equal, with lists in the place of tuples.
+
+    >>> as_result({"hits": ("tea", 1.5)})
+    {'hits': ['tea', 1.5]}
+
+    Raises:
+        NotPlainError: it, or a part of it, is something that JSON cannot hold.
+    """
+    return _plain(value, "", 0, lambda _: _UNKNOWN)
+
+
+def as_argument(value: Any) -> Any:
+    """The value as it tells one call from another; dataclasses and models of pydantic count by their fields.
+
+    >>> as_argument([date(2026, 11, 21), {2, 1}])
+    ['2026-11-21', [1, 2]]
+
+    Raises:
+        NotPlainError: it, or a part of it, is an object of which nobody knows what matters.
+    """
+    return _plain(value, "", 0, _known)
+
+
+def _plain(value: Any, at: str, depth: int, known: Known) -> Any:
+    if depth > MAX_DEPTH:
+        raise NotPlainError(f"it is nested deeper than {MAX_DEPTH}")
+    if not isinstance(value, Enum):
+        if isinstance(value, dict):
+            return {_name(key, at): _plain(item, f"{at}[{key!r}]", depth + 1, known) for key, item in value.items()}
+        if isinstance(value, list) or type(value) is tuple:
+            return [_plain(item, f"{at}[{number}]", depth + 1, known) for number, item in enumerate(value)]
+        if value is None or isinstance(value, (str, int, float)):
+            return _leaf(value, at)
+    simpler = known(value)
+    if simpler is _UNKNOWN:
+        raise NotPlainError(f"{at or 'it'} is of the type {type(value).__name__}")
+    return _plain(simpler, at, depth + 1, known)
+
+
+def _leaf(value: Any, at: str) -> Any:
+    """A number, a text or nothing, as itself and no subclass."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise NotPlainError(f"{at or 'it'} is {float(value)}, for which JSON has no word")
+        return float(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if value.bit_length() > _LONGEST_INT:
+        raise NotPlainError(f"{at or 'it'} is a whole number of more than 4,000 digits")
+    return int(value)
+
+
+def _name(key: Any, at: str) -> str:
+    if not isinstance(key, str) or isinstance(key, Enum):
+        raise NotPlainError(f"{at or 'it'} has the key {key!r}, which is no text")
+    return str.__str__(key)
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, _TEXTS):
+        return str(value)
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex()
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(as_argument, value), key=canonical)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, type):
+        return _UNKNOWN
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    dump = getattr(value, "model_dump", None)
+    return dump() if callable(dump) else _UNKNOWN

@@ -1,0 +1,64 @@
+"""Which framework an object comes from, by the module of its class; none is imported for it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evalmark.core.values.case import Output
+
+from .langchain import from_langchain, is_graph_output, is_message
+from .openai import from_openai
+from .openai_agents import from_openai_agents
+from .pydantic_ai import from_pydantic_ai
+
+_READERS: Mapping[tuple[str, str], Callable[[Any], Output]] = {
+    ("openai", "ChatCompletion"): from_openai,
+    ("openai", "ChatCompletionMessage"): from_openai,
+    ("openai", "Response"): from_openai,
+    ("pydantic_ai", "AgentRunResult"): from_pydantic_ai,
+    ("agents", "RunResultBase"): from_openai_agents,
+    ("langchain_core", "BaseMessage"): from_langchain,
+}
+"""By the package and the name of a class, or of one that it is made from."""
+_PLAIN = (str, int, float, bool, list, tuple, bytes, type(None))
+
+
+def recognised(thing: Any) -> Output | None:
+    """The output in what an agent or a model gave, where its form is known beyond doubt; None otherwise.
+
+    That is a result of pydantic-ai or OpenAI Agents, a state of LangGraph, a message of LangChain, what an AgentExecutor
+    gives, and a response of OpenAI's SDK. Lists and other mappings are never guessed at.
+
+    >>> recognised([{"role": "assistant", "content": "Oslo"}]) is None
+    True
+    """
+    if isinstance(thing, _PLAIN):
+        return None
+    if isinstance(thing, Mapping):
+        return from_langchain(thing) if _is_state(thing) or _is_executed(thing) else None
+    if is_graph_output(thing):
+        return recognised(thing.value) or Output(value=thing.value)
+    for kind in type(thing).__mro__:
+        reader = _READERS.get((kind.__module__.partition(".")[0], kind.__name__))
+        # `agents` is a name that a package of the user may have as well.
+        if reader is from_openai_agents and not (hasattr(thing, "new_items") and hasattr(thing, "raw_responses")):
+            reader = None
+        if reader is not None:
+            return reader(thing)
+    return from_langchain(thing) if is_message(thing) else None
+
+
+def _is_state(thing: Mapping[Any, Any]) -> bool:
+    """Whether it has `messages`, all of them of LangChain."""
+    messages = thing.get("messages")
+    return isinstance(messages, (list, tuple)) and bool(messages) and all(map(_is_of_langchain, messages))
+
+
+def _is_executed(thing: Mapping[Any, Any]) -> bool:
+    steps = thing.get("intermediate_steps")
+    if "output" not in thing or not isinstance(steps, (list, tuple)):
+        return False
+    return all(isinstance(step, (list, tuple)) and len(step) == 2 and _is_of_langchain(step[0]) for step in steps)
+
+
+def _is_of_langchain(thing: Any) -> bool:
+    return any(kind.__module__.partition(".")[0] == "langchain_core" for kind in type(thing).__mro__)

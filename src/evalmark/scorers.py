@@ -1,0 +1,87 @@
+"""The built-in scorers: checks, similarity and RAG metrics."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.core.lazy import deferred
+
+if TYPE_CHECKING:
+    from evalmark.interop.promptfoo.python import PythonAssertion
+    from evalmark.interop.shared.assertions import Assertions, JudgedAssertions
+    from evalmark.scoring.builtin.answer_quality import AnswerQuality
+    from evalmark.scoring.builtin.checks import Contains, Equals, Length, Regex, Time
+    from evalmark.scoring.builtin.closeness import Chrf, EditSimilarity
+    from evalmark.scoring.builtin.numbers import Numeric
+    from evalmark.scoring.builtin.rag import (
+        AnswerCorrectness,
+        AnswerHallucination,
+        AnswerQuestionRelevance,
+        AnswerRelevance,
+        ContextRelevance,
+        ContextSufficiency,
+    )
+    from evalmark.scoring.builtin.retrieval import ContextPrecisionAtK, ContextRecallAtK
+    from evalmark.scoring.builtin.similarity import CosineRule, Similarity
+    from evalmark.scoring.builtin.structure import IsJson, JsonSchema
+    from evalmark.scoring.builtin.structured_output import StructuredOutput
+    from evalmark.scoring.builtin.tool_calls import ToolCalls
+
+__all__ = [
+    "AnswerCorrectness",
+    "AnswerHallucination",
+    "AnswerQuality",
+    "AnswerQuestionRelevance",
+    "AnswerRelevance",
+    "Assertions",
+    "Chrf",
+    "Contains",
+    "ContextPrecisionAtK",
+    "ContextRecallAtK",
+    "ContextRelevance",
+    "ContextSufficiency",
+    "CosineRule",
+    "EditSimilarity",
+    "Equals",
+    "IsJson",
+    "JsonSchema",
+    "JudgedAssertions",
+    "Length",
+    "Numeric",
+    "PythonAssertion",
+    "Regex",
+    "Similarity",
+    "StructuredOutput",
+    "Time",
+    "ToolCalls",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "AnswerCorrectness": "evalmark.scoring.builtin.rag",
+        "AnswerHallucination": "evalmark.scoring.builtin.rag",
+        "AnswerQuality": "evalmark.scoring.builtin.answer_quality",
+        "AnswerQuestionRelevance": "evalmark.scoring.builtin.rag",
+        "AnswerRelevance": "evalmark.scoring.builtin.rag",
+        "Assertions": "evalmark.interop.shared.assertions",
+        "Chrf": "evalmark.scoring.builtin.closeness",
+        "Contains": "evalmark.scoring.builtin.checks",
+        "ContextPrecisionAtK": "evalmark.scoring.builtin.retrieval",
+        "ContextRecallAtK": "evalmark.scoring.builtin.retrieval",
+        "ContextRelevance": "evalmark.scoring.builtin.rag",
+        "ContextSufficiency": "evalmark.scoring.builtin.rag",
+        "CosineRule": "evalmark.scoring.builtin.similarity",
+        "EditSimilarity": "evalmark.scoring.builtin.closeness",
+        "Equals": "evalmark.scoring.builtin.checks",
+        "IsJson": "evalmark.scoring.builtin.structure",
+        "JsonSchema": "evalmark.scoring.builtin.structure",
+        "JudgedAssertions": "evalmark.interop.shared.assertions",
+        "Length": "evalmark.scoring.builtin.checks",
+        "Numeric": "evalmark.scoring.builtin.numbers",
+        "PythonAssertion": "evalmark.interop.promptfoo.python",
+        "Regex": "evalmark.scoring.builtin.checks",
+        "Similarity": "evalmark.scoring.builtin.similarity",
+        "StructuredOutput": "evalmark.scoring.builtin.structured_output",
+        "Time": "evalmark.scoring.builtin.checks",
+        "ToolCalls": "evalmark.scoring.builtin.tool_calls",
+    },
+)

@@ -1,0 +1,1 @@
+"""The built-in scorers: checks, similarity and RAG metrics."""

@@ -1,0 +1,266 @@
+"""Six checks of an answer that need no model: is there one, does it cite, does it give up, is it a list."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from statistics import mean
+from typing import Any, ClassVar
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.score import Score
+from evalmark.core.values.words import count
+from evalmark.scoring.binding.verdict import checked, unscored
+from evalmark.scoring.binding.wording import shown, text_of
+
+from .rag import NO_CONTEXTS
+
+FALLBACK_PHRASES = (
+    "Unable to generate",
+    "AI was unable to synthesize",
+    "could not find relevant information",
+    "No context retrieved",
+    "No sufficient context",
+)
+"""What a system says that found no answer."""
+# fmt: off
+LIST_TRIGGERS = (
+    "list", "releases", "releasing", "release", "lineup", "schedule", "standings", "ranking", "table",
+    "top", "currently", "current", "today", "upcoming", "fall", "spring", "summer", "winter",
+)
+# fmt: on
+"""Words of a question that asks for a list."""
+MIN_RELEVANCE = 0.25
+"""The least mean of the retrieval scores."""
+SCORES = "retrieval_scores"
+"""Where the metadata of an output or a row holds the scores of its contexts."""
+
+CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+CITATION = re.compile(r"\[\s*+\^?+\d++(?:\s*+[-–,;，、]\s*+\d++)*+\s*+\]")  # noqa: RUF001  commas of Chinese and Japanese
+LISTED = re.compile(r"-(?![-\d])|\*(?=\s|[^*]+$)|•|\d+[.)](?!\d)|\|")
+LONGEST_NUMBER = 9
+"""Digits of a citation that is read as a number; no answer has so many contexts."""
+MOST_NAMED = 5
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, of Python or numpy, as a float."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return None
+    return number if math.isfinite(number) else None
+
+
+def seen(value: Any) -> str:
+    """A value of the wrong kind as a message names it; no code of its own runs.
+
+    >>> seen(None), seen(7), seen({"a": 1}), seen(10**400)
+    ('None', '7', 'of type dict', 'a whole number that no float holds')
+    """
+    if type(value) is int and value.bit_length() > 1024:
+        return "a whole number that no float holds"
+    if value is None or type(value) in (bool, int, float):
+        return repr(value)
+    return shown(value) if type(value) is str else f"of type {type(value).__name__}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What the checks hold an answer against.
+
+    Raises:
+        ConfigError: a setting cannot be used; each fault is named.
+    """
+
+    min_relevance: float = MIN_RELEVANCE
+    """The least mean of the retrieval scores."""
+    fallback_phrases: Sequence[str] = FALLBACK_PHRASES
+    """An answer with one of these gives up; upper and lower case count as the same."""
+    list_triggers: Sequence[str] = LIST_TRIGGERS
+    """A question with one of these, as a whole word, asks for a list."""
+
+    def __post_init__(self) -> None:
+        faults = []
+        limit = self.min_relevance
+        if _number(limit) is None:
+            faults.append(f"quality: `min_relevance` is {seen(limit)}; it has to be a finite number.")
+        for setting, texts in (("fallback_phrases", self.fallback_phrases), ("list_triggers", self.list_triggers)):
+            if not isinstance(texts, list | tuple) or not all(isinstance(text, str) and text.strip() for text in texts):
+                faults.append(
+                    f"quality: `{setting}` is {seen(texts)}; it has to be a list of texts, none of them empty."
+                )
+        if faults:
+            raise ConfigError.of(faults)
+
+
+DEFAULT = Rules()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """An answer with all that it is judged by."""
+
+    question: str
+    answer: str
+    contexts: tuple[str, ...]
+    scores: tuple[float, ...] = ()
+    """How well the contexts fit the question, as the retriever said."""
+
+    @property
+    def relevance(self) -> float | None:
+        """The mean of the retrieval scores; None without any."""
+        total = sum(self.scores)
+        if not math.isfinite(total):
+            return mean(self.scores)  # slow, and exact where the sum is beyond a float
+        return total / len(self.scores) if self.scores else None
+
+
+def issues_in(asked: Asked, rules: Rules = DEFAULT, *, strict_compat: bool = False) -> list[str]:
+    """What is wrong with an answer, in the order of the checks; nothing where it is good enough.
+
+    `strict_compat` gives the verdicts of Auto-Analyst.
+
+    >>> issues_in(Asked(question="Who?", answer="Ida Holm [2].", contexts=("Ida Holm built it.",)))
+    ['Citation out of range: [2] (contexts: 1)']
+    """
+    low, phrase = asked.relevance, _fallback(asked.answer, rules.fallback_phrases)
+    supported = asked.contexts if strict_compat else any(text.strip() for text in asked.contexts)
+    wants_list, has_list = (_asked_loosely, _listed_loosely) if strict_compat else (_asks_for_list, _has_list)
+    limit = rules.min_relevance
+    found = (
+        (not asked.answer.strip(), "Answer is empty."),
+        (not supported, "No supporting context retrieved."),
+        *(_cited_loosely if strict_compat else _cited)(asked),
+        (phrase, f"Answer contains fallback phrase: '{phrase}'"),
+        (low is not None and low < limit, f"Low retrieval relevance (avg: {low or 0:z.3f} < {limit})"),
+        (
+            wants_list(asked.question, rules.list_triggers) and not has_list(asked.answer),
+            "Missing structured list format for a list-style question.",
+        ),
+    )
+    return [issue for applies, issue in found if applies]
+
+
+def _cited(asked: Asked) -> list[tuple[bool, str]]:
+    """No citation at all, or some that lead to no context; what stands in code cites nothing."""
+    groups = CITATION.findall(CODE.sub(" ", asked.answer))
+    numbers = dict.fromkeys(number for group in groups for number in re.findall(r"\d+", group))
+    beyond = [number for number in numbers if not _leads(number, len(asked.contexts))]
+    named = ", ".join(f"[{_short(number)}]" for number in beyond[:MOST_NAMED])
+    more = f" and {len(beyond) - MOST_NAMED} more" if len(beyond) > MOST_NAMED else ""
+    plural = "s" if len(beyond) > 1 else ""
+    return [
+        (not groups, "Missing citations."),
+        (bool(beyond), f"Citation{plural} out of range: {named}{more} (contexts: {len(asked.contexts)})"),
+    ]
+
+
+def _leads(number: str, contexts: int) -> bool:
+    """Whether there is a context of this number, counted from 1."""
+    return len(number) <= LONGEST_NUMBER and 1 <= int(number) <= contexts
+
+
+def _short(number: str) -> str:
+    return number if len(number) <= LONGEST_NUMBER else f"{number[:LONGEST_NUMBER]}…"
+
+
+def _cited_loosely(asked: Asked) -> list[tuple[bool, str]]:
+    return [("[" not in asked.answer, "Missing citations.")]
+
+
+def _fallback(answer: str, phrases: Iterable[str]) -> str | None:
+    said = answer.lower()
+    return next((phrase for phrase in phrases if phrase.lower() in said), None)
+
+
+def _asks_for_list(question: str, triggers: Sequence[str]) -> bool:
+    """Whether a trigger is one of the words; `top-level` is another word than `top`, `top-10` is not."""
+    words = "|".join(map(re.escape, triggers))
+    whole = rf"(?<!\w)(?<!\w-)(?:{words})(?!\w)(?!-[^\W\d])"
+    return bool(triggers) and re.search(whole, question, re.IGNORECASE) is not None
+
+
+def _asked_loosely(question: str, triggers: Sequence[str]) -> bool:
+    asked = question.lower()
+    return any(trigger.lower() in asked for trigger in triggers)
+
+
+def _has_list(answer: str) -> bool:
+    """Whether a line begins as an item of a list or as a row of a table does."""
+    return any(LISTED.match(line.strip()) for line in answer.splitlines())
+
+
+def _listed_loosely(answer: str) -> bool:
+    return "-" in answer or "1." in answer
+
+
+def read_scores(given: Any) -> tuple[tuple[float, ...], list[str]]:
+    """Retrieval scores as numbers, and what is wrong with them.
+
+    >>> read_scores([0.5, None])[1]
+    ['retrieval_scores[1] is None; it has to be a finite number.']
+    """
+    if given is None:
+        return (), []
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        return (), [f"{SCORES} is {seen(given)}; pass a list of numbers."]
+    values = list(given)
+    read = [_number(value) for value in values]
+    faults = [
+        f"{SCORES}[{place}] is {seen(value)}; it has to be a finite number."
+        for place, (value, number) in enumerate(zip(values, read, strict=True))
+        if number is None
+    ]
+    return tuple(number for number in read if number is not None), faults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerQuality:
+    """The answer passes six checks that need no model; the reason names those it does not.
+
+    Retrieval scores are read from `retrieval_scores` in the metadata of the output, else of the row.
+
+    >>> AnswerQuality()(Case(id="1", input="Who?", contexts=("Ida Holm",)), Output(value="Ida Holm.")).reason
+    'Missing citations.'
+    """
+
+    name: ClassVar[str] = "quality"
+    is_check: ClassVar[bool] = True
+
+    min_relevance: float = MIN_RELEVANCE
+    """The least mean of the retrieval scores."""
+    fallback_phrases: Sequence[str] = FALLBACK_PHRASES
+    """An answer with one of these gives up."""
+    list_triggers: Sequence[str] = LIST_TRIGGERS
+    """A question with one of these, as a whole word, asks for a list."""
+    strict_compat: bool = False
+    """The verdicts of Auto-Analyst instead."""
+
+    def __post_init__(self) -> None:
+        self._rules()
+
+    def __call__(self, case: Case, output: Output) -> Score:
+        contexts = case.contexts_of(output)
+        if contexts is None:
+            return unscored(self.name, NO_CONTEXTS)
+        if output.value is not None and not isinstance(output.value, str):
+            return unscored(self.name, f"the answer {shown(output.value)} is not a text")
+        scores, faults = read_scores(output.metadata.get(SCORES, case.metadata.get(SCORES)))
+        if faults:
+            return unscored(self.name, f"metadata: {faults[0].removesuffix('.')}")
+        asked = Asked(question=text_of(case.input), answer=output.value or "", contexts=contexts, scores=scores)
+        issues = issues_in(asked, self._rules(), strict_compat=self.strict_compat)
+        fact = f"no issue with the answer {shown(asked.answer)}, {count(len(contexts), 'context')}"
+        return checked(self.name, not issues, "; ".join(issues) or fact, issues=issues, relevance=asked.relevance)
+
+    def _rules(self) -> Rules:
+        return Rules(
+            min_relevance=self.min_relevance,
+            fallback_phrases=self.fallback_phrases,
+            list_triggers=self.list_triggers,
+        )

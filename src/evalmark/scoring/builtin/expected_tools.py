@@ -1,0 +1,83 @@
+"""The tools that a suite or a row expects to be called, in the forms people write them in."""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalmark.scoring.binding.wording import shown
+from evalmark.scoring.matching.equality import data_of, holds_nan
+from evalmark.scoring.matching.json_text import read_json
+
+COLUMN = "expected_tools"
+"""The column of a row that names them."""
+_COLUMNS = frozenset(("expectedtools", "expectedtoolcalls", "referencetoolcalls"))
+_ARGUMENTS = ("arguments", "args", "input_parameters", "input")
+_OTHERS = frozenset(("id", "type", "description", "reasoning", "result", "output", "error"))
+"""What other tools write beside a name and arguments, and what nothing is asked of."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """One call that is expected."""
+
+    name: str
+    arguments: Any = None
+    """As data; None: whatever they are."""
+
+
+def in_column(metadata: Mapping[str, Any]) -> Any:
+    """What the metadata of a case say of expected tools, or None; capitals, blanks, `-` and `_` do not count.
+
+    >>> in_column({"expectedTools": ["search"]}), in_column({"level": 1})
+    (['search'], None)
+    """
+    for key, value in metadata.items():
+        if re.sub(r"[\s_\-]+", "", key.casefold()) in _COLUMNS and value is not None and value != "":
+            return value
+    return None
+
+
+def expected_calls(value: Any) -> tuple[ExpectedCall, ...]:
+    """Expected calls, from a list of names and `{name, arguments}`, its JSON text, or names with commas between them.
+
+    >>> expected_calls("search, book")[1].name, expected_calls('[{"name": "search", "args": {}}]')[0].arguments
+    ('book', {})
+
+    Raises:
+        ValueError: it is nothing of that kind; the text says what was found.
+    """
+    if isinstance(value, str):
+        is_json = value.lstrip().startswith(("[", "{"))
+        value = read_json(value) if is_json else [name.strip() for name in value.split(",")]
+    if isinstance(value, Mapping):
+        value = [value]
+    if not isinstance(value, Sequence):
+        raise ValueError(f"{shown(value)} is no list of tools")  # noqa: TRY004  what a row holds is a matter of values
+    return tuple(_expected_call(item) for item in value)
+
+
+def _expected_call(item: Any) -> ExpectedCall:
+    if isinstance(item, str) and item:
+        return ExpectedCall(item)
+    call = item.get("function", item) if isinstance(item, Mapping) else None
+    if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or not call["name"]:
+        raise ValueError(f"{shown(item)} is no tool; write its name, or {{name, arguments}}")
+    if call is item:
+        _check_keys(call)
+    arguments = next((call[key] for key in _ARGUMENTS if key in call), None)
+    arguments = data_of(read_json(arguments) if isinstance(arguments, str) else arguments)
+    if arguments is not None and not isinstance(arguments, dict):
+        raise ValueError(f"the arguments of {call['name']} are {shown(arguments)}, not a mapping")
+    if holds_nan(arguments):
+        raise ValueError(f"the arguments of {call['name']} hold NaN, which nothing equals")
+    return ExpectedCall(call["name"], arguments)
+
+
+def _check_keys(call: Mapping[str, Any]) -> None:
+    for key in call:
+        if key not in ("name", *_ARGUMENTS) and key not in _OTHERS:
+            near = difflib.get_close_matches(str(key), ("arguments", "args"), n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise ValueError(f"a tool is {{name, arguments}}, and {call['name']} has {key!r}{hint}")

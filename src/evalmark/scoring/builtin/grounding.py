@@ -1,0 +1,105 @@
+"""The formulas of the RAG metrics, on vectors: how close texts are, and what supports a sentence."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from evalmark.core.values.score import Direction
+
+from .cosine import Matrix, cosines
+
+EPSILON = 1e-10
+"""Added to the product of the lengths, so that a zero vector has cosine 0 to everything.
+
+It also makes a cosine of exactly 0.5 come out a hair below 0.5."""
+
+
+class Flag(NamedTuple):
+    """Where a value asks for a look, and what it may mean."""
+
+    limit: float
+    line: str
+    direction: Direction = "higher"
+
+    def is_beyond(self, value: float | None) -> bool:
+        """Whether a value or a mean is on the wrong side of the limit; never where there is none."""
+        if value is None:
+            return False
+        return value < self.limit if self.direction == "higher" else value > self.limit
+
+
+FLAGS: Mapping[str, Flag] = {
+    "context_relevance": Flag(0.5, "low similarity of question and contexts"),
+    "context_sufficiency": Flag(0.5, "few contexts are similar to the question"),
+    "answer_relevance": Flag(0.6, "low overlap with the reference"),
+    "answer_correctness": Flag(0.6, "low overlap with the reference"),
+    "answer_hallucination": Flag(0.3, "sentences without a similar context", "lower"),
+}
+"""Per metric the limit, below which (for hallucination: above which) its line applies."""
+RAG_METRICS = tuple(FLAGS)
+"""The names of the five metrics, in the order in which they are reported."""
+
+
+def flag_thresholds(names: Iterable[str]) -> dict[str, float]:
+    """The limits of those metrics that have one, as thresholds for a gate.
+
+    >>> flag_thresholds(["equals", "answer_hallucination"])
+    {'answer_hallucination': 0.3}
+    """
+    return {name: FLAGS[name].limit for name in names if name in FLAGS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """How well the contexts support one sentence."""
+
+    sentence: str
+    similarity: float | None
+    """The cosine to the closest context; None without contexts."""
+    context: int | None
+    """Which context that is, counted from 0."""
+    supported: bool
+
+
+def similarities(one: Matrix, many: Matrix) -> list[float]:
+    """The cosine of one text to each of many."""
+    return table(one[None, :], many)[0]
+
+
+def similarity(one: Matrix, other: Matrix) -> float:
+    """The cosine of two texts."""
+    return similarities(one, other[None, :])[0]
+
+
+def table(these: Matrix, those: Matrix) -> list[list[float]]:
+    """The cosines of each text to each of the others, a row a text."""
+    found: list[list[float]] = cosines(these, those, EPSILON).tolist()
+    return found
+
+
+def relevance(found: Sequence[float]) -> float:
+    """The mean similarity of question and contexts."""
+    return math.fsum(found) / len(found)
+
+
+def sufficiency(found: Sequence[float], limit: float) -> float:
+    """The share of contexts with at least this similarity to the question."""
+    return sum(value >= limit for value in found) / len(found)
+
+
+def supports(sentences: Sequence[str], vectors: Matrix, contexts: Matrix, limit: float) -> tuple[Support, ...]:
+    """For every sentence the context closest to it, and whether that is close enough."""
+    return tuple(_support(s, found, limit) for s, found in zip(sentences, table(vectors, contexts), strict=True))
+
+
+def _support(sentence: str, found: Sequence[float], limit: float) -> Support:
+    if not found:
+        return Support(sentence=sentence, similarity=None, context=None, supported=False)
+    best = max(range(len(found)), key=found.__getitem__)
+    return Support(sentence=sentence, similarity=found[best], context=best, supported=found[best] >= limit)
+
+
+def unsupported(found: Sequence[Support]) -> float:
+    """The share of sentences that no context supports; lower is better."""
+    return sum(not support.supported for support in found) / len(found)

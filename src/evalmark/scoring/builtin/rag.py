@@ -1,0 +1,233 @@
+"""The RAG metrics: is the context to the point, is the answer right, do the contexts support it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import Embedder
+from evalmark.core.values.case import Case, Output, is_blank
+from evalmark.core.values.score import Direction, Score
+from evalmark.core.values.words import count
+from evalmark.scoring.binding.verdict import no_reference, unscored
+from evalmark.scoring.binding.wording import NO_EXPECTED, shown, text_of
+
+from .cosine import rows
+from .grounding import relevance, similarities, similarity, sufficiency, supports, unsupported
+from .sentences import Splitter, check_splitter, split
+
+NO_ANSWER = "the answer is empty"
+NO_CONTEXTS = "there are no contexts"
+NO_QUESTION = "the case has no question"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What a RAG metric compares."""
+
+    question: str
+    answer: str
+    reference: str
+    contexts: tuple[str, ...]
+    """The target's own where it named some, else the row's."""
+
+    @classmethod
+    def of(cls, case: Case, output: Output) -> "Texts":
+        reference = next(iter(case.references), None)
+        return cls(text_of(case.input), text_of(output.value), text_of(reference), case.contexts_of(output) or ())
+
+    def lacks(
+        self, *, answer: bool = True, contexts: bool = False, reference: bool = False, question: bool = False
+    ) -> str:
+        """Why this cannot be judged, or nothing."""
+        needs = (
+            (answer, not is_blank(self.answer), NO_ANSWER),
+            (contexts, not all(map(is_blank, self.contexts)), NO_CONTEXTS),
+            (reference, not is_blank(self.reference), NO_EXPECTED),
+            (question, not is_blank(self.question), NO_QUESTION),
+        )
+        return next((why for needed, found, why in needs if needed and not found), "")
+
+
+def graded(name: str, raw: float, fact: str, detail: Mapping[str, Any], direction: Direction = "higher") -> Score:
+    """The score of a metric, with the measured fact as its reason: whether that is good enough, a threshold decides.
+
+    A cosine below 0 counts as 0 on the scale from 0 to 1; `raw` keeps it as it is.
+    """
+    value = min(1.0, max(0.0, raw))
+    return Score(name=name, raw=raw, value=value, direction=direction, reason=fact, detail=detail)
+
+
+def check_share(name: str, setting: str, value: float) -> None:
+    """Refuse a limit on a cosine that no cosine can meet or miss.
+
+    Raises:
+        ConfigError: it is no number from -1 to 1.
+    """
+    if not -1 <= value <= 1:
+        raise ConfigError(f"{name}: `{setting}` is {value!r}; it has to be a number from -1 to 1.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRelevance:
+    """The mean similarity of the question and the contexts."""
+
+    name: ClassVar[str] = "context_relevance"
+    needs_contexts: ClassVar[bool] = True
+    unit: ClassVar[str] = "cosine"
+
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        texts = Texts.of(case, output)
+        if why := texts.lacks(question=True, contexts=True):
+            return unscored(self.name, why)
+        found = await _to_question(texts, embedder)
+        fact = f"question and {count(len(found), 'context')} have a mean cosine of {relevance(found):z.3f}"
+        return graded(self.name, relevance(found), fact, {"similarities": found})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSufficiency:
+    """The share of contexts that are close enough to the question."""
+
+    name: ClassVar[str] = "context_sufficiency"
+    needs_contexts: ClassVar[bool] = True
+
+    sufficiency: float = 0.5
+    """The least cosine to the question that is enough."""
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    def __post_init__(self) -> None:
+        check_share(self.name, "sufficiency", self.sufficiency)
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        texts = Texts.of(case, output)
+        if why := texts.lacks(question=True, contexts=True):
+            return unscored(self.name, why)
+        found = await _to_question(texts, embedder)
+        enough = sum(value >= self.sufficiency for value in found)
+        fact = f"{enough} of {count(len(found), 'context')} reach a cosine of {self.sufficiency:g} to the question"
+        return graded(self.name, sufficiency(found, self.sufficiency), fact, {"similarities": found})
+
+
+async def _to_question(texts: Texts, embedder: Embedder) -> list[float]:
+    """How similar each context is to the question."""
+    vectors = rows(await embedder([texts.question, *texts.contexts]))
+    return similarities(vectors[0], vectors[1:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerRelevance:
+    """The similarity of answer and reference; the same number as `answer_correctness`, with a flag of its own.
+
+    For the similarity of answer and question, see `AnswerQuestionRelevance`.
+    """
+
+    name: ClassVar[str] = "answer_relevance"
+    unit: ClassVar[str] = "cosine"
+
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        return await _beside_reference(self.name, Texts.of(case, output), embedder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerCorrectness:
+    """The similarity of answer and reference."""
+
+    name: ClassVar[str] = "answer_correctness"
+    unit: ClassVar[str] = "cosine"
+
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        return await _beside_reference(self.name, Texts.of(case, output), embedder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerQuestionRelevance:
+    """The similarity of answer and question."""
+
+    name: ClassVar[str] = "answer_question_relevance"
+    unit: ClassVar[str] = "cosine"
+
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        texts = Texts.of(case, output)
+        if why := texts.lacks(question=True):
+            return unscored(self.name, why)
+        return await _pair(self.name, ("question", texts.question), texts.answer, embedder)
+
+
+async def _beside_reference(name: str, texts: Texts, embedder: Embedder) -> Score:
+    if why := texts.lacks(reference=True):
+        return unscored(name, why)
+    return await _pair(name, ("reference", texts.reference), texts.answer, embedder)
+
+
+async def _pair(name: str, other: tuple[str, str], answer: str, embedder: Embedder) -> Score:
+    what, text = other
+    vectors = rows(await embedder([answer, text]))
+    raw = similarity(vectors[0], vectors[1])
+    return graded(name, raw, f"cosine {raw:z.3f} to the {what} {shown(text)}; the answer is {shown(answer)}", {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerHallucination:
+    """The share of the answer's sentences that no context supports; lower is better.
+
+    The detail holds every sentence with its closest context. Without contexts nothing is supported.
+    """
+
+    name: ClassVar[str] = "answer_hallucination"
+    direction: ClassVar[Direction] = "lower"
+
+    hallucination: float = 0.4
+    """The least cosine to a context that supports a sentence."""
+    splitter: Splitter = "sentencex"
+    """How the answer falls into sentences: `sentencex`, `sentencex:LANGUAGE`, `simple` or a function."""
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    def __post_init__(self) -> None:
+        check_share(self.name, "hallucination", self.hallucination)
+        check_splitter(self.splitter)
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        texts = Texts.of(case, output)
+        sentences = split(texts.answer, self.splitter)
+        if why := texts.lacks() or ("" if sentences else f"the answer {shown(texts.answer)} has no sentence"):
+            return unscored(self.name, why, self.direction)
+        asked = [*sentences, *texts.contexts] if texts.contexts else []
+        vectors = rows(await embedder(asked)) if asked else rows([[0.0]] * len(sentences))
+        found = supports(sentences, vectors[: len(sentences)], vectors[len(sentences) :], self.hallucination)
+        return graded(
+            self.name,
+            unsupported(found),
+            _near_a_context([support.sentence for support in found if not support.supported], len(found), texts),
+            {"sentences": [asdict(support) for support in found]},
+            self.direction,
+        )
+
+
+def _near_a_context(bare: Sequence[str], total: int, texts: Texts) -> str:
+    if not texts.contexts:
+        return f"there are no contexts, so 0 of {count(total, 'sentence')} can be similar to one"
+    fact = f"{total - len(bare)} of {count(total, 'sentence')} similar to a context"
+    return f"{fact}; not {shown(bare[0])}" if bare else fact

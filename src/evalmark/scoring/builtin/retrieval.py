@@ -1,0 +1,138 @@
+"""How well the retriever did: precision and recall of the first k contexts.
+
+Both follow the definitions that Ragas documents for its metrics of the same names, with the cosine
+of embeddings in place of a model's judgement: https://docs.ragas.io, "Context Precision" and "Context Recall".
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import Embedder
+from evalmark.core.values.case import Case, Output, is_blank
+from evalmark.core.values.score import Score
+from evalmark.core.values.words import count
+from evalmark.scoring.binding.verdict import no_reference, unscored
+from evalmark.scoring.binding.wording import shown
+
+from .cosine import rows
+from .grounding import table
+from .rag import NO_CONTEXTS, Texts, check_share, graded
+from .sentences import Splitter, check_splitter, split
+
+
+def precision_at_k(relevant: Sequence[bool]) -> float:
+    """Mean of the precision at each rank that holds a relevant context; 0 when none is relevant.
+
+    >>> precision_at_k([True, False, True]), precision_at_k([False, False, True])
+    (0.8333333333333333, 0.3333333333333333)
+    """
+    hits = [rank for rank, found in enumerate(relevant, start=1) if found]
+    return sum(number / rank for number, rank in enumerate(hits, start=1)) / len(hits) if hits else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPrecisionAtK:
+    """Relevant contexts stand before irrelevant ones; relevant is what is close to a sentence of the reference."""
+
+    name: ClassVar[str] = "context_precision_at_k"
+    needs_contexts: ClassVar[bool] = True
+
+    k: int | None = None
+    """How many contexts count, from the first; None: all."""
+    similar: float = 0.5
+    """The least cosine at which a context and a sentence of the reference say the same."""
+    splitter: Splitter = "sentencex"
+    """How the reference falls into sentences."""
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        found = await _table(self, case, output, embedder)
+        if isinstance(found, Score):
+            return found
+        best = [max(column) for column in zip(*found.cosines, strict=True)]
+        relevant = [value >= self.similar for value in best]
+        fact = f"{sum(relevant)} of the first {count(len(relevant), 'context')} are relevant to the reference"
+        return graded(self.name, precision_at_k(relevant), fact, {"similarities": best, "relevant": relevant})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRecallAtK:
+    """The share of the reference's sentences that one of the first k contexts covers."""
+
+    name: ClassVar[str] = "context_recall_at_k"
+    needs_contexts: ClassVar[bool] = True
+
+    k: int | None = None
+    """How many contexts count, from the first; None: all."""
+    similar: float = 0.5
+    """The least cosine at which a context covers a sentence of the reference."""
+    splitter: Splitter = "sentencex"
+    """How the reference falls into sentences."""
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case)
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        found = await _table(self, case, output, embedder)
+        if isinstance(found, Score):
+            return found
+        covered = [
+            {
+                "sentence": sentence,
+                "covered": max(row) >= self.similar,
+                "similarity": max(row),
+                "context": row.index(max(row)),
+            }
+            for sentence, row in zip(found.sentences, found.cosines, strict=True)
+        ]
+        bare = [str(item["sentence"]) for item in covered if not item["covered"]]
+        hits = len(covered) - len(bare)
+        missing = f", not {shown(bare[0])}" if bare else ""
+        fact = f"the contexts cover {hits} of {count(len(covered), 'sentence')} of the reference{missing}"
+        return graded(self.name, hits / len(covered), fact, {"sentences": covered})
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The sentences of the reference, and of each its cosine to every context."""
+
+    sentences: tuple[str, ...]
+    cosines: list[list[float]]
+
+
+def _check(metric: ContextPrecisionAtK | ContextRecallAtK) -> None:
+    if metric.k is not None and metric.k < 1:
+        raise ConfigError(f"{metric.name}: `k` is {metric.k!r}; it has to be a whole number of at least 1.")
+    check_share(metric.name, "similar", metric.similar)
+    check_splitter(metric.splitter)
+
+
+async def _table(
+    metric: ContextPrecisionAtK | ContextRecallAtK, case: Case, output: Output, embedder: Embedder
+) -> _Table | Score:
+    texts = Texts.of(case, output)
+    if why := texts.lacks(answer=False, reference=True):
+        return unscored(metric.name, why)
+    contexts = texts.contexts[: metric.k]
+    if all(map(is_blank, contexts)):
+        return unscored(metric.name, NO_CONTEXTS)
+    sentences = split(texts.reference, metric.splitter) or (texts.reference,)
+    vectors = rows(await embedder([*sentences, *contexts]))
+    wanted, offered = vectors[: len(sentences)], vectors[len(sentences) :]
+    return _Table(sentences, table(wanted, offered))

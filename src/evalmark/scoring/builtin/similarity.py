@@ -1,0 +1,223 @@
+"""Closest of the liked and disliked examples decides: the cosine rule."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import Embedder
+from evalmark.core.values.case import Case, Example, Output, is_blank
+from evalmark.core.values.plain_data import canonical
+from evalmark.core.values.score import Score
+from evalmark.scoring.binding.verdict import meets, unscored
+from evalmark.scoring.binding.wording import shown
+
+from .cosine import Matrix, cosines, rows
+
+NO_EXAMPLE = "the case has no liked or disliked example to compare with"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CosineRule:
+    """When an output is close enough to a liked example, or far enough from a disliked one."""
+
+    positive: float = 0.90
+    """The least cosine to a liked example that passes."""
+    negative: float = 0.10
+    """The least distance (1 - cosine) from a disliked example that passes."""
+    liked_guard: bool = True
+    """Where liked examples exist, an output closer to a disliked one cannot pass."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One example beside the output: its cosine, or why there is none."""
+
+    example: Example
+    cosine: float | None = None
+    mismatch: str = ""
+    """Why the two cannot be compared; empty when they can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closest:
+    """What the rule makes of the examples."""
+
+    example: Example | None
+    """The deciding example; None when no comparison counts."""
+    cosine: float | None
+    score: float
+    passed: bool
+    guarded: bool = False
+    """It did not pass for the one reason that a liked example exists and a disliked one is closer."""
+
+
+def closest_example(compared: Sequence[Compared], rule: CosineRule) -> Closest:
+    """Let the example with the highest cosine decide; a liked one wins a tie.
+
+    The score is the cosine to a liked example, or 1 - cosine to a disliked one, negative cosines
+    counting as 0. Examples that cannot be compared are left out; when that leaves no example, or
+    none of the liked ones there are, the score is 0 and does not pass.
+
+    >>> near = Compared(example=Example(value="a"), cosine=0.92)
+    >>> nearer = Compared(example=Example(value="b", liked=False), cosine=0.95)
+    >>> closest_example([near, nearer], CosineRule()).passed
+    False
+    """
+    known = [(item.cosine, item.example) for item in compared if item.cosine is not None]
+    some_liked = any(item.example.liked for item in compared)
+    if not known or (some_liked and not any(example.liked for _, example in known)):
+        return Closest(example=None, cosine=None, score=0.0, passed=False)
+    cosine, example = max(known, key=lambda pair: (pair[0], pair[1].liked))
+    near = min(1.0, max(0.0, cosine))
+    if example.liked:
+        return Closest(example=example, cosine=cosine, score=near, passed=meets(near, rule.positive))
+    barred = rule.liked_guard and some_liked
+    passed = meets(1 - near, rule.negative)
+    return Closest(
+        example=example, cosine=cosine, score=1 - near, passed=passed and not barred, guarded=passed and barred
+    )
+
+
+def comparable(answer: Any, example: Any, *, auto_unwrap: bool = True) -> tuple[str, str]:
+    """The text of an example, or why an answer cannot be compared with it (one of the two is empty).
+
+    A mapping with one value stands for that value where the answer is a text.
+
+    >>> comparable("Oslo", {"city": "Bergen"})
+    ('Bergen', '')
+    >>> comparable("Oslo", ["Bergen"])
+    ('', 'Type mismatch (expected list, got str)')
+    """
+    if auto_unwrap and isinstance(answer, str) and isinstance(example, Mapping) and len(example) == 1:
+        (example,) = example.values()
+    if _kind(answer) != _kind(example):
+        return "", f"Type mismatch (expected {type(example).__name__}, got {type(answer).__name__})"
+    if isinstance(answer, Mapping) and answer.keys() != example.keys():
+        missing, extra = set(example) - set(answer), set(answer) - set(example)
+        faults = [f"Missing keys: {_braced(missing)}"] * bool(missing) + [f"Unexpected keys: {_braced(extra)}"] * bool(
+            extra
+        )
+        return "", " \n ".join(faults)
+    return compared_text(example), ""
+
+
+def compared_text(value: Any) -> str:
+    """What is embedded of an answer or an example: a text as it is, other data as canonical JSON."""
+    return value if isinstance(value, str) else canonical(value)
+
+
+def _kind(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Mapping
+    if isinstance(value, (list, tuple)):
+        return Sequence
+    return float if type(value) is int else type(value)
+
+
+def _braced(keys: set[Any]) -> str:
+    return "{" + ", ".join(sorted(map(repr, keys))) + "}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Similarity:
+    """The output is as close in meaning to a liked example as asked, and closer than to any disliked one.
+
+    Liked are the expected answer and the liked examples. Texts are compared by the cosine of their
+    embeddings, mappings and lists by that of their canonical JSON. `raw` is the cosine to the
+    closest example; `value` is that cosine where the example is liked and 1 - cosine where it is not.
+    """
+
+    name: ClassVar[str] = "similarity"
+    unit: ClassVar[str] = "cosine"
+    bars: ClassVar[tuple[str, ...]] = ("positive", "negative")
+    """Settings that decide what passes and leave the score as it is; each score holds them among its details."""
+
+    positive: float = 0.90
+    """The least cosine to a liked example that passes."""
+    negative: float = 0.10
+    """The least distance (1 - cosine) from a disliked example that passes."""
+    auto_unwrap: bool = True
+    """An example `{"text": "Oslo"}` with a single field is compared as `Oslo` with an output that is text."""
+    liked_guard: bool = True
+    """Where liked examples exist, an output closer to a disliked one cannot pass."""
+    embedder: Any = field(default=None, repr=False)
+    """An embedding model of its own instead of the run's."""
+
+    def __post_init__(self) -> None:
+        for setting, value in (("positive", self.positive), ("negative", self.negative)):
+            if not 0 <= value <= 1:
+                raise ConfigError(f"similarity: `{setting}` is {value!r}; it has to be a number from 0 to 1.")
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return "" if case.liked or case.disliked else NO_EXAMPLE
+
+    async def __call__(self, case: Case, output: Output, embedder: Embedder) -> Score:
+        expected = () if is_blank(case.expected) else (Example(value=case.expected),)
+        examples = (*expected, *sorted(case.examples, key=lambda example: not example.liked))
+        if not examples:
+            return unscored(self.name, NO_EXAMPLE)
+        pairs = [comparable(output.value, e.value, auto_unwrap=self.auto_unwrap) for e in examples]
+        texts = [compared_text(output.value), *(text for text, mismatch in pairs if not mismatch)]
+        vectors = rows(await embedder(texts)) if len(texts) > 1 else rows([[0.0]])
+        if len(texts) > 1 and (empty := _without_length(vectors)) is not None:
+            return unscored(self.name, f"the embedding of {shown(texts[empty])} is a zero vector, which points nowhere")
+        found = iter(cosines(vectors[:1], vectors[1:])[0].tolist())
+        compared = [
+            Compared(example=example, mismatch=mismatch, cosine=None if mismatch else next(found))
+            for example, (_, mismatch) in zip(examples, pairs, strict=True)
+        ]
+        return self._score(output, compared, closest_example(compared, self._rule))
+
+    def cannot_pass(self, score: Score) -> bool:
+        """Whether a liked example bars the score from passing, whatever threshold is set on the metric."""
+        return bool(score.detail.get("barred"))
+
+    def without_own_bar(self, score: Score) -> Score:
+        """The score where a threshold of the metric decides: its reason says nothing of what `positive` and `negative` ask."""
+        bars = (f", and {self.positive:g} is asked,", f", and {1 - self.negative:g} is allowed,")
+        end = score.reason.find(" to the ")  # what stands behind are texts of others
+        head = score.reason[:end]
+        for bar in bars:
+            head = head.removesuffix(bar)
+        return replace(score, reason=head + score.reason[end:]) if end > 0 else score
+
+    @property
+    def _rule(self) -> CosineRule:
+        return CosineRule(positive=self.positive, negative=self.negative, liked_guard=self.liked_guard)
+
+    def _score(self, output: Output, compared: Sequence[Compared], closest: Closest) -> Score:
+        mismatches = [item.mismatch.replace(" \n ", "; ") for item in compared if item.mismatch]
+        detail: dict[str, Any] = {"positive": self.positive, "negative": self.negative}
+        if mismatches:
+            detail["mismatches"] = mismatches
+        example = closest.example
+        if example is None or closest.cosine is None:
+            reason = f"the output {shown(output.value)} cannot be compared: {mismatches[0]}"
+            return Score(name=self.name, value=0.0, passed=False, reason=reason, detail={**detail, "barred": True})
+        label = "liked" if example.liked else "disliked"
+        detail["closest"] = {"label": label, "value": example.value, "cosine": closest.cosine}
+        some_liked = any(item.example.liked for item in compared)
+        detail["barred"] = self.liked_guard and some_liked and not example.liked
+        return Score(
+            name=self.name,
+            raw=closest.cosine,
+            value=closest.score,
+            passed=closest.passed,
+            reason=self._reason(output, closest, example),
+            detail=detail,
+        )
+
+    def _reason(self, output: Output, closest: Closest, example: Example) -> str:
+        cosine, pair = f"cosine {closest.cosine:z.3f}", f"{shown(example.value)}; the output is {shown(output.value)}"
+        if example.liked:
+            return f"{cosine}, and {self.positive:g} is asked, to the liked {pair}"
+        if closest.guarded:
+            return f"{cosine}, more than to any liked example, to the disliked {pair}"
+        return f"{cosine}, and {1 - self.negative:g} is allowed, to the disliked {pair}"
+
+
+def _without_length(vectors: Matrix) -> int | None:
+    """The first vector that is zero, or None."""
+    return next((i for i, vector in enumerate(vectors) if not vector.any()), None)

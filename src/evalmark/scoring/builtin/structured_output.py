@@ -1,0 +1,174 @@
+"""The answer is JSON that holds what was expected, field by field."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.score import Score
+from evalmark.core.values.words import count
+from evalmark.scoring.binding.verdict import no_reference, unscored
+from evalmark.scoring.binding.wording import NO_EXPECTED, shown
+from evalmark.scoring.matching.differences import parting, spoken
+from evalmark.scoring.matching.equality import (
+    ABSENT,
+    Fuzzy,
+    Same,
+    agrees,
+    check_data,
+    check_rule,
+    data_of,
+    fuzzy_of,
+    holds_nan,
+    strictly,
+)
+from evalmark.scoring.matching.json_text import NotJsonError, read_json
+
+Match = Literal["strict", "fuzzy"] | Callable[[Any, Any, str], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructuredOutput:
+    """The answer is JSON, as text or as data, whose fields are as expected; fields that nobody expected are allowed.
+
+    >>> StructuredOutput()(Case(id="1", expected={"city": "Oslo"}), Output(value='{"city": "Rome"}')).reason
+    "0 of 1 field match: city: expected 'Oslo', found 'Rome'"
+    """
+
+    name: ClassVar[str] = "structured_output"
+    is_check: ClassVar[bool] = True
+
+    expected: Any = None
+    """The fields and their values, as data or as JSON text; None: what the case expects, or any liked example."""
+    match: Match = "strict"
+    """`strict`: equal all the way down; `fuzzy`: form does not matter; or a function of expected, found and field."""
+    require_all: bool = True
+    """Every field has to match; False: the value is the share of those that do."""
+    allow_extras: bool = True
+    """The answer may have fields that nobody expected."""
+    error_field: str | None = "error"
+    """A field that tells of an error where it holds anything, so that nothing passes; None: there is none."""
+    fuzzy: Mapping[str, Any] | Fuzzy | None = None
+    """What `match: fuzzy` overlooks: `ignore_case`, `substring`, `any_order`, `tolerance`, `coerce`."""
+
+    def __post_init__(self) -> None:
+        check_rule(self.match, "match", ("strict", "fuzzy"), self.name)
+        if self.fuzzy is not None and self.match != "fuzzy":
+            raise ConfigError(f"{self.name}: `fuzzy` says how to match fuzzily; set `match: fuzzy` too.")
+        fuzzy_of(self.fuzzy, False, self.name)
+        if self.expected is not None:
+            wanted, fault = _wanted(self.expected)
+            if fault:
+                raise ConfigError(f"{self.name}: `expected` is {shown(spoken(self.expected))}, and {fault}.")
+            check_data(wanted, rules=self.match == "fuzzy", setting="match", place=self.name)
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return no_reference(case) if self.expected is None else ""
+
+    def __call__(self, case: Case, output: Output) -> Score:
+        if output.value is None:
+            return self._failed("there is no answer")
+        try:
+            found = data_of(read_json(output.value) if isinstance(output.value, str) else output.value)
+        except NotJsonError as error:
+            return self._failed(f"the answer {shown(output.value)} is not JSON: {error}")
+        given = case.references if self.expected is None else (self.expected,)
+        read = [_wanted(value) for value in given]
+        wanted = [expected for expected, fault in read if not fault]
+        told = self._error(found, wanted)
+        if told is not None:
+            return self._failed(f"the answer tells of an error: {self.error_field}: {shown(told)}")
+        if not wanted:
+            why = f"the expected answer is {shown(spoken(given[0]))}, and {read[0][1]}" if given else NO_EXPECTED
+            return unscored(self.name, f"{why}; `is_json` asks for no more than JSON" if not given else why)
+        try:
+            return max((self._compared(one, found) for one in wanted), key=lambda score: score.value or 0.0)
+        except TimeoutError as error:
+            return Score(name=self.name, status="error", reason=f"the expected answer cannot be applied: {error}")
+
+    def _failed(self, reason: str) -> Score:
+        return Score(name=self.name, raw=0.0, value=0.0, passed=False, reason=reason)
+
+    def _error(self, found: Any, wanted: list[Any]) -> Any:
+        """What stands in the field that tells of an error; a field that is expected is compared like any other."""
+        field = self.error_field
+        if field is None or not isinstance(found, dict) or any(isinstance(w, dict) and field in w for w in wanted):
+            return None
+        return found.get(field) or None
+
+    def _compared(self, expected: Any, found: Any) -> Score:
+        if not isinstance(expected, dict):
+            return self._whole(expected, found)
+        if not isinstance(found, dict):
+            fields = ", ".join(expected) or "none"
+            reason = f"the answer {shown(spoken(found))} is no object with fields; expected are {fields}"
+            return self._failed(reason)
+        faults = [
+            (key, parting(self._same(key), wanted, found.get(key, ABSENT), key))
+            for key, wanted in expected.items()
+            if not agrees(self._same(key), wanted, found, key)
+        ]
+        return self._score(expected, found, faults)
+
+    def _whole(self, expected: Any, found: Any) -> Score:
+        """What is expected has no fields: a list, a number, a text."""
+        same = self._same("")
+        if same(expected, found):
+            return Score(name=self.name, raw=1.0, value=1.0, passed=True, reason="the answer is the expected one")
+        return self._failed(f"the answer does not match: {parting(same, expected, found)}")
+
+    def _same(self, field: str) -> Same:
+        if self.match == "strict":
+            return strictly
+        if self.match == "fuzzy":
+            return fuzzy_of(self.fuzzy, False, self.name)
+        compare = self.match
+        return lambda expected, found: compare(expected, found, field)
+
+    def _score(self, expected: Mapping[str, Any], found: Mapping[str, Any], faults: list[tuple[str, str]]) -> Score:
+        total, extras = len(expected), [key for key in found if key not in expected]
+        matched = total - len(faults)
+        refused = bool(extras) and not self.allow_extras
+        share = matched / total if total else 1.0
+        value = 0.0 if refused or (faults and self.require_all) else share
+        detail = {
+            "matched": matched,
+            "total": total,
+            "mismatches": [_mismatch(key, expected[key], found) for key, _ in faults],
+            "extras": extras,
+        }
+        reason = _reason(total, faults, extras, refused)
+        return Score(name=self.name, raw=value, value=value, passed=value == 1.0, reason=reason, detail=detail)
+
+
+def _wanted(value: Any) -> tuple[Any, str]:
+    """What is expected as data, and what is wrong with it."""
+    try:
+        data = data_of(read_json(value) if isinstance(value, str) else value)
+    except NotJsonError as error:
+        return None, f"it is not JSON: {error}"
+    return data, "it holds NaN, which nothing equals" if holds_nan(data) else ""
+
+
+def _mismatch(key: str, wanted: Any, found: Mapping[str, Any]) -> dict[str, Any]:
+    """One field that does not match; it has no `found` where it is missing."""
+    there = {"found": spoken(found[key])} if key in found else {}
+    return {"field": key, "expected": spoken(wanted), **there}
+
+
+def _reason(total: int, faults: list[tuple[str, str]], extras: list[str], refused: bool) -> str:
+    said = []
+    if faults:
+        matching = total - len(faults)
+        verb = "matches" if matching == 1 else "match"
+        said.append(f"{matching} of {count(total, 'field')} {verb}: {'; '.join(told for _, told in faults)}")
+    if refused:
+        said.append(f"{count(len(extras), 'field')} nobody expected: {', '.join(extras)}")
+    if said:
+        return "; ".join(said)
+    besides = f", and there is more: {', '.join(extras)}" if extras and total else ""
+    if not total:
+        return "the answer is JSON, and no field of it is expected"
+    return f"{'the expected field matches' if total == 1 else f'all {total:,} expected fields match'}{besides}"

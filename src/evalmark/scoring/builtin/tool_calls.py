@@ -1,0 +1,235 @@
+"""The tools that were called are those that were expected, with the arguments that were expected."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Case, Output, ToolCall
+from evalmark.core.values.score import Score
+from evalmark.core.values.words import count
+from evalmark.scoring.binding.verdict import unscored
+from evalmark.scoring.matching.differences import parting, spoken
+from evalmark.scoring.matching.equality import Fuzzy, Same, check_data, check_rule, data_of, fuzzy_of, strictly
+from evalmark.scoring.matching.pairing import paired, paired_in_order
+
+from .expected_tools import COLUMN, ExpectedCall, expected_calls, in_column
+
+NO_TOOLS = f"the case has no `{COLUMN}`; an empty list says that no tool is to be called"
+
+Arguments = Literal["strict", "fuzzy", "ignore"] | Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalls:
+    """The expected tools were called, each call counting once; `expected=[]` asks that none was called at all.
+
+    >>> called = Output(tool_calls=(ToolCall(name="search", arguments={"q": "Oslo"}),))
+    >>> ToolCalls(expected=["search", "book"])(Case(id="1"), called).reason
+    '1 of 2 expected calls was made: book was not called'
+    """
+
+    name: ClassVar[str] = "tool_calls"
+    is_check: ClassVar[bool] = True
+
+    expected: str | Mapping[str, Any] | Sequence[Any] | None = None
+    """Names, or `{name, arguments}`; None: the column `expected_tools` of the case."""
+    ordered: bool = False
+    """The calls have to come in the order in which they are expected; others may stand between them."""
+    require_all: bool = True
+    """Every expected call has to be made; False: the value is the share of those that were."""
+    allow_extras: bool = True
+    """Further calls may be made; False: one more of any tool, and the value is 0."""
+    arguments: Arguments = "strict"
+    """How arguments are compared where any are expected: `strict`, `fuzzy`, `ignore`, or a function of both."""
+    count_failed: bool = True
+    """A call that failed is a call; False: it is as if it had not been made."""
+    fuzzy: Mapping[str, Any] | Fuzzy | None = None
+    """What `arguments: fuzzy` overlooks: `ignore_case`, `substring` (true here), `any_order`, `tolerance`, `coerce`."""
+
+    def __post_init__(self) -> None:
+        check_rule(self.arguments, "arguments", ("strict", "fuzzy", "ignore"), self.name)
+        if self.fuzzy is not None and self.arguments != "fuzzy":
+            raise ConfigError(f"{self.name}: `fuzzy` says how to match fuzzily; set `arguments: fuzzy` too.")
+        fuzzy_of(self.fuzzy, True, self.name)
+        if self.expected is None:
+            return
+        try:
+            wanted = expected_calls(self.expected)
+        except ValueError as fault:
+            raise ConfigError(f"{self.name}: `expected` cannot be used: {fault}.") from fault
+        for call in wanted:
+            check_data(call.arguments, rules=self.arguments == "fuzzy", setting="arguments", place=self.name)
+
+    def lacks(self, case: Case) -> str:
+        """Why no output of the case can be judged; empty where one can."""
+        return NO_TOOLS if self.expected is None and in_column(case.metadata) is None else ""
+
+    def __call__(self, case: Case, output: Output) -> Score:
+        given = in_column(case.metadata) if self.expected is None else self.expected
+        if given is None:
+            return unscored(self.name, NO_TOOLS)
+        try:
+            wanted, made = expected_calls(given), [_made(call) for call in output.tool_calls]
+            counted = [call for call in made if self.count_failed or not call.failed]
+            found = _compared(wanted, counted, self._same(), self.ordered)
+        except (ValueError, TimeoutError) as fault:
+            return Score(name=self.name, status="error", reason=f"the expected tools cannot be applied: {fault}")
+        value, refused = self._value(found), bool(found.extras) and not self.allow_extras
+        reason = _reason(found, self.ordered, refused, [call.name for call in made if call.failed])
+        detail = {**found.detail(), "failed": [call.name for call in made if call.failed]}
+        return Score(name=self.name, raw=value, value=value, passed=value == 1.0, reason=reason, detail=detail)
+
+    def _same(self) -> Same:
+        if self.arguments == "strict":
+            return strictly
+        if self.arguments == "ignore":
+            return lambda expected, found: True
+        return fuzzy_of(self.fuzzy, True, self.name) if self.arguments == "fuzzy" else self.arguments
+
+    def _value(self, found: "_Found") -> float:
+        if not found.wanted:
+            return float(not found.calls)
+        if found.extras and not self.allow_extras:
+            return 0.0
+        share = len(found.pairs) / len(found.wanted)
+        # Whoever kept the order and only erred in arguments gets what was right, even where everything is required.
+        partly = not self.require_all or (self.ordered and not found.missing)
+        return share if partly or share == 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """One call that was made, its arguments as data."""
+
+    name: str
+    arguments: Any
+    failed: bool
+
+
+def _made(call: ToolCall) -> _Made:
+    return _Made(call.name, data_of(call.arguments), call.error is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Which call stands for which expectation, by their numbers."""
+
+    wanted: Sequence[ExpectedCall]
+    calls: Sequence[_Made]
+    same: Same
+    pairs: Mapping[int, int]
+    wrong: Mapping[int, int]
+    """Pairs that share the name alone: the arguments are others."""
+
+    @property
+    def missing(self) -> list[str]:
+        """The names of the expected calls for which none stands."""
+        return [call.name for e, call in enumerate(self.wanted) if e not in self.pairs and e not in self.wrong]
+
+    @property
+    def extras(self) -> list[str]:
+        """The names of the calls that stand for no expectation."""
+        taken = {*self.pairs.values(), *self.wrong.values()}
+        return [call.name for c, call in enumerate(self.calls) if c not in taken]
+
+    def detail(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {
+            "matched": len(self.pairs),
+            "total": len(self.wanted),
+            "pairs": [{"name": self.calls[c].name, "expected": e, "call": c} for e, c in self.pairs.items()],
+            "wrong_arguments": [
+                {
+                    "name": self.calls[c].name,
+                    "expected": e,
+                    "call": c,
+                    "arguments": {
+                        "expected": spoken(self.wanted[e].arguments),
+                        "found": spoken(self.calls[c].arguments),
+                    },
+                }
+                for e, c in self.wrong.items()
+            ],
+            "missing": self.missing,
+            "extras": self.extras,
+        }
+
+
+def _compared(wanted: Sequence[ExpectedCall], calls: Sequence[_Made], same: Same, ordered: bool) -> _Found:
+    def alike(e: int, c: int) -> bool:
+        return wanted[e].name == calls[c].name
+
+    def fits(e: int, c: int) -> bool:
+        arguments = wanted[e].arguments
+        return alike(e, c) and (arguments is None or bool(same(arguments, calls[c].arguments)))
+
+    if ordered:
+        # No number of calls with wrong arguments outweighs one with the right ones.
+        right = min(len(wanted), len(calls)) + 1
+        both = paired_in_order(len(wanted), len(calls), lambda e, c: right if fits(e, c) else int(alike(e, c)))
+        pairs = {e: c for e, c in both.items() if fits(e, c)}
+        wrong = {e: c for e, c in both.items() if e not in pairs}
+    else:
+        pairs = paired(len(wanted), len(calls), fits)
+        rest = [e for e in range(len(wanted)) if e not in pairs]
+        free = [c for c in range(len(calls)) if c not in pairs.values()]
+        named = paired(len(rest), len(free), lambda e, c: alike(rest[e], free[c]))
+        wrong = {rest[e]: free[c] for e, c in named.items()}
+    return _Found(wanted=wanted, calls=calls, same=same, pairs=pairs, wrong=wrong)
+
+
+def _reason(found: _Found, ordered: bool, refused: bool, failed: Sequence[str]) -> str:
+    total, matched = len(found.wanted), len(found.pairs)
+    if not total:
+        made = f"but there was {_listed(found.extras)}" if found.extras else "and none was"
+        return f"no tool was to be called, {made}"
+    if not found.calls and not failed:
+        return f"{count(total, 'call')} {_is(total)} expected, and no tool was called"
+    faults = [*_wrong(found), *_missing(found, failed)]
+    if refused:
+        faults.append(f"nobody expected {_listed(found.extras)}")
+    if faults:
+        return f"{matched:,} of {count(total, 'expected call')} {_was(matched)} made: {'; '.join(faults)}"
+    lead = "the expected call was made" if total == 1 else f"all {total:,} expected calls were made"
+    besides = f", and besides {_listed(found.extras)}" if found.extras else ""
+    broken = f"; failed: {_listed(failed)}" if failed else ""
+    return f"{lead}{' in order' if ordered and total > 1 else ''}{besides}{broken}"
+
+
+def _wrong(found: _Found) -> list[str]:
+    return [
+        f"call {c + 1}, {found.calls[c].name}, has other arguments: "
+        + parting(found.same, found.wanted[e].arguments, found.calls[c].arguments)
+        for e, c in found.wrong.items()
+    ]
+
+
+def _missing(found: _Found, failed: Sequence[str]) -> list[str]:
+    """What is to be said of each tool that was not called, too seldom, or not in its place."""
+    asked = Counter(call.name for call in found.wanted)
+    made = Counter(call.name for call in found.calls)
+    said = []
+    for name in dict.fromkeys(found.missing):
+        if made[name] >= asked[name]:
+            said.append(f"{name} was called, but not in its place")
+        elif made[name]:
+            said.append(f"{name} was called {made[name]:,} of {asked[name]:,} times")
+        else:
+            said.append(f"{name} was called and failed" if name in failed else f"{name} was not called")
+    return said
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names once each, with how often they stand there."""
+    times = Counter(names)
+    return ", ".join(f"{name} ({number:,} times)" if number > 1 else name for name, number in times.items())
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"

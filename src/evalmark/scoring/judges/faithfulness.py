@@ -1,0 +1,166 @@
+"""Which claims of an answer its contexts bear out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply
+from evalmark.core.values.case import Case, Output, is_blank
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.score import Score
+from evalmark.core.values.words import count
+from evalmark.scoring.binding.verdict import unscored
+from evalmark.scoring.binding.wording import shown, text_of
+
+from .engine import hear_often
+from .faults import Fault, worded
+from .judgement import not_judged, spoken
+from .measure import REASON, object_schema
+from .question import Question, Sheet, material_of
+from .replies import object_of
+from .rubric import check_repeat, sections_of
+from .template import frame, packaged
+from .verdict import shortened
+
+CLAIM = object_schema(
+    {
+        "claim": {"type": "string"},
+        REASON: {"type": "string"},
+        "context": {"type": "integer"},
+        "supported": {"type": "boolean"},
+    }
+)
+SCHEMA = object_schema({"claims": {"type": "array", "items": CLAIM}})
+
+
+class Claim(NamedTuple):
+    """One statement of an answer."""
+
+    text: str
+    supported: bool
+    context: int
+    """The number of the context that decides, counted from 1; 0 where none does."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faithfulness:
+    """The share of the answer's claims that its contexts bear out, as a judge lists and judges them.
+
+    >>> Faithfulness().name
+    'faithfulness'
+    """
+
+    name: ClassVar[str] = "faithfulness"
+    needs_contexts: ClassVar[bool] = True
+
+    repeat: int | None = None
+    """How often the judge is asked about each output."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """`temperature` and the like, for the questions of this scorer."""
+    judge: Any = field(default=None, repr=False)
+    """A chat model that judges in place of the run's."""
+
+    def __post_init__(self) -> None:
+        check_repeat(self.name, self.repeat)
+
+    @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return self.repeat or 1
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with every word that a judge is told, and with the settings."""
+        said = packaged(self.name).data
+        return fingerprint("faithfulness-1", said, frame().fingerprint, self.questions, self.settings)
+
+    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
+        """What the judge finds; `unscored` without contexts, without an answer, and without a claim in it."""
+        contexts = case.contexts_of(output) or ()
+        if all(map(is_blank, contexts)):
+            return unscored(self.name, "there are no contexts")
+        if is_blank(text_of(output.value)):
+            return unscored(self.name, "the answer is empty")
+        question = self.question(case, output)
+        material = [part.text for part in question.material]
+        read = partial(read_claims, contexts=len(contexts), material=material)
+        heard = await hear_often(judge, question, read, self.questions)
+        detail = spoken(heard, judge.name, question)
+        if heard[-1].fault is not None:
+            return not_judged(self.name, heard[-1], detail)
+        return _scored(self.name, [one.found or () for one in heard], detail)
+
+    def question(self, case: Case, output: Output) -> Question:
+        """What the judge is asked about an output."""
+        material = material_of(case, output, expected=False, history=False)
+        sheet = Sheet(
+            sections=sections_of(self.name), form=packaged(self.name).data["form"], ours={}, material=material
+        )
+        return sheet.question(SCHEMA, self.settings)
+
+
+def read_claims(reply: Reply, contexts: int, material: Sequence[str] = ()) -> tuple[Claim, ...] | Fault:
+    """The claims in a reply about an answer that rests on so many contexts, or what is wrong with them.
+
+    A claim that is supported names the context that supports it; one that names a context that is not
+    there contradicts itself.
+    """
+    found = object_of(reply, "claims", material)
+    if isinstance(found, Fault):
+        return found
+    rows = found.get("claims")
+    if not isinstance(rows, list):
+        said = f"`claims` is {worded(rows)}, not a list" if "claims" in found else "the JSON object has no `claims`"
+        return Fault("judge_parse", said)
+    claims = [_claim(row, number, contexts) for number, row in enumerate(rows, 1)]
+    return next((c for c in claims if isinstance(c, Fault)), None) or tuple(c for c in claims if isinstance(c, Claim))
+
+
+def _claim(row: Any, number: int, contexts: int) -> Claim | Fault:
+    if not isinstance(row, Mapping):
+        return Fault("judge_parse", f"claim {number} is {worded(row)}, not an object")
+    text, supported, context = row.get("claim"), row.get("supported"), row.get("context")
+    if not (isinstance(text, str) and text.strip()):
+        return Fault("judge_parse", f"claim {number} has no text under `claim`")
+    if not isinstance(supported, bool):
+        return Fault("judge_parse", f"`supported` of claim {number} is {worded(supported)}, not true or false")
+    if isinstance(context, bool) or not isinstance(context, int):
+        return Fault("judge_parse", f"`context` of claim {number} is {worded(context)}, not the number of a passage")
+    if not 0 <= context <= contexts:
+        wrong = f"claim {number} names passage {worded(context)}, and there are {contexts}"
+        return Fault("judge_inconsistent", wrong)
+    if supported and not context:
+        return Fault("judge_inconsistent", f"claim {number} is supported, and by no passage")
+    reason = row.get(REASON)
+    return Claim(text.strip(), supported, context, shortened(reason) if isinstance(reason, str) else "")
+
+
+def _scored(name: str, answers: Sequence[Sequence[Claim]], detail: Mapping[str, Any]) -> Score:
+    claims = answers[0]
+    if not all(answers):
+        reason = "the judge found no claim in the answer"
+        return Score(name=name, status="unscored", reason=reason, detail={**detail, "unscored": "judge_abstained"})
+    shares = [sum(claim.supported for claim in said) / len(said) for said in answers]
+    value = sum(shares) / len(shares)
+    several = {"verdicts": shares, "flipped": len(set(shares)) > 1} if len(shares) > 1 else {}
+    listed = [
+        {"claim": shortened(c.text), "supported": c.supported, "context": c.context, "reason": c.reason} for c in claims
+    ]
+    return Score(
+        name=name,
+        raw=value,
+        value=value,
+        reason=_reason(claims, len(answers)),
+        detail={"verdict": shares[0], **several, **detail, "claims": listed},
+    )
+
+
+def _reason(claims: Sequence[Claim], times: int) -> str:
+    missing = [claim for claim in claims if not claim.supported]
+    fact = f"{len(claims) - len(missing)} of {count(len(claims), 'claim')} supported"
+    first = f"asked {count(times, 'time')}; the first time " if times > 1 else ""
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return f"{first}{fact}" + (f"; not {shown(missing[0].text)}{more}" if missing else "")

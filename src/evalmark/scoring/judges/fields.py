@@ -1,0 +1,89 @@
+"""Fields of a metric file, each taken in its type or found at fault."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalmark.inputs.documents.document import DataPath
+
+LONGEST = 60
+"""Characters that a message shows of a value."""
+MANY = 100
+"""How often a judge may be asked about one output."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """Takes values out of mappings, and gathers what is wrong with them."""
+
+    faults: list[tuple[DataPath, str]] = field(default_factory=list)
+
+    def find(self, at: DataPath, sentence: str) -> None:
+        """Note a fault of the value at a path."""
+        self.faults.append((at, sentence))
+
+    def text(self, at: DataPath, data: Mapping[str, Any], key: str, *, needed: bool = True) -> str | None:
+        """A text with something in it."""
+        found = data.get(key)
+        if isinstance(found, str) and found.strip():
+            return found
+        self._refuse(at, data, key, needed, "a text")
+        return None
+
+    def truth(self, at: DataPath, data: Mapping[str, Any], key: str) -> bool | None:
+        """A truth value."""
+        found = data.get(key)
+        if isinstance(found, bool):
+            return found
+        self._refuse(at, data, key, True, "true or false")
+        return None
+
+    def mapping(
+        self, at: DataPath, data: Mapping[str, Any], key: str, *, needed: bool = True
+    ) -> Mapping[str, Any] | None:
+        """A mapping with something in it."""
+        found = data.get(key)
+        if isinstance(found, Mapping) and (found or not needed):
+            return found
+        self._refuse(at, data, key, needed, "a mapping")
+        return None
+
+    def whole(
+        self,
+        at: DataPath,
+        data: Mapping[str, Any],
+        key: str,
+        *bounds: int,
+        needed: bool = True,
+    ) -> int | None:
+        """A whole number, within bounds where they are given."""
+        found = data.get(key)
+        fine = isinstance(found, int) and not isinstance(found, bool)
+        if fine and (not bounds or bounds[0] <= found <= bounds[1]):  # type: ignore[operator]
+            return found
+        wanted = "a whole number" + (f" from {bounds[0]} to {bounds[1]}" if bounds else "")
+        self._refuse(at, data, key, needed, wanted)
+        return None
+
+    def share(self, at: DataPath, found: Any) -> float | None:
+        """A number from 0 to 1, or None."""
+        if found is None:
+            return None
+        if isinstance(found, (int, float)) and not isinstance(found, bool) and 0 <= found <= 1:
+            return float(found)
+        self.find(at, f"is {shown(found)}; it takes a number from 0 to 1.")
+        return None
+
+    def _refuse(self, at: DataPath, data: Mapping[str, Any], key: str, needed: bool, wanted: str) -> None:
+        if data.get(key) is not None:
+            self.find((*at, key), f"is {shown(data[key])}; it takes {wanted}.")
+        elif needed:
+            self.find((*at, key), f"is missing; it takes {wanted}.")
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: as JSON, on one line, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False)[: LONGEST + 1]
+    safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    return safe if len(text) <= LONGEST else f"{safe[:LONGEST]}…"

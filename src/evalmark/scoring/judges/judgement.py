@@ -1,0 +1,159 @@
+"""What one or several verdicts on an output come to: a score, or why there is none."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.call import Reply
+from evalmark.core.values.score import Direction, Score
+from evalmark.core.values.words import count
+
+from .engine import Heard, hear_often
+from .faults import Fault
+from .measure import Measure
+from .metric import MetricFile
+from .question import LONGEST_SAID, Question
+from .replies import said
+from .verdict import Verdict
+from .weighting import Scale, Weighted, weighted
+
+NO_REASON = "the judge gave no reason"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standard:
+    """By what a judge's words become a score."""
+
+    name: str
+    measure: Measure
+    direction: Direction = "higher"
+    repeat: int = 1
+    """How often the judge is asked about each output."""
+    weighted: bool = False
+    """Whether the numbers of a scale are weighted with their probabilities."""
+
+
+def standard_of(metric: MetricFile, repeat: int) -> Standard:
+    """The standard that a metric file sets, for a judge who is asked so often."""
+    return Standard(
+        name=metric.name,
+        measure=metric.measure,
+        direction=metric.direction,
+        repeat=repeat,
+        weighted=metric.weighted,
+    )
+
+
+async def judged(judge: ChatModel, question: Question, read: Callable[[Reply], Verdict | Fault], by: Standard) -> Score:
+    """The score of an output; `unscored` where one of the judge's replies could not be used."""
+    heard = await hear_often(judge, question, read, by.repeat)
+    detail = spoken(heard, judge.name, question)
+    last = heard[-1]
+    if last.fault is not None:
+        return not_judged(by.name, last, detail, by.direction)
+    return _scored(heard, by, detail)
+
+
+def spoken(heard: Sequence[Heard[Any]], judge: str, question: Question) -> dict[str, Any]:
+    """What is kept of the calls, whatever they came to."""
+    cut = {"cut": question.cut} if question.cut else {}
+    return {
+        "judge": judge,
+        "calls": [key for one in heard for key in one.calls],
+        "form": heard[-1].reply.form,
+        "repaired": any(one.repaired for one in heard),
+        **cut,
+    }
+
+
+def not_judged(name: str, last: Heard[Any], detail: Mapping[str, Any], direction: Direction = "higher") -> Score:
+    """The score of an output on which the judge gave no verdict that can be used; its words are kept."""
+    fault = last.fault or Fault("judge_parse", "it is empty")
+    kept = said(last.reply)[:LONGEST_SAID]
+    return Score(
+        name=name,
+        status="unscored",
+        direction=direction,
+        reason=f"the judge gave no verdict that can be used, nor when asked again: {fault.sentence}",
+        detail={**detail, "unscored": fault.kind, "said": kept},
+    )
+
+
+def _scored(heard: Sequence[Heard[Verdict]], by: Standard, detail: dict[str, Any]) -> Score:
+    verdicts = [one.found for one in heard if one.found is not None]
+    raws = [verdict.raw for verdict in verdicts]
+    found = {"verdict": raws[0], **detail}
+    if len(raws) > 1:
+        found |= {"verdict": _usual(raws), "verdicts": raws, "flipped": len(set(raws)) > 1}
+    if by.measure.kind == "choice" and (meaning := by.measure.options[found["verdict"]].meaning):
+        found["meaning"] = meaning
+    numbers: list[Any] = raws
+    if by.weighted:
+        numbers, how = _weighed(heard, raws, by.measure)
+        found |= how
+    values = [by.measure.value_of(number) for number in numbers]
+    known = [value for value in values if value is not None]
+    reason = _reason(verdicts, found)
+    if len(known) < len(values):  # the judge chose an option that says it cannot tell
+        abstained = {**found, "unscored": "judge_abstained"}
+        return Score(name=by.name, status="unscored", direction=by.direction, reason=reason, detail=abstained)
+    value = sum(known) / len(known)
+    return Score(
+        name=by.name,
+        raw=_raw(numbers, by.measure, found["verdict"]),
+        value=value,
+        direction=by.direction,
+        passed=value > 0.5 if by.measure.kind == "boolean" else None,
+        reason=reason,
+        detail=found,
+    )
+
+
+def _usual(raws: Sequence[Any]) -> Any:
+    """The verdict given most often; the first of those where several were."""
+    return Counter(raws).most_common(1)[0][0]
+
+
+def _raw(numbers: Sequence[Any], measure: Measure, usual: Any) -> Any:
+    """What several verdicts are together in the judge's own unit."""
+    if measure.kind == "boolean":
+        return sum(numbers) * 2 > len(numbers)
+    if measure.kind == "choice" or len(set(numbers)) == 1:
+        return usual if measure.kind == "choice" else numbers[0]
+    return sum(numbers) / len(numbers)
+
+
+def _reason(verdicts: Sequence[Verdict], found: Mapping[str, Any]) -> str:
+    usual = next(verdict for verdict in verdicts if verdict.raw == found["verdict"])
+    reason = usual.reason.strip() or NO_REASON
+    if not found.get("flipped"):
+        return reason
+    all_said = ", ".join(_word(verdict.raw) for verdict in verdicts)
+    return f"asked {count(len(verdicts), 'time')}, the judge said {all_said}; {_word(usual.raw)} because: {reason}"
+
+
+def _word(raw: Any) -> str:
+    if isinstance(raw, bool):
+        return "yes" if raw else "no"
+    return f"{raw:g}" if isinstance(raw, float) else str(raw)
+
+
+def _weighed(
+    heard: Sequence[Heard[Verdict]], raws: Sequence[int], measure: Measure
+) -> tuple[list[float], dict[str, Any]]:
+    """The expected scores where the endpoint gave probabilities, else the plain numbers and why."""
+    scale = Scale(measure.low, measure.high)
+    found = [
+        "the endpoint takes no question for probabilities"
+        if one.without_logprobs
+        else weighted(one.reply, measure.key, raw, scale)
+        for one, raw in zip(heard, raws, strict=True)
+    ]
+    if plain := [why for why in found if isinstance(why, str)]:
+        # Means of numbers that were got in two ways would be means of neither.
+        return list(raws), {"weighting": f"plain: {plain[0]}"}
+    expected = [one for one in found if isinstance(one, Weighted)]
+    mass = min(one.mass for one in expected)
+    return [one.score for one in expected], {"weighting": "logprobs", "mass": round(mass, 6)}

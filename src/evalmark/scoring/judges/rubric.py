@@ -1,0 +1,151 @@
+"""A metric file as a scorer: it asks a judge what the file says."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.protocols import ChatModel
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.score import Direction, Score
+from evalmark.scoring.binding.verdict import unscored
+from evalmark.scoring.binding.wording import NO_EXPECTED
+
+from .fields import MANY
+from .judgement import judged, standard_of
+from .measure import Measure
+from .metric import MetricFile
+from .question import Question, Sheet, material_of
+from .template import frame, one_line, packaged
+from .verdict import read_verdict
+from .weighting import TOP
+
+NO_ANSWER = "the target gave None, which is no answer; is a `return` missing?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rubric:
+    """Asks a judge what a metric file says.
+
+    >>> from evalmark.scoring.judges.measure import Measure
+    >>> from evalmark.judges import MetricFile
+    >>> polite = MetricFile(name="polite", description="Is it polite?", measure=Measure(kind="scale", low=1, high=5))
+    >>> Rubric(metric=polite).unit
+    '1..5'
+    """
+
+    metric: MetricFile
+    repeat: int | None = None
+    """How often the judge is asked about each output; None: as often as the metric says."""
+    judge: Any = field(default=None, repr=False)
+    """A chat model that judges in place of the run's."""
+
+    def __post_init__(self) -> None:
+        check_repeat(self.metric.name, self.repeat)
+
+    @property
+    def name(self) -> str:
+        """That of the metric."""
+        return self.metric.name
+
+    @property
+    def unit(self) -> str:
+        """That of the metric's verdicts."""
+        return self.metric.measure.unit
+
+    @property
+    def direction(self) -> Direction:
+        """Which way is better."""
+        return self.metric.direction
+
+    @property
+    def default_threshold(self) -> float | None:
+        """The metric's own."""
+        return self.metric.threshold
+
+    @property
+    def needs_history(self) -> bool:
+        """Whether each row is judged as a turn of one conversation."""
+        return self.metric.needs_history
+
+    @property
+    def needs_example_output(self) -> bool:
+        """Whether a case without an expected answer cannot be judged."""
+        return self.metric.needs_example_output
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the metric, with every word that a judge is told, and with how often it is asked."""
+        shipped = "" if self.metric.template else fingerprint(packaged("rubric").data)
+        return fingerprint("rubric-1", self.metric.fingerprint, frame().fingerprint, shipped, self.questions)
+
+    @property
+    def questions(self) -> int:
+        """How many questions the judge is asked about one output, where each reply can be used."""
+        return self.metric.repeat if self.repeat is None else self.repeat
+
+    async def __call__(self, case: Case, output: Output, judge: ChatModel) -> Score:
+        """What the judge says of an output; `unscored` without the expected answer that the metric needs."""
+        metric = self.metric
+        if output.value is None and not output.tool_calls:
+            return unscored(metric.name, NO_ANSWER, metric.direction)
+        if metric.needs_example_output and not case.references:
+            return unscored(metric.name, NO_EXPECTED, metric.direction)
+        question = self.question(case, output)
+        material = [part.text for part in question.material]
+        return await judged(
+            judge,
+            question,
+            partial(read_verdict, measure=metric.measure, material=material, lower=metric.direction == "lower"),
+            standard_of(metric, self.questions),
+        )
+
+    def question(self, case: Case, output: Output) -> Question:
+        """What the judge is asked about an output."""
+        metric = self.metric
+        sheet = Sheet(
+            sections=metric.template or sections_of("rubric"),
+            form=frame().forms[form_of(metric.measure)],
+            ours=ours_of(metric.name, metric.description, metric.measure),
+            material=material_of(case, output, expected=metric.needs_example_output, history=metric.needs_history),
+        )
+        logprobs = TOP if metric.weighted else 0
+        return sheet.question(metric.measure.schema(), metric.settings, logprobs)
+
+
+def sections_of(name: str) -> Sequence[str]:
+    """The sections of a question that is shipped with evalmark."""
+    sections: Sequence[str] = packaged(name).data["sections"]
+    return sections
+
+
+def form_of(measure: Measure) -> str:
+    """Which of the frame's forms asks for a verdict of this measure."""
+    return measure.kind if measure.words is None else "words"
+
+
+def ours_of(name: str, description: str, measure: Measure) -> Mapping[str, str]:
+    """What fills the slots that are ours and the author's."""
+    yes, no = measure.words or ("", "")
+    return {
+        "name": one_line(name),
+        "description": description.strip(),
+        "score": measure.description.strip(),
+        "low": str(measure.low),
+        "high": str(measure.high),
+        "yes": yes,
+        "no": no,
+        "options": "\n".join(f"{n}: {one_line(o.meaning)}".rstrip(": ") for n, o in measure.options.items()),
+    }
+
+
+def check_repeat(name: str, repeat: Any) -> None:
+    """Refuse a number of repeats that is none.
+
+    Raises:
+        ConfigError: it is no whole number from 1 to 100.
+    """
+    if repeat is not None and (isinstance(repeat, bool) or not isinstance(repeat, int) or not 1 <= repeat <= MANY):
+        raise ConfigError(f"{name}: `repeat` is {repeat!r}; it has to be a whole number from 1 to {MANY}.")

@@ -1,0 +1,122 @@
+"""A judge's verdict, read out of its reply."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalmark.core.values.call import Reply
+
+from .faults import Fault, worded
+from .measure import REASON, Measure
+from .replies import object_of, refusal, stopped
+
+LONGEST_REASON = 4_096
+"""Characters of a reason that are kept."""
+SAYS_PASSED = ("pass", "passed")
+"""Truth values that a judge may give beside its verdict, and that must not contradict it."""
+
+
+class Verdict(NamedTuple):
+    """What a judge said."""
+
+    raw: Any
+    """In the judge's own unit."""
+    reason: str = ""
+
+
+def read_verdict(reply: Reply, measure: Measure, material: Sequence[str] = (), lower: bool = False) -> Verdict | Fault:
+    """The verdict in a reply, or what is wrong with it; nothing is clamped, rounded or guessed.
+
+    `material` is what stood inside the fence: an object that stands there too is no verdict. `lower`
+    says that the least value is the best, which matters only where a reply also says `pass`.
+
+    >>> five = Measure(kind="scale", low=1, high=5)
+    >>> read_verdict(Reply(text='Well. {"reason": "short", "score": 4}'), five)
+    Verdict(raw=4, reason='short')
+    >>> read_verdict(Reply(text='{"reason": "short", "score": 7}'), five).kind
+    'judge_range'
+    """
+    if measure.words is not None:
+        return _in_words(reply, measure.words)
+    found = object_of(reply, measure.key, material)
+    if isinstance(found, Fault):
+        return found
+    if measure.key not in found:
+        return Fault("judge_parse", f"the JSON object has no `{measure.key}`")
+    reason = found.get(REASON)
+    if not (reason is None or isinstance(reason, str)):
+        return Fault("judge_parse", f"`{REASON}` is {worded(reason)}, not a text")
+    raw = found[measure.key]
+    fault = _unfit(raw, measure) or _contradicted(found, raw, measure, lower)
+    return fault or Verdict(float(raw) if measure.kind == "percentage" else raw, shortened(reason or ""))
+
+
+def _unfit(raw: Any, measure: Measure) -> Fault | None:
+    """Why the value under the verdict's name is none of this measure."""
+    if measure.kind == "boolean":
+        fine, wanted = isinstance(raw, bool), "true or false"
+    elif measure.kind == "choice":
+        fine, wanted = isinstance(raw, str) and raw in measure.options, f"one of {', '.join(measure.options)}"
+    else:
+        return _no_number(raw, measure)
+    return None if fine else Fault("judge_parse", f"`{measure.key}` is {worded(raw)}, not {wanted}")
+
+
+def _no_number(raw: Any, measure: Measure) -> Fault | None:
+    whole = measure.kind == "scale"
+    low, high = (measure.low, measure.high) if whole else (0, 100)
+    wanted = f"a {'whole ' if whole else ''}number from {low} to {high}"
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)):
+        return Fault("judge_parse", f"`{measure.key}` is {worded(raw)}, not {wanted}")
+    if low <= raw <= high and (isinstance(raw, int) or not whole):
+        return None
+    return Fault("judge_range", f"`{measure.key}` is {worded(raw)}, not {wanted}")  # NaN comes here too
+
+
+def _contradicted(found: Mapping[str, Any], raw: Any, measure: Measure, lower: bool) -> Fault | None:
+    """What the reply says beside its verdict and against it."""
+    best = measure.is_extreme(raw)
+    if best is None:
+        return None
+    good = best if measure.kind == "boolean" else best is not lower
+    for name in SAYS_PASSED:
+        if name != measure.key and isinstance(found.get(name), bool) and found[name] is not good:
+            return Fault("judge_inconsistent", f"`{measure.key}` and `{name}` contradict each other")
+    score = found.get("score")
+    if measure.kind == "boolean" and raw and isinstance(score, (int, float)) and score == 0:
+        return Fault("judge_inconsistent", "`pass` and `score` contradict each other")
+    return None
+
+
+def _in_words(reply: Reply, words: tuple[str, str]) -> Verdict | Fault:
+    word = stopped(reply) or read_word(reply.text, words)
+    if isinstance(word, Fault):
+        return refusal(reply.text.strip()) or word
+    return Verdict(word == words[0], shortened(reply.text.strip().removesuffix(word).strip()))
+
+
+def read_word(text: str, words: Sequence[str] = ("OK", "ERR")) -> str | Fault:
+    r"""The one of these words that a text ends in, or why it is none.
+
+    The word stands alone on the last line, or after a full stop there, in these very letters; no
+    other of the words may stand alone on a line before it.
+
+    >>> read_word("The list has a comma too many.\n\nERR"), read_word("This is not OK").kind
+    ('ERR', 'judge_parse')
+    """
+    text = text.strip()
+    if not text:
+        return Fault("judge_parse", "it is empty")
+    lines = [line.strip() for line in text.splitlines()]
+    wanted = " or ".join(words)
+    last = next((word for word in words if re.search(rf"(?:^|[.!?]\s+){re.escape(word)}$", lines[-1])), None)
+    if last is None:
+        return Fault("judge_parse", f"its last line is not {wanted}")
+    if any(line in words and line != last for line in lines[:-1]):
+        return Fault("judge_inconsistent", f"{wanted} stand in it as two verdicts")
+    return last
+
+
+def shortened(reason: str) -> str:
+    """A reason that is not longer than `LONGEST_REASON` characters."""
+    return reason if len(reason) <= LONGEST_REASON else reason[:LONGEST_REASON] + "…"

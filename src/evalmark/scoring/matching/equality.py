@@ -1,0 +1,267 @@
+"""When data that was found agrees with data that was expected: strictly, fuzzily, or by a rule of the user's."""
+
+import difflib
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from enum import Enum
+from typing import Any, Final
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import need
+from evalmark.core.values.plain_data import MAX_DEPTH, plain
+from evalmark.scoring.binding.wording import shown
+
+from .json_text import NotJsonError
+from .numbers import number_of
+from .pairing import all_paired
+
+Same = Callable[[Any, Any], Any]
+"""Told what was expected and what was found, says whether they agree."""
+PATTERN_SECONDS = 1.0
+"""How long one pattern may take on one text."""
+FEW = 16
+"""Lists up to this long are searched as they are."""
+
+
+class Absent(Enum):
+    """The kind of `ABSENT`."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+"""Stands in what is expected for a field that must not be there."""
+
+
+def is_rule(value: Any) -> bool:
+    """Whether something expected is a rule rather than data: a function or a pattern."""
+    return is_pattern(value) or (callable(value) and not inspect.isclass(value))
+
+
+def is_pattern(value: Any) -> bool:
+    """Whether it is a compiled pattern for texts, of `re` or of `regex`."""
+    return callable(getattr(value, "search", None)) and isinstance(getattr(value, "pattern", None), str)
+
+
+def data_of(value: Any, depth: int = 0) -> Any:
+    """A value as JSON data, as `plain` makes it, but with NaN, rules and `ABSENT` left in it.
+
+    Raises:
+        NotJsonError: it is nested deeper than `MAX_DEPTH`; what is cut off there could not be compared.
+    """
+    if depth >= MAX_DEPTH:
+        raise NotJsonError("it is nested too deeply")
+    if value is ABSENT or is_rule(value):
+        return value
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {str(key): data_of(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [data_of(item, depth + 1) for item in value]
+    return plain(value)
+
+
+def parts_of(data: Any) -> list[Any]:
+    """The data, and all that it holds, however deep."""
+    inner = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return [data, *(part for item in inner for part in parts_of(item))]
+
+
+def holds_nan(data: Any) -> bool:
+    """Whether NaN stands anywhere in the data; nothing equals it, so nothing could pass."""
+    return any(isinstance(part, float) and math.isnan(part) for part in parts_of(data))
+
+
+def agrees(same: Same, wanted: Any, found: Mapping[str, Any], key: str) -> bool:
+    """Whether a field is as it is wanted, or missing where it is wanted to be."""
+    if wanted is ABSENT:
+        return key not in found
+    return key in found and bool(same(wanted, found[key]))
+
+
+def strictly(expected: Any, found: Any) -> bool:
+    """Whether two values are equal all the way down; 1 and 1.0 are one number, true is none, NaN equals nothing.
+
+    >>> strictly({"a": [1, 2]}, {"a": [1.0, 2]}), strictly([1, 2], [2, 1]), strictly(1, True)
+    (True, False, False)
+    """
+    if isinstance(expected, dict):
+        if not isinstance(found, dict):
+            return False
+        wanted = {key: item for key, item in expected.items() if item is not ABSENT}
+        return wanted.keys() == found.keys() and all(strictly(item, found[key]) for key, item in wanted.items())
+    if isinstance(expected, list):
+        return isinstance(found, list) and len(expected) == len(found) and all(map(strictly, expected, found))
+    if _is_number(expected):
+        return _is_number(found) and bool(expected == found)
+    return type(expected) is type(found) and bool(expected == found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fuzzy:
+    """Whether two values agree where form does not matter; fields and items that nobody expected are allowed.
+
+    >>> Fuzzy()({"tags": ["a", "b"], "price": 100}, {"tags": ["B", "x", "A"], "price": 99.95, "more": 1})
+    True
+    """
+
+    ignore_case: bool = True
+    """Upper and lower case of texts count as the same."""
+    substring: bool = False
+    """One text may be part of the other, whichever of the two is longer; an empty text is part of none."""
+    any_order: bool = True
+    """The items of a list may stand in any order and among others; False: one by one, and no more than expected."""
+    tolerance: float = 0.001
+    """How far a number may be off, absolutely or as a share of the expected one; the larger of the two counts."""
+    coerce: bool = False
+    """A text that is a number or a truth value counts as that: "42" as 42, "true" and "1" as true."""
+
+    def __call__(self, expected: Any, found: Any) -> bool:
+        if is_rule(expected):
+            return _follows(expected, found)
+        if isinstance(expected, dict):
+            return isinstance(found, dict) and all(agrees(self, item, found, key) for key, item in expected.items())
+        if isinstance(expected, list):
+            return isinstance(found, list) and self._lists(expected, found)
+        if self.coerce:
+            expected, found = _as_one_kind(expected, found)
+        if isinstance(expected, str) and isinstance(found, str):
+            return self._texts(expected, found)
+        return strictly(expected, found) or self._near(expected, found)
+
+    def _lists(self, expected: list[Any], found: list[Any]) -> bool:
+        if self.any_order:
+            likely = _likely(expected, found) if len(expected) > FEW else ()
+            return all_paired(len(expected), len(found), lambda left, right: self(expected[left], found[right]), likely)
+        return len(expected) == len(found) and all(map(self, expected, found))
+
+    def _texts(self, expected: str, found: str) -> bool:
+        if self.ignore_case:
+            expected, found = expected.casefold(), found.casefold()
+        part = self.substring and expected and found and (expected in found or found in expected)
+        return expected == found or bool(part)
+
+    def _near(self, expected: Any, found: Any) -> bool:
+        if not (_is_number(expected) and _is_number(found)):
+            return False
+        try:
+            off, size = math.fabs(expected - found), math.fabs(expected)
+        except OverflowError:  # a whole number too long for a float
+            return False
+        return math.isfinite(size) and off <= max(size * self.tolerance, self.tolerance)
+
+
+def _likely(expected: list[Any], found: list[Any]) -> list[int]:
+    """For each item the place of one that looks the same, so that long lists need not be searched for every item."""
+    places: dict[str, list[int]] = {}
+    for place in reversed(range(len(found))):
+        places.setdefault(repr(found[place]).casefold(), []).append(place)
+    looks = (repr(item).casefold() for item in expected)
+    return [places[look].pop() if places.get(look) else 0 for look in looks]
+
+
+def fuzzy_of(settings: Fuzzy | Mapping[str, Any] | None, substring: bool, place: str) -> Fuzzy:
+    """The options of a fuzzy match, in the form a suite or Python gives them; `substring` is the scorer's default.
+
+    Raises:
+        ConfigError: an option is unknown or of the wrong kind; `place` starts the message.
+    """
+    options = {"substring": substring, **settings} if isinstance(settings, Mapping) else {"substring": substring}
+    known = [field.name for field in fields(Fuzzy)]
+    for key in options:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ConfigError(f"{place}: `fuzzy` has no option {key!r}; it knows {', '.join(known)}.{hint}")
+    fuzzy = settings if isinstance(settings, Fuzzy) else Fuzzy(**options)
+    for key in known:
+        value = getattr(fuzzy, key)
+        if key == "tolerance" and not (_is_number(value) and 0 <= value < math.inf):
+            raise ConfigError(f"{place}: the option `tolerance` is {value!r}; it has to be a number of at least 0.")
+        if key != "tolerance" and not isinstance(value, bool):
+            raise ConfigError(f"{place}: the option `{key}` is {value!r}; it has to be true or false.")
+    return fuzzy
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _follows(rule: Any, found: Any) -> bool:
+    """Whether a found value passes a function, or holds what a pattern looks for.
+
+    Raises:
+        TimeoutError: the pattern took too long.
+    """
+    if not is_pattern(rule):
+        return bool(rule(found))
+    if not isinstance(found, str):
+        return False
+    try:
+        return _stoppable(rule).search(found, timeout=PATTERN_SECONDS) is not None
+    except TimeoutError:
+        raise TimeoutError(f"its pattern {rule.pattern!r} took longer than {PATTERN_SECONDS:g} s") from None
+
+
+def _stoppable(pattern: Any) -> Any:
+    """The same pattern of the package `regex`, which can be stopped."""
+    if not isinstance(pattern, re.Pattern):
+        return pattern
+    module = need("regex")
+    flags = sum(getattr(module, name) for name in "AIMSX" if pattern.flags & getattr(re, name))
+    return module.compile(pattern.pattern, flags)
+
+
+_TRUTHS: Mapping[str, bool] = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _as_one_kind(expected: Any, found: Any) -> tuple[Any, Any]:
+    """Two scalars, the text among them read as the kind of the other where it can be."""
+    if isinstance(expected, str) and not isinstance(found, str):
+        return _as_kind_of(found, expected), found
+    return expected, _as_kind_of(expected, found)
+
+
+def _as_kind_of(model: Any, value: Any) -> Any:
+    if isinstance(model, bool):
+        if isinstance(value, str):
+            return _TRUTHS.get(value.strip().casefold(), value)
+        return bool(value) if _is_number(value) and value in (0, 1) else value
+    if _is_number(model) and isinstance(value, str):
+        number = number_of(value)
+        return value if number is None else number
+    return value
+
+
+def check_rule(rule: Any, setting: str, names: tuple[str, ...], place: str) -> None:
+    """Refuse what neither names a way to compare nor is a plain function that compares.
+
+    Raises:
+        ConfigError: it is none of the names and no function, or one that would have to be awaited.
+    """
+    if isinstance(rule, str) and rule in names:
+        return
+    if not callable(rule) or inspect.isclass(rule):
+        some = ", ".join(repr(name) for name in names)
+        raise ConfigError(f"{place}: `{setting}` is {shown(rule)}; it takes {some} or a function.")
+    if inspect.iscoroutinefunction(rule) or inspect.iscoroutinefunction(type(rule).__call__):
+        raise ConfigError(f"{place}: `{setting}` is an async function; take a plain one, which answers at once.")
+
+
+def check_data(expected: Any, *, rules: bool, setting: str, place: str) -> None:
+    """Refuse rules among expected data that could not be asked.
+
+    Raises:
+        ConfigError: there is a function or a pattern and `rules` is false, or a function would have to be awaited.
+    """
+    for part in parts_of(expected):
+        if is_rule(part) and not rules:
+            raise ConfigError(
+                f"{place}: `expected` holds a function or a pattern; set `{setting}: fuzzy` to have it asked."
+            )
+        if is_rule(part) and inspect.iscoroutinefunction(part):
+            raise ConfigError(f"{place}: `expected` holds an async function; take a plain one, which answers at once.")

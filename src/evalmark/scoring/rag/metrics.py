@@ -1,0 +1,211 @@
+"""The five RAG metrics as plain functions, and all of them at once."""
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.foreign.binding import bind
+from evalmark.core.sync import now
+from evalmark.scoring.builtin import grounding
+from evalmark.scoring.builtin.cosine import Matrix, rows
+from evalmark.scoring.builtin.grounding import RAG_METRICS
+from evalmark.scoring.builtin.sentences import Splitter, split
+
+from .vectors import Model, as_texts, check_texts, embedded
+
+MODEL = "all-MiniLM-L6-v2"
+LOG = logging.getLogger("evalmark.rag")
+
+Vectors = Mapping[str, Any]
+"""Embeddings at hand, by what they are of: a vector, or one row a text."""
+
+
+def context_relevance(
+    query: str, contexts: Sequence[str], model_name: Model = MODEL, *, precomputed_embeddings: Vectors | None = None
+) -> float:
+    """The mean similarity of a question and its contexts; 0.0 without contexts.
+
+    `precomputed_embeddings` may hold `query` and `contexts`.
+    """
+    found = _to_query(query, as_texts(contexts), model_name, precomputed_embeddings)
+    return _logged("context_relevance", grounding.relevance(found) if found else 0.0)
+
+
+def context_sufficiency(
+    query: str,
+    contexts: Sequence[str],
+    model_name: Model = MODEL,
+    threshold: float = 0.5,
+    *,
+    precomputed_embeddings: Vectors | None = None,
+) -> float:
+    """The share of contexts whose similarity to the question reaches the threshold; 0.0 without contexts.
+
+    `precomputed_embeddings` may hold `query` and `contexts`.
+    """
+    found = _to_query(query, as_texts(contexts), model_name, precomputed_embeddings)
+    return _logged("context_sufficiency", grounding.sufficiency(found, threshold) if found else 0.0)
+
+
+def answer_relevance(
+    question: str,
+    answer: str,
+    reference: str,
+    model_name: Model = MODEL,
+    *,
+    precomputed_embeddings: Vectors | None = None,
+) -> float:
+    """The similarity of answer and reference; the question takes no part in it.
+
+    The same number as `answer_correctness`. `precomputed_embeddings` may hold `answer` and `reference`.
+    """
+    return _logged("answer_relevance", _pair(answer, reference, model_name, precomputed_embeddings))
+
+
+def answer_correctness(
+    answer: str, reference: str, model_name: Model = MODEL, *, precomputed_embeddings: Vectors | None = None
+) -> float:
+    """The similarity of answer and reference.
+
+    `precomputed_embeddings` may hold `answer` and `reference`.
+    """
+    return _logged("answer_correctness", _pair(answer, reference, model_name, precomputed_embeddings))
+
+
+def answer_hallucination(
+    answer: str,
+    contexts: Sequence[str],
+    model_name: Model = MODEL,
+    threshold: float = 0.4,
+    *,
+    splitter: Splitter = "sentencex",
+    precomputed_embeddings: Vectors | None = None,
+) -> float:
+    """The share of the answer's sentences whose closest context stays below the threshold; lower is better.
+
+    0.0 for an answer without a sentence, 1.0 for an answer without contexts. `precomputed_embeddings`
+    may hold `contexts` and `sentences`, in the splitter's order.
+    """
+    check_texts({"answer": answer})
+    passages = as_texts(contexts)
+    sentences = split(answer, splitter)
+    if not (answer and passages and sentences):
+        return _logged("answer_hallucination", _unembedded(answer, passages))
+    if precomputed_embeddings:
+        vectors, offered = (rows(precomputed_embeddings[key]) for key in ("sentences", "contexts"))
+    else:
+        find = now(embedded([*passages, *sentences], model_name))
+        vectors, offered = find(sentences), find(passages)
+    _check_rows({"sentences": (vectors, len(sentences)), "contexts": (offered, len(passages))})
+    found = grounding.supports(sentences, vectors, offered, threshold)
+    return _logged("answer_hallucination", grounding.unsupported(found))
+
+
+def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know, and two options
+    question: str,
+    answer: str,
+    reference: str,
+    contexts: Sequence[str],
+    model_name: Model = MODEL,
+    thresholds: tuple[float, float] = (0.5, 0.4),
+    *,
+    splitter: Splitter = "sentencex",
+    extra: Sequence[Callable[..., Any]] = (),
+) -> dict[str, float]:
+    """All five metrics, each as its own function gives it, from one pass through the embedding model.
+
+    `thresholds` are those of sufficiency and hallucination. Each function of `extra` adds its number
+    under its own name; it is given whichever of `question`, `answer`, `reference`, `contexts` and
+    `model_name` it names among its parameters.
+
+    >>> def lengths(texts): return [[len(text), 1.0] for text in texts]
+    >>> def words(answer): return len(answer.split())
+    >>> found = evaluate_all("Where?", "In Oslo.", "Oslo.", ["Oslo is the capital."], lengths, extra=[words])
+    >>> found["answer_hallucination"], found["words"]
+    (0.0, 2.0)
+
+    Raises:
+        ConfigError: the model or the splitter is unknown, or a function of `extra` cannot be called so.
+    """
+    check_texts({"question": question, "answer": answer, "reference": reference})
+    passages = as_texts(contexts)
+    sentences = split(answer, splitter)
+    given = {"question": question, "answer": answer, "reference": reference, "contexts": passages}
+    more = _bound(extra, {**given, "model_name": model_name})
+    find = now(embedded([question, answer, reference, *passages, *sentences], model_name))
+    sufficiency, hallucination = thresholds
+    (asked, said, wanted), offered = find([question, answer, reference]), find(passages)
+    near = grounding.similarities(asked, offered)
+    same = grounding.similarity(said, wanted)
+    if answer and passages and sentences:
+        made_up = grounding.unsupported(grounding.supports(sentences, find(sentences), offered, hallucination))
+    else:
+        made_up = _unembedded(answer, passages)
+    relevant = (grounding.relevance(near), grounding.sufficiency(near, sufficiency)) if near else (0.0, 0.0)
+    found = dict(zip(RAG_METRICS, (*relevant, same, same, made_up), strict=True))
+    found |= {name: _number(name, call()) for name, call in more.items()}
+    LOG.info("%s", " ".join(f"{name}={value:z.4f}" for name, value in found.items()))
+    return found
+
+
+def _to_query(query: str, contexts: list[str], model: Model, at_hand: Vectors | None) -> list[float]:
+    check_texts({"query": query})
+    if not contexts:
+        return []
+    if at_hand:
+        one, many = rows(at_hand["query"]), rows(at_hand["contexts"])
+    else:
+        find = now(embedded([query, *contexts], model))
+        one, many = find([query])[0], find(contexts)
+    _check_rows({"contexts": (many, len(contexts))})
+    return grounding.similarities(one, many)
+
+
+def _pair(answer: str, reference: str, model: Model, at_hand: Vectors | None) -> float:
+    check_texts({"answer": answer, "reference": reference})
+    if at_hand:
+        return grounding.similarity(rows(at_hand["answer"]), rows(at_hand["reference"]))
+    find = now(embedded([answer, reference], model))
+    return grounding.similarity(*find([answer, reference]))
+
+
+def _unembedded(answer: str, contexts: Sequence[str]) -> float:
+    """Hallucination where there is nothing to compare: an answer without contexts is unsupported."""
+    return 1.0 if answer and not contexts else 0.0
+
+
+def _check_rows(found: Mapping[str, tuple[Matrix, int]]) -> None:
+    for name, (vectors, wanted) in found.items():
+        if vectors.ndim != 2 or len(vectors) != wanted:
+            raise ConfigError(
+                f"precomputed_embeddings[{name!r}] has the shape {vectors.shape}; {wanted} rows are asked."
+            )
+
+
+def _bound(extra: Sequence[Callable[..., Any]], offers: Mapping[str, Any]) -> dict[str, Callable[[], Any]]:
+    """The further metrics by name, ready to be called."""
+    ready: dict[str, Callable[[], Any]] = {}
+    for function in extra:
+        name = getattr(function, "__name__", type(function).__name__)
+        if name in RAG_METRICS or name in ready:
+            raise ConfigError(f"extra: there is a metric {name!r} already; give the function another name.")
+        _, arguments = bind(function, offers, what=f"extra metric {name!r}").arguments(offers)
+        ready[name] = partial(function, **arguments)
+    return ready
+
+
+def _number(name: str, found: Any) -> float:
+    if inspect.iscoroutine(found):
+        found = now(found)
+    try:
+        return float(found)
+    except (TypeError, ValueError):
+        raise ConfigError(f"extra metric {name!r} returned {found!r}, which is no number.") from None
+
+
+def _logged(name: str, value: float) -> float:
+    LOG.debug("%s=%.4f", name, value)
+    return value

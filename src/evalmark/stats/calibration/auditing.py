@@ -1,0 +1,226 @@
+"""A judge held against what people or a machine say of the same outputs."""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, TypeVar
+
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Result, Score
+from evalmark.scoring.binding.verdict import meets
+from evalmark.scoring.binding.wording import text_of
+from evalmark.stats.agreement.agreement import alpha_with_interval, kappa_with_interval
+from evalmark.stats.agreement.bias import length_slope, position_share
+from evalmark.stats.agreement.raters import ac1_with_interval
+from evalmark.stats.inference.checks import checked
+from evalmark.stats.inference.intervals import LEVEL, Share, no_interval
+from evalmark.stats.inference.means import mean_interval, share
+
+from .audit import Audit, Biases, Ceiling, Compared, Confusion, Truths
+from .rates import Judged, rates
+
+COMMON = 0.8
+"""Where one of two words makes up so much, kappa is low however often both agree."""
+PLACES = ("first", "second")
+T = TypeVar("T", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    """One output as the judge has it."""
+
+    key: str
+    case: str
+    target: str
+    passed: bool | None
+    value: float | None
+    length: int
+    detail: Mapping[str, Any]
+
+
+@checked
+def audited(
+    results: Iterable[Result], metric: Metric, truths: Truths, *, threshold: float | None = None, level: float = LEVEL
+) -> Audit:
+    """How far the verdicts of a metric agree with what is known of the same outputs.
+
+    `threshold` holds its values against another one than its own: for metrics that neither pass nor fail, say.
+    """
+    rows = [row for result in results if (row := _row(result, metric, threshold)) is not None]
+    known = [row for row in rows if row.key in truths.verdicts]
+    both = [row for row in known if row.passed is not None]
+    judged, truth = [bool(row.passed) for row in both], [truths.verdicts[row.key] for row in both]
+    found = compared(truth, judged, [row.case for row in both], level)
+    return Audit(
+        metric=metric,
+        source=truths.source,
+        about=truths.about,
+        confusion=found.confusion,
+        agreement=found.agreement,
+        kappa=found.kappa,
+        kappa_interval=found.kappa_interval,
+        alpha=found.alpha,
+        alpha_interval=found.alpha_interval,
+        ac1=found.ac1,
+        ac1_interval=found.ac1_interval,
+        prevalence=sum(truth) / len(truth) if truth else None,
+        rates=tuple(rates(_judged(rows), truths, level)),
+        biases=_biases(rows, level),
+        evidence=truths.evidence,
+        ceiling=_ceiling(rows, truths, level),
+        unjudged=len(known) - len(both),
+        unknown=sum(row.passed is not None for row in rows) - len(both),
+    )
+
+
+@checked
+def compared(
+    truth: Sequence[bool], judged: Sequence[bool], cases: Sequence[Hashable], level: float = LEVEL
+) -> Compared:
+    """How far verdicts agree with what is known of the same outputs; `cases` names the case of each."""
+    clusters = _clusters(cases)
+    kappa, kappa_interval = kappa_with_interval(truth, judged, clusters=clusters, level=level)
+    told = [(float(t), float(j)) for t, j in zip(truth, judged, strict=True)]
+    alpha, alpha_interval = alpha_with_interval(told, clusters=clusters, confidence=level)
+    ac1, ac1_interval = (
+        ac1_with_interval(told, 2, clusters=clusters, level=level)
+        if _is_lopsided(truth) or _is_lopsided(judged)
+        else (None, no_interval("not needed", level))
+    )
+    return Compared(
+        confusion=_confusion(truth, judged),
+        agreement=share([int(t == j) for t, j in zip(truth, judged, strict=True)], clusters, level),
+        kappa=kappa,
+        kappa_interval=kappa_interval,
+        alpha=alpha,
+        alpha_interval=alpha_interval,
+        ac1=ac1,
+        ac1_interval=ac1_interval,
+    )
+
+
+def _confusion(truth: Sequence[bool], judged: Sequence[bool]) -> Confusion:
+    pairs = Counter(zip(truth, judged, strict=True))
+    return Confusion(
+        good_passed=pairs[True, True],
+        good_failed=pairs[True, False],
+        bad_passed=pairs[False, True],
+        bad_failed=pairs[False, False],
+    )
+
+
+def _is_lopsided(words: Sequence[bool]) -> bool:
+    """Whether one word is so common that kappa would mislead."""
+    return bool(words) and max(words.count(True), words.count(False)) >= COMMON * len(words)
+
+
+@checked
+def decides(results: Iterable[Result], metric: str) -> bool:
+    """Whether any score of a metric passes or fails."""
+    return any(score.name == metric and score.passed is not None for r in results for score in r.scores)
+
+
+def _row(result: Result, metric: Metric, threshold: float | None) -> _Row | None:
+    score = next((score for score in result.scores if score.name == metric.name), None)
+    if score is None or score.status == "skipped" or result.output.error is not None:
+        return None
+    trial = result.trial
+    return _Row(
+        key=trial.id,
+        case=f"{trial.dataset}/{trial.case.id}",
+        target=trial.target,
+        passed=verdict_of(score, threshold),
+        value=number_of(score),
+        length=len(text_of(result.output.value)),
+        detail=score.detail,
+    )
+
+
+@checked
+def verdict_of(score: Score, threshold: float | None) -> bool | None:
+    """Whether a score passes, by a threshold where one is given; None where it cannot be said."""
+    if score.status != "scored":
+        return None
+    if threshold is None:
+        return score.passed
+    value = number_of(score)
+    return None if value is None else meets(value, threshold, score.direction)
+
+
+def number_of(score: Score) -> float | None:
+    """The value of a score; None where it has none."""
+    value = score.value
+    return value if score.status == "scored" and value is not None and math.isfinite(value) else None
+
+
+def _judged(rows: Iterable[_Row]) -> list[Judged]:
+    return [
+        Judged(key=row.key, case=row.case, target=row.target, passed=row.passed)
+        for row in rows
+        if row.passed is not None
+    ]
+
+
+def _biases(rows: Sequence[_Row], level: float) -> Biases:
+    scored = [(row.value, row.length, row.case) for row in rows if row.value is not None]
+    slope, interval = length_slope(
+        [value for value, _, _ in scored],
+        [length for _, length, _ in scored],
+        clusters=_clusters([case for _, _, case in scored]),
+        level=level,
+    )
+    first = Counter(place for row in rows if (place := _place(row.detail)) is not None)
+    asked_twice = any("order_consistent" in row.detail for row in rows)
+    return Biases(
+        length=slope,
+        length_interval=interval,
+        first=position_share(first["first"], first["second"], level) if asked_twice else None,
+        order_decided=_flags(rows, "order_consistent", level, turned=True),
+        flipped=_flags(rows, "flipped", level),
+    )
+
+
+def _place(detail: Mapping[str, Any]) -> str | None:
+    """The place that won whichever answer stood there; None where the answer decided, or nothing was compared."""
+    said = detail.get("verdict")
+    if "order_consistent" not in detail or not isinstance(said, (list, tuple)) or len(said) < 2:
+        return None
+    return said[0] if said[0] == said[1] and said[0] in PLACES else None
+
+
+def _flags(rows: Sequence[_Row], name: str, level: float, *, turned: bool = False) -> Share | None:
+    """How many details say yes under a name, of those that say anything; None where none does."""
+    found = [(row.detail[name] is not turned, row.case) for row in rows if isinstance(row.detail.get(name), bool)]
+    return share([int(flag) for flag, _ in found], _clusters([case for _, case in found]), level) if found else None
+
+
+def _ceiling(rows: Sequence[_Row], truths: Truths, level: float) -> Ceiling | None:
+    several = [(row.case, said) for row in rows if len(said := truths.votes.get(row.key, ())) > 1]
+    return ceiling(several, level) if several else None
+
+
+@checked
+def ceiling(several: Sequence[tuple[str, Sequence[bool]]], level: float = LEVEL) -> Ceiling:
+    """How far people agree with each other, from what each says of some outputs; beside it the case of each output.
+
+    Each output has what at least two people say.
+    """
+    same = [sum(a is b for a, b in combinations(said, 2)) / math.comb(len(said), 2) for _, said in several]
+    clusters = _clusters([case for case, _ in several])
+    alpha, interval = alpha_with_interval(
+        [tuple(map(float, said)) for _, said in several], clusters=clusters, confidence=level
+    )
+    return Ceiling(
+        outputs=len(several),
+        same=math.fsum(same) / len(same),
+        interval=mean_interval(same, level, clusters=clusters, bounded=True),
+        alpha=alpha,
+        alpha_interval=interval,
+    )
+
+
+def _clusters(cases: Sequence[T]) -> Sequence[T] | None:
+    """The case of each output, or None where no case was met twice."""
+    return None if len(set(cases)) == len(cases) else cases

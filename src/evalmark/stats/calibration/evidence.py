@@ -1,0 +1,157 @@
+"""What people say of outputs that a metric can judge, and what had to be left out of it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.label import Label, about_output, content_of, in_force
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.score import Result
+from evalmark.stats.inference.checks import checked
+from evalmark.storage.sessions.examples import Labelled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """An output, and what people say of it in the end."""
+
+    key: str
+    """By which its scores are found: the id of a trial, or of the case that it was made into."""
+    cluster: str
+    """The case it belongs to: outputs for one input are taken to be as alike as may be."""
+    content: str
+    """The fingerprint of input and output."""
+    liked: bool
+    votes: tuple[bool, ...] = ()
+    """What each person says, where it is known; those who agree with the rest and those who do not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Labelled outputs, and how many others there were."""
+
+    told: tuple[Told, ...]
+    source: str = ""
+    """Where the labels come from, as a sentence names it: `project demo`, `run 2026…`, `file rows.jsonl`."""
+    contested: int = 0
+    """Outputs that as many people like as dislike."""
+    unlabelled: int = 0
+    """Outputs without a thumb."""
+    failed: int = 0
+    """Labelled outputs that are an error."""
+    gone: int = 0
+    """Labels on outputs that are no longer there."""
+
+    @property
+    def liked(self) -> int:
+        """How many outputs people like."""
+        return sum(one.liked for one in self.told)
+
+    @property
+    def disliked(self) -> int:
+        """How many outputs people dislike."""
+        return len(self.told) - self.liked
+
+    @property
+    def contradicting(self) -> int:
+        """How many outputs are liked in one place and disliked in another; each label counts, as people meant it."""
+        said = {liked: {one.content for one in self.told if one.liked is liked} for liked in (True, False)}
+        return len(said[True] & said[False])
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the set of labels: the same whatever their order, another when one is added, taken back or changed."""
+        return fingerprint("labels-1", sorted({(one.content, one.liked) for one in self.told}))
+
+
+@checked
+def votes(labels: Iterable[Label]) -> tuple[bool, ...]:
+    """The thumb of each person on one output, wherever it stood: the last one that the person has not taken back.
+
+    >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
+    >>> down = Label(about="output:r/t", liked=False, by="ann", created="2026-01-02", content="c")
+    >>> votes([up, down])
+    (False,)
+    """
+    last: dict[str, bool] = {}
+    for label in in_force(label for label in labels if not label.about.startswith("score:")):
+        if label.liked is not None:
+            last[label.by] = label.liked
+    return tuple(last.values())
+
+
+@checked
+def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], source: str = "") -> Evidence:
+    """What people say of the outputs of a run, on these very outputs or on the same ones elsewhere.
+
+    `labels` may hold labels on anything; those on scores of a run are not about its outputs, and are passed over.
+    """
+    by_content: defaultdict[str, list[Label]] = defaultdict(list)
+    named: set[str] = set()
+    for label in labels:
+        by_content[label.content].append(label)
+        if label.about.startswith(about_output(run)):
+            named.add(label.about.removeprefix(about_output(run)))
+    told: list[Told] = []
+    contested = unlabelled = failed = 0
+    for result in results:
+        trial = result.trial
+        named.discard(trial.id)
+        said = votes(by_content.get(content_of(trial.case.input, result.output.value), ()))
+        if result.output.error is not None:
+            failed += bool(said)
+        elif not said:
+            unlabelled += 1
+        elif 2 * sum(said) == len(said):
+            contested += 1
+        else:
+            told.append(_told(trial.id, trial.case, result.output, said))
+    return Evidence(
+        told=tuple(told),
+        source=source or f"run {run}",
+        contested=contested,
+        unlabelled=unlabelled,
+        failed=failed,
+        gone=len(named),
+    )
+
+
+def _told(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> Told:
+    content = content_of(case.input, output.value)
+    return Told(key=key, cluster=cluster_of(case.input), content=content, liked=2 * sum(said) > len(said), votes=said)
+
+
+@checked
+def of_traffic(found: Labelled, source: str) -> Evidence:
+    """What people say of recorded answers; the key of each is the id of its span."""
+    told = (
+        Told(
+            key=one.span.id,
+            cluster=cluster_of(one.span.input),
+            content=content_of(one.span.input, one.span.output),
+            liked=one.liked,
+        )
+        for one in found.said
+    )
+    return Evidence(
+        told=tuple(told), source=source, contested=found.contested, unlabelled=found.unlabelled, failed=found.failed
+    )
+
+
+@checked
+def of_rows(cases: Sequence[Case], liked: Mapping[str, bool | None], source: str) -> Evidence:
+    """What the rows of a file say of the answers that they bring along; `liked` holds the label of each case by its id."""
+    told = []
+    for case in cases:
+        thumb = liked.get(case.id)
+        if thumb is not None and case.given is not None:
+            told.append(_told(case.id, case, case.given, (thumb,)))
+    return Evidence(told=tuple(told), source=source, unlabelled=len(cases) - len(told))
+
+
+@checked
+def cluster_of(given: Any) -> str:
+    """The name of the case of an input."""
+    return fingerprint("case-of-1", given)[:16]

@@ -1,0 +1,78 @@
+"""Labelled outputs as cases that bring their answer along, ready to be judged."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.case import Case, Example, Output
+from evalmark.core.values.label import thumb
+from evalmark.core.values.plain_data import canonical
+from evalmark.inputs.datasets.faults import Faults
+from evalmark.stats.inference.checks import checked
+from evalmark.storage.sessions.examples import Labelled, Said
+
+LABELS = ("label", "thumb", "feedback", "human_label", "rating")
+"""Names of the field of a row that holds what a person says of its answer."""
+MOST_FAULTS = 20
+
+
+@checked
+def samples(found: Labelled) -> tuple[Case, ...]:
+    """Each labelled answer as a case of its own, with the other labelled answers to the same input as its examples.
+
+    An answer is never an example of itself, and neither is the same text given another time: of how far apart good and
+    bad answers lie, a text beside itself says nothing. The id of a case is that of the answer's span.
+    """
+    by_input: defaultdict[str, list[Said]] = defaultdict(list)
+    for one in found.said:
+        by_input[canonical(one.span.input)].append(one)
+    return tuple(_sample(one, by_input[canonical(one.span.input)]) for one in found.said)
+
+
+def _sample(one: Said, same_input: Iterable[Said]) -> Case:
+    span, own = one.span, canonical(one.span.output)
+    others = {
+        (said, other.liked): Example(value=other.span.output, liked=other.liked)
+        for other in same_input
+        if (said := canonical(other.span.output)) != own
+    }
+    return Case(
+        id=span.id,
+        input=span.input,
+        examples=tuple(others.values()),
+        given=Output(value=span.output, contexts=span.contexts, seconds=span.seconds),
+        place=f"{span.project}: span {span.id}",
+    )
+
+
+@checked
+def row_labels(cases: Iterable[Case]) -> dict[str, bool | None]:
+    """What the rows of a file say of their answers, by the id of the case; None where a row says nothing.
+
+    The label stands in a field called `label`, `thumb`, `feedback`, `human_label` or `rating`.
+
+    Raises:
+        ConfigError: a row says it twice, or in words that are no thumb; all of them are named.
+    """
+    faults = Faults(most=MOST_FAULTS)
+    found: dict[str, bool | None] = {}
+    for case in cases:
+        said = {name: value for name in LABELS if (value := case.metadata.get(name)) not in (None, "")}
+        if len(said) > 1:
+            faults.add(f"{' and '.join(said)} both say what a person thinks; leave one out.", case.place or case.id)
+            continue
+        try:
+            found[case.id] = _thumb(said)
+        except ValueError as fault:
+            faults.add(f"{fault}.", case.place or case.id)
+    if told := faults.told():
+        raise ConfigError.of(told)
+    return found
+
+
+def _thumb(said: Mapping[str, object]) -> bool | None:
+    for value in said.values():
+        if isinstance(value, bool):
+            return value
+        return thumb(f"{value:g}" if isinstance(value, float) else str(value))
+    return None

@@ -1,0 +1,92 @@
+"""How far off an estimate may be: intervals for a share of passes."""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from evalmark.core.lazy import need
+
+from .checks import checked
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A range that holds the true value with the given confidence, and how it was found."""
+
+    low: float | None
+    """None, together with `high`, where no honest range can be given; `method` then says why."""
+    high: float | None
+    level: float = LEVEL
+    method: str
+
+    @property
+    def known(self) -> bool:
+        return self.low is not None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """Both ends; None where no honest range can be given."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """So many of so many."""
+
+    passed: int
+    n: int
+    value: float | None
+    """None when `n` is 0."""
+    interval: Interval
+
+
+@checked
+def no_interval(reason: str, level: float = LEVEL) -> Interval:
+    """Says that there is no interval, and why."""
+    return Interval(low=None, high=None, level=level, method=f"none: {reason}")
+
+
+@checked
+def wilson(passed: float, n: float, level: float = LEVEL, *, method: str = "Wilson") -> Interval:
+    """The Wilson score interval of a share: within 0 to 1, and never of zero width.
+
+    >>> found = wilson(9, 10)
+    >>> round(found.low, 4), round(found.high, 4)
+    (0.5958, 0.9821)
+    """
+    _check(passed, n, level)
+    if n == 0:
+        return no_interval("nothing was counted", level)
+    p, z2 = passed / n, NormalDist().inv_cdf((1 + level) / 2) ** 2
+    middle = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = (z2 * p * (1 - p) / n + z2 * z2 / (4 * n * n)) ** 0.5 / (1 + z2 / n)
+    # At both ends the formula gives p itself; rounding must not push it past.
+    low = 0.0 if passed == 0 else min(p, max(0.0, middle - half))
+    high = 1.0 if passed == n else max(p, min(1.0, middle + half))
+    return Interval(low=low, high=high, level=level, method=method)
+
+
+@checked
+def clopper_pearson(passed: int, n: int, level: float = LEVEL) -> Interval:
+    """The exact binomial interval of a share: at least as sure as it says, and wider for it.
+
+    >>> found = clopper_pearson(9, 10)
+    >>> round(found.low, 4), round(found.high, 4)
+    (0.555, 0.9975)
+    """
+    _check(passed, n, level)
+    if n == 0:
+        return no_interval("nothing was counted", level)
+    quantile = need("scipy.special").betaincinv
+    tail = (1 - level) / 2
+    low = 0.0 if passed == 0 else float(quantile(passed, n - passed + 1, tail))
+    high = 1.0 if passed == n else float(quantile(passed + 1, n - passed, 1 - tail))
+    return Interval(low=low, high=high, level=level, method="Clopper-Pearson")
+
+
+def _check(passed: float, n: float, level: float) -> None:
+    if not 0 <= passed <= n:
+        raise ValueError(f"passed must be from 0 to n, got {passed!r} of {n!r}")
+    if not 0 < level < 1:
+        raise ValueError(f"level must be between 0 and 1, got {level!r}")

@@ -1,0 +1,178 @@
+"""How far off a mean may be: the method is chosen by what the values are, and named."""
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+
+from evalmark.core.lazy import need
+
+from .bootstrap import bca
+from .checks import checked
+from .intervals import LEVEL, Interval, Share, no_interval, wilson
+
+FEW = 10
+"""Below so many values from 0 to 1 no resampling can be trusted; the widest spread is assumed."""
+MANY = 300
+"""From so many values on, the mean is near enough to normal for Student's t."""
+DIFFERENT = 5
+"""So many values must differ from the most common one before their spread says anything."""
+
+
+@checked
+def mean(values: Sequence[float]) -> float | None:
+    """The mean, exactly rounded; None of nothing."""
+    if not values:
+        return None
+    try:
+        return math.fsum(values) / len(values)
+    except OverflowError:
+        # Scaled by a power of two, which rounds nothing that a sum of such size would keep.
+        return math.ldexp(math.fsum(math.ldexp(v, -64) for v in values) / len(values), 64)
+
+
+@checked
+def clustered_error(values: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
+    """The standard error of a mean whose values come in clusters (CR1); None with fewer than two clusters.
+
+    With one value a cluster it is the usual standard error of a mean.
+
+    >>> round(clustered_error([1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]), 10)
+    0.2357022604
+    """
+    sums = _residual_sums(values, clusters)
+    if len(sums) < 2:
+        return None
+    groups = len(sums)
+    return math.sqrt(groups / (groups - 1) * math.fsum(s * s for s in sums)) / len(values)
+
+
+@checked
+def share_interval(
+    passed: Sequence[float], clusters: Sequence[Hashable] | None = None, level: float = LEVEL
+) -> Interval:
+    """The Wilson interval of the share of ones among zeros and ones.
+
+    Repeats of one case tell less than as many cases: the interval is that of the effective number
+    of trials, which lies between that of the cases alone and that of all trials.
+    """
+    if not set(passed) <= {0, 1}:
+        raise ValueError(f"passed must be zeros and ones, got {next(p for p in passed if p not in (0, 1))!r}")
+    n, k = len(passed), int(math.fsum(passed))
+    if clusters is None or n == 0 or len(set(clusters)) == n:
+        return wilson(k, n, level)
+    effective = _effective_number(passed, clusters, level)
+    return wilson(k / n * effective, effective, level, method="Wilson, clustered by case")
+
+
+@checked
+def share(flags: Sequence[int], clusters: Sequence[Hashable] | None = None, level: float = LEVEL) -> Share:
+    """So many of so many, with the interval of the share; `clusters` as in `share_interval`."""
+    n, yes = len(flags), sum(flags)
+    return Share(passed=yes, n=n, value=yes / n if n else None, interval=share_interval(flags, clusters, level))
+
+
+def _effective_number(passed: Sequence[float], clusters: Sequence[Hashable], level: float) -> float:
+    """How many independent trials would tell as much (Korn and Graubard 1998)."""
+    sizes = Counter(clusters).values()
+    n, groups = len(passed), len(sizes)
+    cases_alone = n * n / sum(size * size for size in sizes)
+    share = math.fsum(passed) / n
+    spread = math.fsum(s * s for s in _residual_sums(passed, clusters)) / n**2
+    if groups < 2 or spread == 0:
+        return cases_alone
+    # The spread is itself an estimate, a poor one from few cases: t instead of z pays for that.
+    special, tail = need("scipy.special"), (1 + level) / 2
+    fewer = float(special.ndtri(tail) / special.stdtrit(groups - 1, tail)) ** 2
+    return max(cases_alone, min(n, share * (1 - share) / spread * fewer))
+
+
+@checked
+def mean_interval(
+    values: Sequence[float],
+    level: float = LEVEL,
+    *,
+    clusters: Sequence[Hashable] | None = None,
+    bounded: bool | None = None,
+    seed: int = 0,
+) -> Interval:
+    """The interval of a mean; `clusters` names the case of each value when cases were repeated.
+
+    `bounded` says that values can only be from 0 to 1; None looks at the values themselves.
+    The order of the values does not matter, and the same seed gives the same interval.
+
+    >>> mean_interval([0.2, 0.9, 0.4]).method
+    'Wilson bound'
+    """
+    if not all(map(math.isfinite, values)):
+        raise ValueError("an interval needs finite values")
+    if clusters is not None and len(clusters) != len(values):
+        raise ValueError(f"{len(values)} values but {len(clusters)} clusters")
+    within = all(0 <= v <= 1 for v in values)
+    if bounded and not within:
+        raise ValueError("values called bounded must be from 0 to 1")
+    if within and bounded is not False:
+        return _bounded_interval(values, clusters, level, seed)
+    return _student(values, clusters, level)
+
+
+def _bounded_interval(
+    values: Sequence[float], clusters: Sequence[Hashable] | None, level: float, seed: int
+) -> Interval:
+    """The interval for values that can only be from 0 to 1."""
+    if values and set(values) <= {0.0, 1.0}:
+        return share_interval(values, clusters, level)
+    units = values if clusters is None else _cluster_means(values, clusters)
+    if len(units) < 2:
+        return _student(values, clusters, level)  # says why there is none
+    if len(units) < FEW or _differing(units) < DIFFERENT:
+        # No score from 0 to 1 with this mean spreads wider than zeros and ones do.
+        centre = min(1.0, math.fsum(values) / len(values))
+        return wilson(centre * len(units), len(units), level, method="Wilson bound")
+    if len(units) == len(values) < MANY:
+        low, high = bca(values, level, seed)
+        return Interval(low=low, high=high, level=level, method="BCa bootstrap")
+    found = _student(values, clusters, level)
+    if found.low is None or found.high is None:
+        return found
+    return Interval(low=max(0.0, found.low), high=min(1.0, found.high), level=level, method=found.method)
+
+
+def _student(values: Sequence[float], clusters: Sequence[Hashable] | None, level: float) -> Interval:
+    if len(values) < 2:
+        return no_interval("one value shows no spread" if values else "no values", level)
+    groups = range(len(values)) if clusters is None else clusters
+    count = len(set(groups))
+    error = clustered_error(values, groups)
+    if error is None:
+        return no_interval("repeats of one case show no spread between cases", level)
+    if error == 0:
+        return no_interval("all values are equal", level)
+    half = float(need("scipy.special").stdtrit(count - 1, (1 + level) / 2)) * error
+    centre = mean(values)
+    if centre is None or not math.isfinite(centre) or not math.isfinite(half):
+        return no_interval("the values are too large", level)
+    method = "Student's t" if count == len(values) else "Student's t, clustered by case"
+    return Interval(low=centre - half, high=centre + half, level=level, method=method)
+
+
+def _residual_sums(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
+    centre = mean(values) or 0.0
+    if isinstance(clusters, range):  # each by itself, and then there may be many
+        return [v - centre for v in values]
+    return [math.fsum(v - centre for v in group) for group in _grouped(values, clusters)]
+
+
+def _cluster_means(values: Sequence[float], clusters: Sequence[Hashable]) -> list[float]:
+    return [math.fsum(group) / len(group) for group in _grouped(values, clusters)]
+
+
+def _grouped(values: Sequence[float], clusters: Sequence[Hashable]) -> Iterable[list[float]]:
+    groups: dict[Hashable, list[float]] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        groups.setdefault(cluster, []).append(value)
+    return groups.values()
+
+
+def _differing(values: Sequence[float]) -> int:
+    """How many values are not the most common one."""
+    return len(values) - max(Counter(values).values())

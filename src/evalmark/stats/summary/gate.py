@@ -1,0 +1,222 @@
+"""The verdict on a run: pass, fail or cannot tell."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+from evalmark.core.values.run import Gate, Run
+from evalmark.core.values.words import count, percent, percent_beside
+from evalmark.stats.inference.checks import checked
+
+from .collect import summarise
+from .headline import told
+from .missed import reaches
+from .scores import scale_ends
+from .summary import Group, MetricSummary, Summary, Tally
+
+Outcome = Literal["pass", "fail", "cannot tell"]
+EXIT_CODES = {"pass": 0, "fail": 1, "cannot tell": 3}
+NOTHING_GATED = "No score can pass or fail, so nothing was gated."
+GATED_LATER = "The gate judges all shards together, once they are merged."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateVerdict:
+    """What the gate says of a run, and why: one sentence a reason."""
+
+    outcome: Outcome
+    reasons: tuple[str, ...]
+
+    @property
+    def gated(self) -> bool:
+        """Whether anything could have failed."""
+        return self.reasons not in ((NOTHING_GATED,), (GATED_LATER,))
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    outcome: Outcome
+    reason: str
+
+
+@checked
+def figures_and_verdict(run: Run, summary: Summary | None = None) -> tuple[Summary, GateVerdict]:
+    """The figures of a run and what its gate says; the figures are found here unless somebody has them already."""
+    summary = summary or summarise(run)
+    return summary, judge(summary, run.gate)
+
+
+@checked
+def judge(summary: Summary, gate: Gate | None) -> GateVerdict:
+    """Fail only what no missing row could save; cannot tell while too much is missing; else pass.
+
+    Trials that are left out of the headline (`left_out`) neither fail it nor are missing.
+    What is missing within `max_errors` and `max_unscored` is left out of every rate and mean. Of a run that stopped once
+    its gate was decided, what was decided stands; a pass, only as long as no more is missing than may be. A shard is not
+    judged, but where more is missing in it than may be in all, nobody can tell.
+    """
+    gate = gate or Gate()
+    if summary.shard is not None:
+        gaps = tuple(finding.reason for finding in _gaps(summary, gate))
+        return GateVerdict(outcome="cannot tell" if gaps else "pass", reasons=gaps or (GATED_LATER,))
+    if summary.until_decided is not None and (decided := summary.until_decided.outcome):
+        gaps = () if decided == "fail" else tuple(finding.reason for finding in _gaps(summary, gate))
+        return GateVerdict(outcome="cannot tell" if gaps else decided, reasons=gaps or (summary.until_decided.reason,))
+    means = [*_means(summary, gate), *_every_mean(summary, gate)]
+    trials = [f for f in _trials(summary, gate) if not means or f.reason != NOTHING_GATED]
+    findings = [*_nothing(summary), *trials, *means, *_gaps(summary, gate)]
+    for outcome in ("fail", "cannot tell", "pass"):
+        reasons = tuple(f.reason for f in findings if f.outcome == outcome)
+        if reasons:
+            break
+    return GateVerdict(outcome=outcome, reasons=reasons)
+
+
+def _nothing(summary: Summary) -> Iterable[_Finding]:
+    metrics = [metric for group in summary.counted for metric in group.metrics]
+    if not summary.trials:
+        yield _Finding("cannot tell", "No cases ran.")
+    elif not summary.total.trials:
+        yield _Finding("cannot tell", f"No trial counts; left out of the headline: {told(summary.reasons)}.")
+    elif summary.total.errors < summary.total.trials and metrics and all(map(_is_all_skipped, metrics)):
+        yield _Finding("cannot tell", "Every score was skipped.")
+
+
+def _is_all_skipped(metric: MetricSummary) -> bool:
+    return bool(metric.skipped) and not metric.scored + metric.missing
+
+
+def _gaps(summary: Summary, gate: Gate) -> Iterable[_Finding]:
+    total = summary.total
+    if total.errors > gate.max_errors:
+        yield _Finding("cannot tell", f"{count(total.errors, 'error')}, and {gate.max_errors} allowed.")
+    if total.unscored > gate.max_unscored:
+        yield _Finding("cannot tell", f"{count(total.unscored, 'unscored trial')}, and {gate.max_unscored} allowed.")
+    if summary.status != "complete":
+        known = "" if summary.missing is None else f": {count(summary.missing, 'trial')} did not run"
+        yield _Finding("cannot tell", f"The run is incomplete{known}.")
+
+
+def _trials(summary: Summary, gate: Gate) -> Iterable[_Finding]:
+    total = summary.total
+    if gate.min_pass_rate is None:
+        yield from _every_trial(total)
+        return
+    judged, needed = total.passed + total.failed, gate.min_pass_rate
+    missing = _missing(summary)
+    if not judged:
+        if total.trials:
+            yield _Finding(
+                "cannot tell", f"A pass rate of {percent(needed)} is required, but no trial passed or failed."
+            )
+        return
+    rate = total.passed / judged
+    said = f"{total.passed} of {count(judged, 'judged trial')} passed ({percent_beside(rate, needed)})"
+    if rate >= needed:
+        yield _Finding("pass", f"{said}, at least {percent(needed)}.")
+    elif missing is not None and (total.passed + missing) / (judged + missing) < needed:
+        yield _Finding("fail", f"{said}, less than {percent(needed)}.")
+    else:
+        rest = "those missing" if missing is None else f"the {missing} missing"
+        yield _Finding("cannot tell", f"{said}, less than {percent(needed)}; {rest} could still lift it there.")
+
+
+def _every_trial(total: Tally) -> Iterable[_Finding]:
+    judged = total.passed + total.failed
+    if total.failed:
+        yield _Finding("fail", f"{total.failed} of {count(judged, 'judged trial')} failed.")
+    elif total.passed:
+        yield _Finding("pass", f"{count(judged, 'judged trial')}: every one passed.")
+    elif total.ungated:
+        yield _Finding("pass", NOTHING_GATED)
+    elif total.trials:
+        yield _Finding("cannot tell", "No trial was judged.")
+
+
+def _missing(summary: Summary) -> int | None:
+    total = summary.total
+    return None if summary.missing is None else total.errors + total.unscored + summary.missing
+
+
+def _means(summary: Summary, gate: Gate) -> Iterable[_Finding]:
+    """A threshold is for the metric of its name, or for every judge of the metric that several share."""
+    targets = dict.fromkeys(group.target for group in summary.counted)
+    metrics = [metric for group in summary.counted for metric in group.metrics]
+    for wanted, needed in gate.thresholds.items():
+        names = dict.fromkeys(m.name for m in metrics if wanted in (m.name, m.base)) or {wanted: None}
+        for target, name in product(targets, names):
+            parts = [m for g in summary.counted if g.target == target for m in g.metrics if m.name == name]
+            where = f" on {target}" if len(targets) > 1 else ""
+            over = f" over all {len(parts)} datasets" if len(parts) > 1 else ""
+            yield _mean(f"{name}{where}{over}", needed, parts, summary.missing)
+
+
+def _every_mean(summary: Summary, gate: Gate) -> Iterable[_Finding]:
+    """The least mean holds for each metric of each group by itself, so that no good one makes up for a bad one."""
+    needed = gate.min_score
+    if needed is None or not summary.counted:
+        return
+    held = [(group, metric) for group in summary.counted for metric in group.metrics if _is_held(metric)]
+    if not held:
+        yield _Finding("cannot tell", f"A mean of {needed:g} is asked for, but no metric has one.")
+    for group, metric in held:
+        name = metric.name + _where(group, summary)
+        if metric.scale == "raw":
+            yield _Finding(
+                "cannot tell", f"{name} has numbers outside 0 to 1, so no mean of {needed:g} can be asked for."
+            )
+        else:
+            yield _mean(name, needed, [metric], summary.missing)
+    for group in summary.counted:
+        if not group.metrics:
+            yield _Finding(
+                "cannot tell", f"A mean of {needed:g} is asked for, but there is no score{_where(group, summary)}."
+            )
+
+
+def _is_held(metric: MetricSummary) -> bool:
+    """Whether a metric should have a mean from 0 to 1 that is better when higher.
+
+    Left out are labels, numbers in a unit without ends (edits, characters), and what was skipped throughout.
+    """
+    if metric.direction == "lower" or not metric.scored + metric.missing:
+        return False
+    labels = metric.scored > 0 and metric.scale is None
+    own_unit = metric.scale == "raw" and metric.unit != "raw" and scale_ends(metric.unit) is None
+    return not labels and not own_unit
+
+
+def _where(group: Group, summary: Summary) -> str:
+    """Which of several datasets and targets is meant; nothing where there is one of each."""
+    datasets, targets = ({getattr(other, of) for other in summary.counted} for of in ("dataset", "target"))
+    parts = [f" in {group.dataset}" if len(datasets) > 1 else "", f" on {group.target}" if len(targets) > 1 else ""]
+    return "".join(parts) + (", turn by turn" if group.mode == "conversation" else "")
+
+
+def _mean(name: str, needed: float, parts: Sequence[MetricSummary], not_run: int | None) -> _Finding:
+    scored = [(m, m.mean) for m in parts if m.mean is not None]
+    n = sum(m.n for m, _ in scored)
+    if not n:
+        return _Finding("cannot tell", f"{name} has a threshold of {needed:g}, but no score.")
+    if len({m.scale for m, _ in scored}) > 1:
+        return _Finding("cannot tell", f"{name} has values in one dataset and only raw numbers in another.")
+    total = math.fsum(average * m.n for m, average in scored)
+    lower = scored[0][0].direction == "lower"
+    limit, said = ("at most", "more than") if lower else ("at least", "less than")
+    text = f"The mean of {name} is {total / n:z.4g} over {count(n, 'score')}"
+    if reaches(total / n, needed, lower=lower):
+        return _Finding("pass", f"{text}, {limit} {needed:g}.")
+    missing = None if not_run is None else not_run + sum(m.missing for m in parts)
+    if missing == 0:
+        return _Finding("fail", f"{text}, {said} {needed:g}.")
+    best = None if missing is None or scored[0][0].scale == "raw" else total + (0 if lower else missing)
+    if best is not None and missing is not None and not reaches(best / (n + missing), needed, lower=lower):
+        return _Finding("fail", f"{text}, {said} {needed:g}.")
+    rest = "those missing" if missing is None else f"the {missing} missing"
+    return _Finding("cannot tell", f"{text}, {said} {needed:g}; {rest} could still change that.")

@@ -1,0 +1,70 @@
+"""What the scores of a judge tell of the judge: whether it says the same twice, and why it said nothing."""
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalmark.core.values.score import Score
+from evalmark.stats.inference.intervals import Share
+from evalmark.stats.inference.means import share
+
+from .summary import Steadiness
+
+KINDS = 20
+"""Different reasons that are told apart; those met after them are counted together."""
+OTHERS = "other"
+_LONGEST = 200
+
+
+@dataclass(slots=True)
+class Flags:
+    """Yes or no of so many outputs, each with its case."""
+
+    values: "array[int]" = field(default_factory=lambda: array("b"))
+    cases: "array[int]" = field(default_factory=lambda: array("Q"))
+
+    def add(self, flag: object, case: int) -> None:
+        """Anything but a truth value is passed over."""
+        if isinstance(flag, bool):
+            self.values.append(flag)
+            self.cases.append(case)
+
+    def share(self, clustered: bool, level: float) -> Share | None:
+        """The share of yes; None of nothing."""
+        cases: Sequence[int] | None = self.cases if clustered else None
+        return share(self.values, cases, level) if self.values else None
+
+
+@dataclass(slots=True)
+class Details:
+    """What the scores of one metric say in their details of how they were judged."""
+
+    flipped: Flags = field(default_factory=Flags)
+    order_decided: Flags = field(default_factory=Flags)
+    weighting: Counter[str] = field(default_factory=Counter)
+    unscored: Counter[str] = field(default_factory=Counter)
+
+    def add(self, score: Score, case: int) -> None:
+        detail: Mapping[str, Any] = score.detail
+        self.flipped.add(detail.get("flipped"), case)
+        if isinstance(consistent := detail.get("order_consistent"), bool):
+            self.order_decided.add(not consistent, case)
+        _count(self.weighting, detail.get("weighting"))
+        if score.status == "unscored":
+            _count(self.unscored, detail.get("unscored"))
+
+    def steadiness(self, clustered: bool, level: float) -> Steadiness:
+        return Steadiness(
+            flipped=self.flipped.share(clustered, level),
+            order_decided=self.order_decided.share(clustered, level),
+            weighting=dict(self.weighting.most_common()),
+            unscored=dict(self.unscored.most_common()),
+        )
+
+
+def _count(counts: Counter[str], said: object) -> None:
+    if isinstance(said, str) and said:
+        kind = said[:_LONGEST]
+        counts[kind if kind in counts or len(counts) < KINDS else OTHERS] += 1

@@ -1,0 +1,186 @@
+"""The journal of one run: what was asked before, and what came back."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalmark.core.values.call import Call, Reply
+from evalmark.core.values.spending import Spending
+from evalmark.storage.database.faults import explained
+from evalmark.storage.database.fields import from_sql, sql_text
+from evalmark.storage.database.schema import transaction
+from evalmark.storage.database.ways import Connection, Place
+
+from .log import Log
+from .masked import masked_call
+from .rows import COLUMNS, CallRow, encode_call, replayed
+from .sent import Sent
+from .spending import add_spent, spent_by
+
+
+class Entry(NamedTuple):
+    """A call that a task hands in."""
+
+    key: str
+    row: CallRow
+    spent: Spending
+    sent: Sent | None
+    """The requests of the run that pays for it; None outside of runs."""
+    note: int
+    """Which note of its key it answers."""
+
+
+_KEPT = ("run", *CallRow._fields)
+_KEEP = f"""
+    insert into call ({", ".join(_KEPT)}) values ({", ".join("?" * len(_KEPT))})
+    on conflict (key) do update set {", ".join(f"{name} = excluded.{name}" for name in _KEPT if name != "key")}
+    where excluded.ok >= call.ok
+"""  # noqa: S608  columns, not data
+_NEXT = "select min(identity) from call where ok = 1 and identity > ?"
+_FIND = f"select {COLUMNS} from call where key = ? and ok = 1"  # noqa: S608  columns, not data
+
+
+def save(db: Connection, entries: Sequence[Entry]) -> None:
+    """Save calls in one transaction, in the writer's thread; when this returns, they are on the disk."""
+    answers = _answers(entries)
+    with transaction(db):
+        _keep(db, entries)
+        add_spent(db, _spent(entries, answers))
+        for sent, calls in answers.items():
+            sent.save(db, {key: call.note for key, call in calls.items()})
+    for sent, calls in answers.items():
+        sent.answered({key: call.note for key, call in calls.items()})
+
+
+def _keep(db: Connection, entries: Sequence[Entry]) -> None:
+    db.executemany(_KEEP, [(entry.sent and entry.sent.of.run, *entry.row) for entry in entries])
+
+
+def _answers(entries: Sequence[Entry]) -> Mapping[Sent, Mapping[str, Entry]]:
+    """The calls that runs have waited for, by key."""
+    found: defaultdict[Sent, dict[str, Entry]] = defaultdict(dict)
+    for entry in entries:
+        if entry.sent is not None:
+            found[entry.sent][entry.key] = entry
+    return found
+
+
+def _spent(
+    entries: Sequence[Entry], answers: Mapping[Sent, Mapping[str, Entry]]
+) -> Mapping[tuple[int, str | bytes], Sequence[Spending]]:
+    """What these calls add to the totals of their runs, by run and model."""
+    spent: defaultdict[tuple[int, str | bytes], list[Spending]] = defaultdict(list)
+    for entry in entries:
+        if entry.sent is not None:
+            spent[entry.sent.of.run, entry.row.model].append(entry.spent)
+    for sent, calls in answers.items():
+        for key, call in calls.items():
+            if times := sent.repeats(key):
+                spent[sent.of.run, call.row.model].append(Spending(model=call.spent.model, repeated=times))
+    return spent
+
+
+class Lookups:
+    """Looks rows up on a connection of its own, straight from the caller's thread: a thread hop would cost more."""
+
+    def __init__(self, path: Place, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
+        self._path, self._usable, self._connect = path, usable, connect
+        self._lock = threading.Lock()
+        self._db: Connection | None = None
+
+    def __call__(self, query: str, key: str) -> tuple[Any, ...] | None:
+        """The one row that a query finds for a key; None when there is none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        self._usable()
+        with explained(self._path), self._lock:
+            if self._db is None:
+                self._db = self._connect()
+            row: tuple[Any, ...] | None = self._db.execute(query, (sql_text(key),)).fetchone()
+        return row
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._db is not None:
+            self._db.close()
+
+
+class Finder:
+    """Looks replies up."""
+
+    def __init__(self, path: Place, lookups: Lookups, notes: Callable[[str], None]) -> None:
+        self._path, self._lookups, self._notes = path, lookups, notes
+
+    def __call__(self, key: str) -> Reply | None:
+        """The reply under a key that may stand for the truth; of a call that is damaged, only a note is given."""
+        row = self._lookups(_FIND, key)
+        if row is None:
+            return None
+        try:
+            return replayed(CallRow._make(row))
+        except (ValueError, TypeError) as error:
+            self._notes(f"{self._path}: the recorded call {key} is damaged ({error}) and counts as not recorded.")
+            return None
+
+    def identities(self) -> list[str]:
+        """The models, each at its address, of which there are such replies."""
+        found: list[str] = []
+        while (row := self._lookups(_NEXT, found[-1] if found else "")) is not None and row[0] is not None:
+            found.append(from_sql(row[0]))
+        return found
+
+
+class CallJournal:
+    """Keeps the calls of one run, or of none."""
+
+    def __init__(self, find: Finder, writable: Callable[[], object], log: Log[Entry], sent: Sent | None) -> None:
+        self._find, self._writable, self._log, self._sent = find, writable, log, sent
+
+    async def find(self, key: str) -> Reply | None:
+        """The reply that is kept under this key, as one that is replayed; None where none may stand for the truth.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._find(key)
+
+    async def identities(self) -> list[str]:
+        """The models, each at its address, of which replies are kept that may stand for the truth.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._find.identities()
+
+    async def sending(self, key: str) -> None:
+        """Note that a request is about to go out; outside of runs nobody would ask for the note.
+
+        Raises:
+            StoreFullError: the disk is full.
+            StoreError: the note cannot be written.
+        """
+        self._writable()
+        if self._sent is not None:
+            # The request may have the place of a call that is still being kept. Were it to go out before, a kill
+            # would cost more calls than may be under way at a time.
+            await self._log.caught_up()
+            self._sent.note(key)
+
+    async def keep(self, call: Call) -> Call | None:
+        """Make a call durable, without secrets: when this returns, it is on the disk; gives it where its reply is masked.
+
+        It takes the place of an earlier one with its key, unless only the earlier one can be replayed.
+        A task that is cancelled meanwhile has its call kept all the same.
+
+        Raises:
+            StoreFullError: the disk is full; the call is not kept, all that were acknowledged are.
+            StoreError: the store cannot be written.
+        """
+        self._writable()
+        note = 0 if self._sent is None else self._sent.last_note(call.key)
+        call = masked_call(call)
+        await self._log.write(Entry(call.key, encode_call(call), spent_by(call), self._sent, note))
+        return call if call.masked else None

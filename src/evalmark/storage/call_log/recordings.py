@@ -1,0 +1,227 @@
+"""What is recorded, for people: by model, call by call, and what of it is to be forgotten."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import chain, islice
+from typing import Any
+
+from evalmark.core.errors import StoreError
+from evalmark.core.values.call import Call
+from evalmark.storage.database.fields import from_sql, sql_text, to_json
+from evalmark.storage.database.schema import transaction
+from evalmark.storage.database.ways import Connection, Place
+
+from .rows import COLUMNS, CallRow, decode_call
+
+LONGEST = 80
+"""Characters of a request that a list shows."""
+_COMPARED = 1_000
+"""Calls whose words are held against each other."""
+_MARK = re.compile("[0-9a-f]{16,}")
+"""Marks that differ from call to call and tell a reader nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalls:
+    """The recorded calls of one model."""
+
+    model: str
+    """As the user named it."""
+    calls: int
+    replayable: int
+    """Those whose reply may stand for the truth; the others are errors and replies that were cut off or refused."""
+    input_tokens: int
+    output_tokens: int
+    unknown_usage: int
+    """Replies whose tokens are not known; the sums leave them out."""
+    cost: float | None
+    """US dollars of the replies whose price is known; None when none is."""
+    unknown_cost: int
+    newest: str
+    """ISO 8601 in UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """A recorded call as a list shows it."""
+
+    key: str
+    model: str
+    """As the user named it; of a tool, that it is one."""
+    created: str
+    """ISO 8601 in UTC."""
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    """US dollars; None when it is not known."""
+    words: str
+    """Of the message that was sent last, the first words of those lines that the fewest of the listed calls share; of a
+    tool, the first of its arguments."""
+    replayable: bool
+    error: str | None = None
+
+
+def by_model(db: Connection) -> list[ModelCalls]:
+    """How much is recorded of each model, by its name."""
+    rows = db.execute("""
+        select model, count(*), sum(ok),
+        coalesce(sum(input_tokens + 0 * output_tokens), 0), coalesce(sum(output_tokens + 0 * input_tokens), 0),
+        count(case when reply is not null and (input_tokens is null or output_tokens is null) then 1 end),
+        sum(cost), count(case when reply is not null and cost is null then 1 end), max(created)
+        from call group by model order by model
+    """)
+    names = tuple(ModelCalls.__dataclass_fields__)
+    return [_made(dict(zip(names, row, strict=True))) for row in rows]
+
+
+def _made(found: dict[str, Any]) -> ModelCalls:
+    return ModelCalls(**{**found, "model": from_sql(found["model"]), "newest": from_sql(found["newest"])})
+
+
+def listed(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
+    """The newest calls first.
+
+    With `match`, those whose model has this text in its name, whose key starts with it, or that asked for it.
+    """
+    found = islice(_matching(db, match), limit)
+    first = list(islice(found, _COMPARED))
+    shared = Counter(line for _, text in first for line in {*map(_unmarked, _lines(text))})
+    return [replace(recording, words=_own_words(text, shared)) for recording, text in chain(first, found)]
+
+
+def _own_words(text: str, shared: Mapping[str, int]) -> str:
+    """What tells a message from others: calls of one judge begin alike, and end alike."""
+    lines = _lines(text)
+    counts = [shared.get(_unmarked(line), 0) for line in lines]
+    own = [line for line, number in zip(lines, counts, strict=True) if number == min(counts)]
+    return " ".join(own)[:LONGEST]
+
+
+def _lines(text: str) -> list[str]:
+    return [plain for line in text.splitlines() if (plain := " ".join(line.split()))]
+
+
+def _unmarked(line: str) -> str:
+    return _MARK.sub("", line)
+
+
+def _matching(db: Connection, match: str) -> Iterator[tuple[Recording, str]]:
+    """Recordings without words, each with the message that was sent last."""
+    wanted = sql_text(match)
+    rows = db.execute(
+        "select key, model, created, input_tokens, output_tokens, cost, request, ok, error from call "
+        "where instr(model, ?1) > 0 or substr(key, 1, length(?1)) = ?1 or instr(request, ?2) > 0 "
+        "order by created desc, number desc",
+        (wanted, to_json(match)[1:-1]),
+    )
+    row: tuple[Any, ...]
+    for row in rows:
+        key, model, created, input_tokens, output_tokens, cost, request, ok, error = row
+        said = _said(request)
+        recording = Recording(
+            key=from_sql(key),
+            model=from_sql(model),
+            created=from_sql(created),
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            cost=cost,
+            words="",
+            replayable=bool(ok),
+            error=None if error is None else from_sql(error),
+        )
+        if match in recording.model or recording.key.startswith(match) or any(match in text for text in said):
+            yield recording, said[-1] if said else ""
+
+
+def _said(request: str) -> list[str]:
+    """The texts of a request's messages; none where it is damaged."""
+    try:
+        contents = [message["content"] for message in json.loads(request)["messages"]]
+    except (ValueError, TypeError, LookupError):
+        return []
+    return [content if isinstance(content, str) else to_json(content) for content in contents]
+
+
+def call_of(db: Connection, path: Place, key: str) -> Call | None:
+    """The call with a key, also one that cannot be replayed.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    query = f"select {COLUMNS} from call where key = ?"  # noqa: S608  columns, not data
+    row = db.execute(query, (sql_text(key),)).fetchone()
+    return None if row is None else _decoded(CallRow._make(row), path)
+
+
+def replayable(
+    db: Connection, path: Place, run: int | None = None, model: str | None = None, used: Collection[str] = ()
+) -> Iterator[Call]:
+    """Every call whose reply may stand for the truth, by key; of a run: those that it has paid for or `used`.
+
+    Raises:
+        StoreError: one of them is damaged.
+    """
+    where, given = conditions(("model", model), of=(run, used))
+    for row in db.execute(f"select {COLUMNS} from call where ok = 1{where} order by key", given):  # noqa: S608  columns
+        yield _decoded(CallRow._make(row), path)
+
+
+def conditions(
+    *wanted: tuple[str, str | None], of: tuple[int | None, Collection[str]] = (None, ())
+) -> tuple[str, list[Any]]:
+    """Further conditions of a query, and what they are given: columns with their texts, those of None left out.
+
+    `of` is a run with keys: of it are calls that it has paid for, and those with one of the keys.
+    """
+    run, keys = of
+    parts: list[str] = []
+    given: list[Any] = []
+    if run is not None:
+        parts.append("(run = ? or key in (select value from json_each(?)))")
+        given += [run, to_json(list(keys))]
+    for column, text in wanted:
+        if text is not None:
+            parts.append(f"{column} = ?")
+            given.append(sql_text(text))
+    return "".join(f" and {part}" for part in parts), given
+
+
+def _decoded(row: CallRow, path: Place) -> Call:
+    try:
+        return decode_call(row)
+    except (ValueError, TypeError) as error:
+        raise StoreError(
+            f"{path}: the recorded call {row.key!r} is damaged ({error}). It is asked again when it is needed."
+        ) from error
+
+
+def clear(
+    db: Connection,
+    *,
+    model: str | None = None,
+    tool: str | None = None,
+    older_than: datetime | None = None,
+    failed_only: bool = False,
+) -> int:
+    """Forget the calls that all conditions hold for; gives how many. One without a date is never too old.
+
+    No call of a tool has failed, and none is of a model.
+    """
+    moment = None if older_than is None else older_than.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    old = "" if moment is None else " and created <> '' and created < ?"
+    before = [] if moment is None else [moment]
+    gone = 0
+    with transaction(db):
+        if tool is None:
+            where, given = conditions(("model", model))
+            db.execute(f"delete from call where ok <= ?{where}{old}", (0 if failed_only else 1, *given, *before))  # noqa: S608  columns
+            gone += db.changes()
+        if model is None and not failed_only:
+            where, given = conditions(("tool", tool))
+            db.execute(f"delete from tool_call where number > 0{where}{old}", (*given, *before))  # noqa: S608  columns
+            gone += db.changes()
+    return gone

@@ -1,0 +1,63 @@
+"""What the calls of a run came to, added up as they are kept: no call is forgotten, and none counts twice."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from evalmark.core.values.call import Call
+from evalmark.core.values.spending import Spending, in_all, spent_on
+from evalmark.core.values.usage import Usage
+from evalmark.storage.database.fields import from_sql, sql_real
+from evalmark.storage.database.ways import Connection
+
+from .rows import token_count
+
+_NAMES = (
+    "calls",
+    "failed",
+    "repeated",
+    "attempts",
+    "input_tokens",
+    "output_tokens",
+    "unknown_usage",
+    "cost",
+    "unknown_cost",
+)
+"""What the table holds; a replayed call is not kept anew, so nothing tells how many there were."""
+_MORE = ", ".join(f"{name} = spent.{name} + excluded.{name}" for name in _NAMES if name != "cost")
+_ADD = f"""
+    insert into spent (run, model, {", ".join(_NAMES)}) values ({", ".join("?" * (2 + len(_NAMES)))})
+    on conflict (run, model) do update set {_MORE},
+    cost = case when excluded.cost is null then spent.cost else coalesce(spent.cost, 0.0) + excluded.cost end
+"""  # noqa: S608  columns, not data
+
+
+def spent_by(call: Call) -> Spending:
+    """What one call adds; a number that no column can hold is unknown."""
+    reply = call.reply
+    if reply is None:
+        return Spending(model=call.model, failed=1)
+    usage = Usage(
+        input_tokens=token_count(reply.usage.input_tokens), output_tokens=token_count(reply.usage.output_tokens)
+    )
+    return spent_on(call.model, replace(reply, usage=usage, cost=sql_real(reply.cost)))
+
+
+def add_spent(db: Connection, spent: Mapping[tuple[int, str | bytes], Sequence[Spending]]) -> None:
+    """Add up what runs have spent on models; part of the transaction that keeps the calls."""
+    sums = {whose: in_all(each) for whose, each in spent.items()}
+    db.executemany(_ADD, [(*whose, *(getattr(total, name) for name in _NAMES)) for whose, total in sums.items()])
+
+
+def spending(db: Connection, run: int) -> tuple[Spending, ...]:
+    """What a run has spent in all its passes so far, one entry a model; what it replayed is not known here."""
+    query = f"select model, {', '.join(_NAMES)} from spent where run = ? order by model"  # noqa: S608  columns
+    rows: list[tuple[Any, ...]] = db.execute(query, (run,)).fetchall()
+    return tuple(Spending(model=from_sql(model), **dict(zip(_NAMES, sums, strict=True))) for model, *sums in rows)
+
+
+def forget(db: Connection, run: int) -> None:
+    """Forget what a run has spent; its calls stay as recordings."""
+    db.execute("delete from spent where run = ?", (run,))
+    db.execute("update call set run = null where run = ?", (run,))
+    db.execute("update tool_call set run = null where run = ?", (run,))

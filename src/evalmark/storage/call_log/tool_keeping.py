@@ -1,0 +1,80 @@
+"""The journal of tools: what they gave before, found and kept from any thread."""
+
+from typing import TypeVar
+
+from evalmark.core.errors import DamagedRecordingError
+from evalmark.core.values.tool import ToolRecording
+from evalmark.inputs.documents.masking import masked_data
+from evalmark.storage.database.schema import transaction
+from evalmark.storage.database.ways import Connection, Place, Write
+
+from .keeping import Lookups
+from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool, encode_tool
+
+T = TypeVar("T")
+
+_FIND = f"select {TOOL_COLUMNS} from tool_call where key = ?"  # noqa: S608  columns, not data
+_KEEP = f"""
+    insert into tool_call (run, {TOOL_COLUMNS}) values ({", ".join("?" * (1 + len(ToolRow._fields)))})
+    on conflict (key) do update set run = excluded.run,
+    {", ".join(f"{name} = excluded.{name}" for name in ToolRow._fields if name != "key")}
+"""  # noqa: S608  columns, not data
+
+
+class ToolKeeper:
+    """Keeps what tools gave in one run, or outside of runs."""
+
+    def __init__(self, path: Place, lookups: Lookups, write: Write, run: int | None) -> None:
+        self._path, self._lookups, self._write, self._run = path, lookups, write, run
+
+    def find(self, key: str) -> ToolRecording | None:
+        """The recording with this key.
+
+        Raises:
+            DamagedRecordingError: there is one, and it cannot be read.
+            StoreError: the store cannot be read.
+        """
+        row = self._lookups(_FIND, key)
+        try:
+            return None if row is None else decode_tool(ToolRow._make(row))
+        except (ValueError, TypeError) as error:
+            raise DamagedRecordingError(f"{self._path}: the recorded tool call {key} is damaged ({error}).") from error
+
+    def keep(self, recording: ToolRecording, *, anew: bool = False) -> ToolRecording:
+        """Make a recording durable, and give the one that stands under its key from now on.
+
+        An earlier one stays, unless it is damaged or `anew` is wanted. Arguments that go by the name of a secret are
+        not kept, and secrets are taken out of the others; a recording whose result holds one is not kept at all.
+
+        Raises:
+            ToolError: it is too long to be kept.
+            StoreFullError: the disk is full; what was acknowledged before is kept.
+            StoreError: the store cannot be written.
+        """
+        if masked_data(recording.result) is not recording.result:
+            return recording
+        row = encode_tool(recording)
+        return decode_tool(self._write(lambda db: keep(db, self._run, row, anew), "the result of a tool", row.size))
+
+
+def keep(db: Connection, run: int | None, row: ToolRow, anew: bool = False) -> ToolRow:
+    """Keep a row, in the writer's thread, and give the one that stands there from now on; it is on the disk."""
+    with transaction(db):
+        return put(db, run, row, anew)
+
+
+def put(db: Connection, run: int | None, row: ToolRow, anew: bool = False) -> ToolRow:
+    """Put a row in its place, as part of a transaction; gives itself, or the sound one that stays."""
+    there = None if anew else db.execute(_FIND, (row.key,)).fetchone()
+    if there is not None and _is_sound(ToolRow._make(there)):
+        return ToolRow._make(there)
+    db.execute(_KEEP, (run, *row))
+    return row
+
+
+def _is_sound(row: ToolRow) -> bool:
+    try:
+        decode_tool(row)
+    except (ValueError, TypeError):
+        return False
+    return True

@@ -1,0 +1,140 @@
+"""What is recorded of tools, for people: by tool, among the calls of models, and one in full."""
+
+import heapq
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from evalmark.core.errors import StoreError
+from evalmark.core.values.call import Call
+from evalmark.core.values.tool import ToolRecording
+from evalmark.storage.database.fields import from_sql, sql_text, to_json
+from evalmark.storage.database.ways import Connection, Place
+
+from .recordings import LONGEST, Recording, conditions, replayable
+from .recordings import listed as listed_calls
+from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
+
+_AT_ONCE = 500
+"""As many keys are looked for in one query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalls:
+    """The recorded calls of one version of a tool."""
+
+    tool: str
+    version: str
+    """Empty where the user gave none."""
+    calls: int
+    newest: str
+    """ISO 8601 in UTC."""
+
+
+def by_tool(db: Connection) -> list[ToolCalls]:
+    """How much is recorded of each tool and version, by their names."""
+    rows = db.execute(
+        "select tool, version, count(*), max(created) from tool_call group by tool, version order by tool, version"
+    )
+    return [
+        ToolCalls(tool=from_sql(tool), version=from_sql(version), calls=int(str(calls)), newest=from_sql(newest))
+        for tool, version, calls, newest in rows
+    ]
+
+
+def listed(db: Connection, match: str = "", limit: int | None = None) -> list[Recording]:
+    """The newest calls of models and tools first.
+
+    With `match`, those whose model or tool has this text in its name, whose key starts with it, or that asked for it.
+    """
+    both = heapq.merge(listed_calls(db, match, limit), _tools(db, match), key=lambda one: one.created, reverse=True)
+    return list(islice(both, limit))
+
+
+def _tools(db: Connection, match: str) -> Iterator[Recording]:
+    rows = db.execute(
+        "select key, tool, version, created, substr(arguments, 1, ?3) from tool_call "
+        "where instr(tool, ?1) > 0 or substr(key, 1, length(?1)) = ?1 "
+        "or instr(arguments, ?1) > 0 or instr(arguments, ?2) > 0 "
+        "order by created desc, number desc",
+        (sql_text(match), to_json(match)[1:-1], LONGEST),
+    )
+    for key, tool, version, created, arguments in rows:
+        name = " ".join(filter(None, (from_sql(tool), from_sql(version))))
+        yield Recording(
+            key=from_sql(key),
+            model=f"{name} (a tool)",
+            created=from_sql(created),
+            input_tokens=None,
+            output_tokens=None,
+            cost=None,
+            words=from_sql(arguments),
+            replayable=True,
+        )
+
+
+def tool_call_of(db: Connection, path: Place, key: str) -> ToolRecording | None:
+    """The recording with a key.
+
+    Raises:
+        StoreError: it is damaged.
+    """
+    query = f"select {TOOL_COLUMNS} from tool_call where key = ?"  # noqa: S608  columns, not data
+    row = db.execute(query, (sql_text(key),)).fetchone()
+    return None if row is None else _decoded(ToolRow._make(row), path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which calls a file is to hold; each condition leaves out what it does not hold for."""
+
+    run: int | None = None
+    """Of a run: those that it has paid for, and those that its results have `used`."""
+    used: Collection[str] = ()
+    model: str | None = None
+    tool: str | None = None
+
+
+def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float | None]]:
+    """The model and the US dollars of each of these calls; calls of tools are left out, they have no price.
+
+    The price is None where it is not known, and the model is empty where the call is no longer recorded.
+    """
+    wanted = [sql_text(key) for key in keys]
+    found: dict[str, tuple[str, float | None]] = {}
+    tools: set[str] = set()
+    for first in range(0, len(wanted), _AT_ONCE):
+        part = wanted[first : first + _AT_ONCE]
+        places = ", ".join("?" * len(part))
+        rows = db.execute(f"select key, model, cost from call where key in ({places})", part).fetchall()  # noqa: S608  places
+        found |= {from_sql(key): (from_sql(model), cost) for key, model, cost in rows}
+        tools |= {from_sql(key) for (key,) in db.execute(f"select key from tool_call where key in ({places})", part)}  # noqa: S608
+    return {key: found.get(key, ("", None)) for key in keys if key not in tools or key in found}
+
+
+def exported(db: Connection, path: Place, wanted: Wanted) -> Iterator[Call | ToolRecording]:
+    """Every call that can be replayed, those of models first, by their keys.
+
+    Raises:
+        StoreError: one of them is damaged.
+    """
+    if wanted.tool is None:
+        yield from replayable(db, path, wanted.run, wanted.model, wanted.used)
+    if wanted.model is None:
+        yield from _tools_wanted(db, path, wanted)
+
+
+def _tools_wanted(db: Connection, path: Place, wanted: Wanted) -> Iterator[ToolRecording]:
+    where, given = conditions(("tool", wanted.tool), of=(wanted.run, wanted.used))
+    query = f"select {TOOL_COLUMNS} from tool_call where number > 0{where} order by key"  # noqa: S608  columns, not data
+    for row in db.execute(query, given):
+        yield _decoded(ToolRow._make(row), path)
+
+
+def _decoded(row: ToolRow, path: Place) -> ToolRecording:
+    try:
+        return decode_tool(row)
+    except (ValueError, TypeError) as error:
+        raise StoreError(
+            f"{path}: the recorded tool call {row.key!r} is damaged ({error}). It is made again when it is needed."
+        ) from error

@@ -1,0 +1,91 @@
+"""What a tool gave as one row of the store, and back."""
+
+import json
+import zlib
+from dataclasses import replace
+from typing import NamedTuple
+
+from evalmark.core.errors import ToolError
+from evalmark.core.values.tool import ToolRecording
+from evalmark.inputs.documents.masking import masked_data
+from evalmark.inputs.documents.secrets import without_secrets
+from evalmark.inputs.documents.text import MAX_ROW
+from evalmark.storage.database.fields import a_text, a_whole_number, from_sql, sql_text, to_json
+
+
+class ToolRow(NamedTuple):
+    """The columns of a recording but for its run: what is searched first, the large texts last."""
+
+    key: str
+    tool: str | bytes
+    version: str | bytes
+    created: str | bytes
+    altered: int
+    arguments: str
+    input: str
+    result: str
+    checksum: int = 0
+    """Of all other columns."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return len(self.arguments) + len(self.input) + len(self.result)
+
+
+TOOL_COLUMNS = ", ".join(ToolRow._fields)
+
+
+def encode_tool(recording: ToolRecording) -> ToolRow:
+    """The row of a recording, without the arguments that go by the name of a secret, and without secrets in others.
+
+    Raises:
+        ToolError: it is longer than a line of a file may be.
+    """
+    arguments = masked_data(without_secrets(recording.arguments))
+    texts = tuple(to_json(part) for part in (arguments, masked_data(recording.input), recording.result))
+    if (length := sum(map(len, texts))) > MAX_ROW // 2:
+        raise ToolError(
+            f"{recording.tool}: a call of it takes {length:,} characters, and {MAX_ROW // 2:,} can be recorded; have the "
+            "tool give less, or keep less with `sanitize`."
+        )
+    kept = replace(recording, **dict(zip(("arguments", "input", "result"), map(json.loads, texts), strict=True)))
+    row = ToolRow(
+        recording.key,
+        sql_text(kept.tool),
+        sql_text(kept.version),
+        sql_text(kept.created),
+        int(kept.altered or kept.own_key != kept.key),
+        arguments=texts[0],
+        input=texts[1],
+        result=texts[2],
+    )
+    return row._replace(checksum=_checksum(row))
+
+
+def decode_tool(row: ToolRow) -> ToolRecording:
+    """The recording of a row.
+
+    Raises:
+        ValueError: the row does not hold what `encode_tool` writes.
+    """
+    if row.checksum != _checksum(row):
+        raise ValueError("its checksum is wrong")
+    return ToolRecording(
+        key=a_text(row.key),
+        tool=from_sql(row.tool),
+        version=from_sql(row.version),
+        arguments=json.loads(row.arguments),
+        input=json.loads(row.input),
+        result=json.loads(row.result),
+        created=from_sql(row.created),
+        altered=bool(a_whole_number(row.altered)),
+    )
+
+
+def _checksum(row: ToolRow) -> int:
+    """The large texts are ASCII; the rest is short."""
+    total = zlib.crc32(repr(row[:5]).encode(errors="surrogatepass"))
+    for text in row[5:-1]:
+        total = zlib.crc32(f"{len(a_text(text))}:{text}".encode(errors="surrogatepass"), total)
+    return total

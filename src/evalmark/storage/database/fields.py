@@ -1,0 +1,234 @@
+"""How each field of a value is written as JSON, and how strictly it is read back.
+
+Writing trusts nothing, since foreign code fills the fields: whatever a target or a scorer left
+there becomes plain data. Reading is strict: a damaged row is noticed, never half understood.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from evalmark.core.values.call import Token
+from evalmark.core.values.plain_data import MAX_DEPTH, plain
+from evalmark.storage.postgres.wire import OddText
+
+_LONGEST_INT = 14_000
+"""Bits; Python refuses to print longer integers in decimal, so they are kept as hexadecimal text."""
+
+_dump = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
+
+
+class Field(NamedTuple):
+    """How one field is written and read; None and `skip` are left out, unless `skip` is `REQUIRED`."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+    skip: Any = None
+
+
+Spec = Mapping[str, Field]
+
+REQUIRED = object()
+"""In the place of `skip`: the field has no default, so it is always written."""
+
+
+def to_json(data: Any) -> str:
+    """Plain data as pure ASCII JSON.
+
+    Two adjacent lone surrogates that spell one character come back as that character.
+    """
+    try:
+        return _dump(data)
+    except ValueError:
+        return _dump(_printable(data))
+
+
+def filled(value: Any, spec: Spec) -> dict[str, Any]:
+    """The fields of a value that say something, as plain data."""
+    data = {}
+    for name, (write, _, skip) in spec.items():
+        item = getattr(value, name)
+        if (item is None and skip is not REQUIRED) or (type(item) is type(skip) and item == skip):
+            continue
+        data[name] = write(item)
+    return data
+
+
+def read(kind: Callable[..., Any], spec: Spec, data: object) -> Any:
+    """The value that `filled` was given.
+
+    Raises:
+        ValueError: the data has another form.
+    """
+    fields = {}
+    for name, item in an_object(data).items():
+        if (known := spec.get(name)) is None:
+            raise ValueError(f"an unknown field {name!r}")
+        fields[name] = known.read(item)
+    try:
+        return kind(**fields)
+    except TypeError as missing:
+        raise ValueError(str(missing)) from missing
+
+
+def sql_real(value: object) -> float | None:
+    """A number for an SQL column: NaN, infinities and integers beyond every float are unknown.
+
+    >>> sql_real(1), sql_real(float("nan")), sql_real(10**400)
+    (1.0, None, None)
+    """
+    try:
+        number = float(value) if isinstance(value, (int, float)) else math.nan
+    except OverflowError:
+        return None
+    # Columns know no -0.0, and what is read has to be what was written.
+    return number + 0.0 if math.isfinite(number) else None
+
+
+def sql_text(text: str) -> str | bytes:
+    r"""A text as a database can keep it: as it is, or as bytes where it holds lone surrogates.
+
+    >>> sql_text("a\x00b"), sql_text("\ud800")
+    ('a\x00b', b'\xed\xa0\x80')
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return OddText(text.encode(errors="surrogatepass"))
+    return text
+
+
+def from_sql(value: object) -> str:
+    """The text that `sql_text` was given."""
+    text: str = value.decode(errors="surrogatepass") if isinstance(value, bytes) else a_text(value)
+    return text
+
+
+def _printable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _printable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_printable(item) for item in value]
+    return hex(value) if isinstance(value, int) and value.bit_length() > _LONGEST_INT else value
+
+
+# Writers.
+
+
+def kept(value: Any, depth: int = 0) -> Any:
+    try:
+        return plain(value, depth)
+    except Exception as error:  # noqa: BLE001  foreign code: the value's own __str__, tolist or model_dump
+        if isinstance(value, dict) and depth < MAX_DEPTH:
+            return {kept_text(key): kept(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
+            return [kept(item, depth + 1) for item in value]
+        return f"(a {type(value).__name__} that cannot be stored: {type(error).__name__})"
+
+
+def kept_text(value: Any) -> str:
+    return value if type(value) is str else str(kept(value))
+
+
+def kept_texts(value: Any) -> list[str]:
+    items = kept(value)
+    return [kept_text(item) for item in items] if isinstance(items, list) else [kept_text(items)]
+
+
+def kept_mapping(value: Any) -> dict[str, Any]:
+    found = kept(value)
+    return found if isinstance(found, dict) else {"value": found}
+
+
+def kept_number(value: Any) -> Any:
+    number = value if type(value) is float else kept(value)
+    return None if sql_real(number) is None else number
+
+
+def kept_count(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def kept_names(value: Any) -> dict[str, str]:
+    return {name: kept_text(item) for name, item in kept_mapping(value).items()}
+
+
+def kept_token(token: Token) -> list[Any]:
+    others = [[kept_text(text), kept(logprob)] for text, logprob in token.others]
+    return [kept_text(token.text), kept(token.logprob), *([others] if others else [])]
+
+
+# Readers.
+
+
+def checked(kind: type | tuple[type, ...], what: str) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if type(value) in exact:  # nearly always
+            return value
+        if not isinstance(value, kind) or (numbers and isinstance(value, bool)):
+            raise ValueError(f"{type(value).__name__} in the place of {what}")
+        return value
+
+    exact = kind if isinstance(kind, tuple) else (kind,)
+    numbers = kind not in (bool, str, dict, list)  # Python takes a truth value for a number
+    return check
+
+
+a_text = checked(str, "a text")
+a_whole_number = checked(int, "a whole number")
+an_object = checked(dict, "an object")
+a_list = checked(list, "a list")
+a_number = checked((int, float), "a number")
+
+
+def number_or_unknown(value: Any) -> Any:
+    return None if value is None else a_number(value)
+
+
+def some_texts(value: Any) -> tuple[str, ...]:
+    return tuple(a_text(item) for item in a_list(value))
+
+
+def count_or_unknown(value: Any) -> Any:
+    if value is not None and a_whole_number(value) < 0:
+        raise ValueError(f"{value} in the place of a count")
+    return value
+
+
+def _a_logprob(value: Any) -> float:
+    """A number, or the name of one that JSON has no word for."""
+    return float(value if value in ("-inf", "inf", "nan") else a_number(value))
+
+
+def a_token(data: Any) -> Token:
+    match a_list(data):
+        case [text, logprob]:
+            return Token(a_text(text), _a_logprob(logprob))
+        case [text, logprob, others]:
+            pairs = tuple((a_text(word), _a_logprob(number)) for word, number in map(a_list, a_list(others)))
+            return Token(a_text(text), _a_logprob(logprob), pairs)
+    raise ValueError("a list of another length in the place of a token")
+
+
+def one_of(words: tuple[str, ...]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if value not in words:
+            raise ValueError(f"{value!r} in the place of one of {', '.join(words)}")
+        return value
+
+    return check
+
+
+def mapping_of(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: {key: check(item) for key, item in an_object(value).items()}
+
+
+def one(kind: type, spec: Spec) -> Field:
+    return Field(lambda value: filled(value, spec), lambda data: read(kind, spec, data))
+
+
+def many(kind: type, spec: Spec, write: Callable[[Any], Any] | None = None) -> Field:
+    single = one(kind, spec)
+    each = write or single.write
+    return Field(lambda items: [each(item) for item in items], lambda data: tuple(map(single.read, a_list(data))), ())

@@ -1,0 +1,270 @@
+"""The tables, as numbered steps that are appended and never edited."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from evalmark.core.errors import StoreError
+
+from .file import FileConnection
+from .ways import Connection
+
+APPLICATION = 0x65766D6B
+"""`application_id` of every store: "evmk"."""
+
+Step = Callable[[Connection], None]
+
+
+def s1_runs_results_vectors(db: Connection) -> None:
+    """Runs, their results, and the vectors of texts."""
+    db.execute("""
+        create table run (
+            number integer primary key autoincrement,  -- orders runs; a clock may jump
+            id text not null unique,
+            plan any not null,
+            suite any not null,
+            status text not null,
+            pass integer not null,                     -- counts start and every resume
+            holder text,                               -- the process that writes it, as JSON
+            header text not null                       -- all other fields, as JSON
+        ) strict;
+        create table result (
+            number integer primary key,
+            run integer not null references run(number) on delete cascade,
+            pass integer not null,                     -- when it was last confirmed; 0: no longer part of the run
+            source integer not null,                   -- which of the run's datasets, from 0
+            dataset any not null,                      -- names are bytes where they hold lone surrogates
+            position integer not null,
+            repeat integer not null,
+            target any not null,
+            case_id any not null,
+            fingerprint text not null,
+            verdict text not null,
+            seconds real,
+            place any not null,
+            scores text not null,                      -- JSON
+            output text not null,                      -- JSON
+            content text not null,                     -- the case, as JSON
+            checksum integer not null                  -- CRC-32; disks forget, and SQLite does not notice
+        ) strict;
+        create unique index result_once on result(run, dataset, case_id, target, repeat, fingerprint);
+        create index result_order on result(run, source, dataset, position, repeat, target);
+        create index result_verdict on result(run, verdict);
+        create table vector (
+            key blob primary key,                      -- SHA-256 of model and text
+            numbers blob not null                      -- float32, little end first
+        ) strict;
+    """)
+
+
+def s2_calls_and_modes(db: Connection) -> None:
+    """Calls of chat models, what a run has spent on them, and the mode of a trial."""
+    db.execute("""
+        create table call (
+            number integer primary key,
+            key any not null unique,                   -- who is asked what, for which repeat, the which time in a trial
+            ok integer not null,                       -- 1: the reply may be replayed
+            run integer,                               -- the number of the last run that paid for it
+            model any not null,
+            created any not null,
+            input_tokens integer,
+            output_tokens integer,
+            cost real,
+            identity any not null,
+            repeat integer not null,
+            use integer not null,
+            error any,
+            request text not null,                     -- JSON
+            reply text,                                -- JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+        create table sent (                            -- requests that went out, and that no call was kept for
+            run integer primary key,
+            pass integer not null,                     -- the one that said so last
+            known integer not null,                    -- bytes of its file of notes; what stands after them is under way
+            under_way text not null,                   -- JSON: the keys that are, of those noted in these bytes
+            lost text not null                         -- JSON: key to passes that sent it and never heard of it
+        ) strict;
+        create table spent (                           -- grows with every call that is kept
+            run integer not null,
+            model any not null,
+            calls integer not null,
+            failed integer not null,
+            repeated integer not null,
+            attempts integer not null,
+            input_tokens integer not null,
+            output_tokens integer not null,
+            unknown_usage integer not null,
+            cost real,
+            unknown_cost integer not null,
+            primary key (run, model)
+        ) strict, without rowid;
+        alter table result add column mode text not null default 'single';
+        drop index result_once;
+        create unique index result_once on result(run, dataset, case_id, target, repeat, mode, fingerprint);
+        drop index result_order;
+        create index result_order on result(run, source, dataset, position, repeat, target, mode);
+    """)
+
+
+def s3_tools(db: Connection) -> None:
+    """What tools gave, for those who called them."""
+    db.execute("""
+        create table tool_call (
+            number integer primary key,
+            key text not null unique,                  -- which tool, in which version, asked what, for which input
+            run integer,                               -- the number of the run that recorded it
+            tool any not null,
+            version any not null,
+            created any not null,
+            altered integer not null,                  -- 1: the key does not follow from what stands here
+            arguments text not null,                   -- JSON
+            input text not null,                       -- JSON
+            result text not null,                      -- JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+    """)
+
+
+def s4_sessions_and_labels(db: Connection) -> None:
+    """What apps did for their users, and what people say of outputs."""
+    db.execute("""
+        create table session (
+            number integer primary key autoincrement,  -- orders sessions; a clock may jump
+            id text not null unique,
+            project any not null,
+            dropped integer not null,
+            header text not null                       -- all other fields, as JSON
+        ) strict;
+        create index session_project on session(project, number);
+        create table span (
+            number integer primary key autoincrement,
+            id text not null unique,
+            session text not null,
+            project any not null,
+            parent text not null,                      -- empty: an answer to a user
+            template any not null,
+            content text not null,                     -- the whole span, as JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+        create index span_session on span(session, number);
+        create index span_project on span(project, number) where parent = '';
+        create index span_template on span(template, number) where template != '';
+        create table label (                           -- only ever grows
+            number integer primary key autoincrement,
+            about any not null,
+            fingerprint text not null,                 -- of what it was said of; the same output elsewhere has the same
+            content text not null,                     -- the whole label, as JSON
+            checksum integer not null                  -- CRC-32
+        ) strict;
+        create index label_about on label(about, number);
+        create index label_fingerprint on label(fingerprint, number);
+    """)
+
+
+def s5_sorted_results(db: Connection) -> None:
+    """Results in the orders in which they are looked through, so that a page of a large run reads only its own rows."""
+    db.execute("""
+        drop index result_order;
+        create index result_order on result(run, source, dataset, position, repeat, target, mode, verdict)
+        where pass > 0;
+        drop index result_verdict;
+        create index result_verdict on result(run, verdict, source, dataset, position, repeat) where pass > 0;
+        create index result_seconds on result(run, seconds) where pass > 0;
+        create table scored (                          -- may have what a result had before: the result decides
+            run integer not null,
+            metric any not null,
+            value real not null,
+            result integer not null,
+            primary key (run, metric, value, result)
+        ) strict, without rowid;
+    """)
+    runs: list[Any] = db.execute("select number from run").fetchall()
+    for run in runs:  # one at a time, since their scores are sorted in memory
+        db.execute(_SCORED, run)
+
+
+_SCORED = """
+    insert into scored (run, metric, value, result)
+    select f.run, json_extract(f.score, '$.name') as metric, cast(json_extract(f.score, '$.value') as double precision), f.number
+    from (
+        select r.run, r.number, case when j.type = 'object' then j.value end as score
+        from result r, json_each(case when json_valid(r.scores) then r.scores else '[]' end) j where r.run = ?
+    ) f
+    where json_type(f.score, '$.name') = 'text' and json_type(f.score, '$.value') in ('real', 'integer')
+    order by 1, 2, 3, 4
+    on conflict do nothing
+"""
+
+
+STEPS: tuple[Step, ...] = (
+    s1_runs_results_vectors,
+    s2_calls_and_modes,
+    s3_tools,
+    s4_sessions_and_labels,
+    s5_sorted_results,
+)
+
+
+@contextmanager
+def transaction(db: Connection) -> Iterator[None]:
+    """Everything or nothing; takes the write lock at once, so that it never has to give up later."""
+    db.execute("begin immediate")
+    try:
+        yield
+        db.execute("commit")
+    except BaseException:
+        if db.in_transaction:  # SQLite has already rolled back after some errors
+            db.execute("rollback")
+        raise
+
+
+def version(db: FileConnection) -> int:
+    """How many steps the file has behind it."""
+    return int(db.pragma("user_version"))
+
+
+def migrate(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+    """Bring a store up to date in one transaction, with a copy of the older one kept beside it.
+
+    Raises:
+        StoreError: a newer evalmark wrote it.
+    """
+    refuse_newer(db, path, steps)
+    if version(db) == len(steps):
+        return
+    with transaction(db):
+        done = version(db)  # another process may have been faster
+        if 0 < done < len(steps):
+            copy(path, path.with_name(f"{path.name}.v{done}.bak"))
+        for step in steps[done:]:
+            step(db)
+        db.pragma("application_id", APPLICATION)
+        db.pragma("user_version", max(done, len(steps)))
+
+
+def refuse_newer(db: FileConnection, path: Path, steps: Sequence[Step] = STEPS) -> None:
+    """Raises StoreError when a newer evalmark wrote the file."""
+    if version(db) > len(steps):
+        raise StoreError(
+            f"{path}: a newer evalmark wrote this store (store version {version(db)}, this one knows {len(steps)}); "
+            "update evalmark, or name another file with --store."
+        )
+
+
+def copy(path: Path, to: Path) -> None:
+    """Copy what is committed to another file, whole or not at all."""
+    partial = to.with_name(f"{to.name}.part")
+    partial.unlink(missing_ok=True)
+    os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    with closing(apsw.Connection(str(path))) as source, closing(apsw.Connection(str(partial))) as target:
+        source.set_busy_timeout(60_000)
+        with target.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(1_000)
+        target.pragma("journal_mode", "delete")  # one file, complete in itself
+    os.replace(partial, to)  # noqa: PTH105  replaces on every system

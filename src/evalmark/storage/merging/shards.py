@@ -1,0 +1,137 @@
+"""The shards of one evaluation: whether they are, what of it is lost, and the header of the run that they make."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from evalmark.core.errors import ConfigError
+from evalmark.core.values.run import DatasetInfo, Run, RunStatus, Shard
+from evalmark.core.values.spending import by_model
+
+from .lost import missing, own_notes
+from .parts import shared, versions
+
+MERGED = "Merged from shards: "
+"""How the note begins that says what a run was merged from."""
+
+
+def whole(shards: Sequence[Run], run_id: str) -> Run:
+    """The header of the run that shards make: the one that a single machine would have written, and where it comes from.
+
+    It is complete when every shard is there and complete; notes say what is missing.
+
+    Raises:
+        ConfigError: some of them are no shards of the same run; all faults are named.
+    """
+    if found := faults(shards):
+        raise ConfigError.of(found)
+    ordered = sorted(shards, key=lambda run: _shard(run).number)
+    first, lost = ordered[0], missing(ordered)
+    dealt = _shard(first)
+    broken: RunStatus = "stopped" if any(run.status == "stopped" for run in ordered) else "interrupted"
+    return replace(
+        first,
+        id=run_id,
+        created=min(run.created for run in ordered),
+        finished=max((run.finished for run in ordered if run.finished is not None), default=None),
+        status=broken if lost else "complete",
+        datasets=tuple(_in_all(infos, known=not lost) for infos in zip(*(r.datasets for r in ordered), strict=True)),
+        revision=shared(ordered, lambda run: run.revision),
+        is_part=dealt.limit is not None or bool(dealt.only),
+        shard=None,
+        versions=versions(ordered),
+        spending=by_model(spent for run in ordered for spent in run.spending),
+        notes=tuple(dict.fromkeys((*own_notes(ordered), *_commits(ordered), *lost, origin(ordered)))),
+        results=(),
+    )
+
+
+def origin(shards: Sequence[Run]) -> str:
+    """The note that says what a run was merged from."""
+    return f"{MERGED}{', '.join(run.id for run in sorted(shards, key=lambda run: _shard(run).number))}."
+
+
+def is_merged(run: Run) -> bool:
+    """Whether a run was made of shards."""
+    return run.shard is None and any(note.startswith(MERGED) for note in run.notes)
+
+
+def faults(runs: Sequence[Run]) -> list[str]:
+    """Why runs are not the shards of one evaluation, a sentence each; nothing where they are."""
+    others = [_no_shard(run) for run in runs if run.shard is None]
+    if others or not runs:
+        return others
+    return [*_twice(runs)] or [*_apart(runs)]
+
+
+def _no_shard(run: Run) -> str:
+    if is_merged(run):
+        return f"run {run.id} is a merged run; name the shards, those that it was made of are {_parts(run)}."
+    return f"run {run.id} is no shard, it was to ask all cases; run the suite with --shard."
+
+
+def _parts(run: Run) -> str:
+    return next(note for note in run.notes if note.startswith(MERGED)).removeprefix(MERGED).removesuffix(".")
+
+
+def _twice(runs: Sequence[Run]) -> Iterator[str]:
+    """Shards that are named more than once."""
+    met: dict[str, Run] = {}
+    for run in runs:
+        earlier = met.setdefault(str(run.shard), run)
+        if earlier is not run and earlier.id == run.id:
+            yield f"run {run.id} is named twice; name each shard once."
+        elif earlier is not run:
+            yield f"shard {run.shard} is there twice, as {earlier.id} and {run.id}; leave one of them out."
+
+
+def _apart(runs: Sequence[Run]) -> Iterator[str]:
+    """Shards that are not of the same run as the first one."""
+    first = runs[0]
+    for run in runs[1:]:
+        found = [what for what, of in _ALIKE.items() if of(run) != of(first)]
+        if rows := _other_rows(run, first):
+            found.append(f"the rows of {', '.join(rows)}")
+        if found:
+            yield (
+                f"shard {run.shard} ({run.id}) and shard {first.shard} ({first.id}) are not of the same run; they differ in "
+                f"{', '.join(found)}."
+            )
+
+
+_ALIKE: Mapping[str, Callable[[Run], object]] = {
+    "the number of shards": lambda run: _shard(run).of,
+    "the name of the suite": lambda run: run.name,
+    "the target, the scorers or a model": lambda run: run.plan,
+    "the datasets": lambda run: [info.name for info in run.datasets],
+    "how often a case is answered": lambda run: run.repeat,
+    "the gate": lambda run: run.gate,
+    "--limit": lambda run: _shard(run).limit,
+    "--filter": lambda run: _shard(run).only,
+}
+"""What the shards of one run have in common."""
+
+
+def _other_rows(run: Run, first: Run) -> list[str]:
+    """The datasets that held other rows for one shard than for another; known where both came to their end."""
+    here, there = _shard(run).dealt, _shard(first).dealt
+    if any(metric.mode == "conversation" for metric in run.metrics):  # each has read its own datasets only
+        return [name for name in here if name in there and here[name] != there[name]]
+    ended = run.status == first.status == "complete"
+    return [name for name in dict.fromkeys((*here, *there)) if ended and here.get(name) != there.get(name)]
+
+
+def _shard(run: Run) -> Shard:
+    if run.shard is None:
+        raise ConfigError(f"run {run.id} is no shard.")
+    return run.shard
+
+
+def _in_all(infos: Sequence[DatasetInfo], *, known: bool) -> DatasetInfo:
+    """A dataset as the whole run met it; how many rows it has is known once all shards are complete."""
+    return replace(infos[0], rows=sum(info.rows or 0 for info in infos) if known else None)
+
+
+def _commits(shards: Iterable[Run]) -> Iterator[str]:
+    found = dict.fromkeys(run.revision for run in shards)
+    if len(found) > 1:
+        yield f"The shards were made from different commits: {', '.join(commit or 'an unknown one' for commit in found)}."

@@ -1,0 +1,103 @@
+"""The address of a store on a PostgreSQL server: read, and shown without user, password and options."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from evalmark.core.errors import ConfigError
+
+SCHEMES = ("postgresql", "postgres")
+SCHEMA = "evalmark"
+"""Where the tables are unless the address says otherwise."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_ADDRESS = re.compile(
+    r"""
+    postgres(ql)?://
+    ([^@/?\#\s]*@)?                     # user and password
+    [^@/?\#\s:,\[\]]*(\[[0-9a-fA-F:.%]*\])?(:[0-9]*)?                           # a host and its port
+    (,[^@/?\#\s:,\[\]]*(\[[0-9a-fA-F:.%]*\])?(:[0-9]*)?)*                       # further ones
+    (/[^@/?\#\s]*)?                     # the database
+    (\?[^@?\#\s]*)?
+    """,
+    re.VERBOSE,
+)
+"""What cannot be taken apart in two ways: a piece of a password is never taken for a host, and shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A place for a store on a server."""
+
+    url: str = field(repr=False)
+    """As the user wrote it, without the schema; it may hold a password."""
+    schema: str
+    folder: Path
+    """Where this machine keeps what stands beside a store: notes of requests under way."""
+
+    def __str__(self) -> str:
+        """The address without user, password and options."""
+        parts = urlsplit(self.url)
+        named = f"?schema={self.schema}" if self.schema != SCHEMA else ""
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}{named}"
+
+    @property
+    def name(self) -> str:
+        """A name for files that belong to this store, and for titles."""
+        return re.sub(r"[^A-Za-z0-9.-]+", "-", str(self))
+
+    @property
+    def parent(self) -> Path:
+        """The folder of these files."""
+        return self.folder
+
+    def with_name(self, name: str) -> Path:
+        """A file beside the store, on this machine."""
+        return self.folder / name
+
+
+def is_address(place: str) -> bool:
+    """Whether a place for a store is an address of something, and no file.
+
+    >>> is_address("postgresql://db/evals"), is_address(".evalmark/evalmark.db")
+    (True, False)
+    """
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", place) is not None
+
+
+def without_password(text: str) -> str:
+    """A text in which addresses have no password.
+
+    >>> without_password("--store=postgresql://ann:secret@db/evals?schema=a&password=secret")
+    '--store=postgresql://ann@db/evals?schema=a'
+    """
+    text = re.sub(r"(postgres(?:ql)?://[^:/@\s]*):\S*@", r"\1@", text)
+    return re.sub(r"(?<=[?&])password=[^&\s]*&|[?&]password=[^&\s]*", "", text) if "://" in text else text
+
+
+def server_at(address: str, folder: Path) -> Server:
+    """The place that an address names.
+
+    Raises:
+        ConfigError: it is none of a PostgreSQL server, cannot be taken apart, or the schema in it is no name.
+    """
+    scheme = address.partition("://")[0]
+    if scheme not in SCHEMES:
+        raise ConfigError(
+            f"--store: no store can be kept at an address that begins with {scheme}://; name a file, or an address that "
+            "begins with postgresql://."
+        )
+    if not _ADDRESS.fullmatch(address):
+        raise ConfigError(
+            "--store: this address cannot be read; it has the form postgresql://USER@HOST:PORT/DATABASE?schema=NAME, and "
+            "in a user or a password each of : / ? # @ % and a space is written as %3A %2F %3F %23 %40 %25 %20."
+        )
+    parts = urlsplit(address)
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    schema = next((value for name, value in options if name == "schema"), SCHEMA)
+    if not _NAME.fullmatch(schema) or schema.lower() != schema or schema.startswith("pg_"):
+        raise ConfigError(
+            f"--store: the schema {schema!r} has to be a name of small letters, digits and _ that does not begin with pg_."
+        )
+    rest = urlencode([(name, value) for name, value in options if name != "schema"])
+    return Server(url=urlunsplit(parts._replace(query=rest)), schema=schema, folder=folder)

@@ -1,0 +1,250 @@
+"""A connection to a store on a PostgreSQL server, as those who read and write a store know it."""
+
+import hashlib
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.errors import StoreError
+from evalmark.core.lazy import need
+
+from .addresses import Server
+from .dialect import for_server
+from .faults import told
+from .wire import adapters
+
+if TYPE_CHECKING:
+    import psycopg
+
+_LONGEST_WAIT = 60_000
+_QUIET_WAIT = 2_000
+"""Milliseconds."""
+_HABITS = {
+    "lock_timeout": _LONGEST_WAIT,
+    "client_min_messages": "warning",
+    "standard_conforming_strings": "on",
+    "extra_float_digits": 1,  # numbers come back as they were
+    "idle_in_transaction_session_timeout": _LONGEST_WAIT,  # a process that hangs must not keep all others from writing
+    "tcp_keepalives_idle": 30,  # nor a machine that is gone
+    "tcp_keepalives_interval": 10,
+    "tcp_keepalives_count": 3,
+}
+_AGAIN = ("begin", "select", "with")
+"""Statements that have changed nothing when a connection is found broken."""
+
+
+class Rows:
+    """What a statement has found."""
+
+    def __init__(self, cursor: "psycopg.RawCursor[Any]") -> None:
+        self._cursor = cursor
+        self.changed = cursor.rowcount
+        self._has_rows = cursor.description is not None
+
+    @property
+    def last(self) -> "Rows":
+        """What the last of several statements has found."""
+        while self._cursor.nextset():
+            pass
+        return Rows(self._cursor)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self._cursor if self._has_rows else ())
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row, or None."""
+        return self._cursor.fetchone() if self._has_rows else None
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows that are left."""
+        return self._cursor.fetchall() if self._has_rows else []
+
+    @property
+    def get(self) -> Any:
+        """The one value of the first row; a row of several values whole; None without a row."""
+        row = self.fetchone()
+        return row[0] if row is not None and len(row) == 1 else row
+
+
+class ServerConnection:
+    """A connection to a store on a server, with what the store needs of one to a file.
+
+    One that was cut while nothing was under way is made anew: a server may be started again between two statements, and
+    what stands between it and us ends what is idle. Where it is cut within a transaction, that one fails.
+    """
+
+    def __init__(self, place: Server, *, read_only: bool, notes: Callable[[str], None]) -> None:
+        self.place, self._read_only, self._notes = place, read_only, notes
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+        self._held: dict[int, bool] = {}
+        """Locks that this connection is to have, and whether it has them."""
+        self._changed = 0
+        self.version: int | None = None
+        """What the store has to be at for this connection to write it; None: whatever it is."""
+        with told(place):
+            self._db = _connected(place, read_only=read_only)
+
+    def execute(self, sql: str, given: Sequence[Any] = ()) -> Rows:
+        """Run a statement, written for SQLite."""
+        with self._lock, told(self.place):
+            rows = self._begun() if sql == "begin immediate" else self._run(for_server(sql), given)
+            self._changed = max(0, rows.changed)
+            return rows
+
+    def executemany(self, sql: str, given: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once for each row of parameters, in one round trip."""
+        rows = [tuple(each) for each in given]
+        if rows:
+            with self._lock, told(self.place):
+                _cursor(self._db).executemany(for_server(sql), rows)
+
+    def changes(self) -> int:
+        """Rows that the last statement has changed."""
+        return self._changed
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is under way, also one that has failed."""
+        return self._db.info.transaction_status.name in ("INTRANS", "INERROR")
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether it can be kept for the next look: it is open, and nothing is under way."""
+        return not self._db.closed and self._db.info.transaction_status.name == "IDLE"
+
+    def hold(self, *whose: int) -> None:
+        """Hold something of this store until it is let go, or the connection ends: the server itself tells others."""
+        with self._lock, told(self.place):
+            self._held[self._key(*whose)] = False
+            self._take()
+
+    def let_go(self, *whose: int) -> None:
+        """Hold it no longer."""
+        with suppress(StoreError), self._lock, told(self.place):  # a connection that has ended holds nothing
+            if self._held.pop(key := self._key(*whose), False):
+                self._run("select pg_advisory_unlock($1)", (key,))
+
+    def is_held(self, *whose: int) -> bool:
+        """Whether any connection holds it."""
+        key = self._key(*whose) % 2**64
+        return bool(self.execute(_IS_HELD, (key >> 32, key % 2**32)).get)
+
+    @property
+    def server(self) -> tuple[int, str]:
+        """The version of the server, as 150004, and the encoding of the database."""
+        return self._db.info.server_version, self._db.info.parameter_status("server_encoding") or ""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._db.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_db") and os.getpid() == self._process:  # else it is the one of a parent
+            self._db.close()
+
+    def __enter__(self) -> "ServerConnection":
+        self.execute("begin")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.execute("commit")
+        elif self.in_transaction:
+            self.execute("rollback")
+
+    def _run(self, sql: str, given: Sequence[Any] = ()) -> Rows:
+        psycopg = need("psycopg", "postgres")
+        may_try_again = (self._db.closed or self.may_wait) and sql.lstrip().startswith(_AGAIN)
+        try:
+            return Rows(_cursor(self._db).execute(sql, tuple(given) or None))
+        except psycopg.OperationalError:
+            if not (may_try_again and self._db.closed):
+                raise
+        self._db = _connected(self.place, read_only=self._read_only)
+        self._held = dict.fromkeys(self._held, False)
+        return Rows(_cursor(self._db).execute(sql, tuple(given) or None))
+
+    def _begun(self) -> Rows:
+        """Begin a transaction that writes; as in a file, one does so at a time, so none has to give up for another."""
+        busy = need("psycopg", "postgres").errors.LockNotAvailable
+        try:
+            rows = self._locked(_QUIET_WAIT)
+        except busy:
+            self._notes(f"Waiting for others who write {self.place}.")
+            rows = self._locked(_LONGEST_WAIT)
+        self._take()
+        return rows
+
+    def _locked(self, patience: int) -> Rows:
+        wait = f"set local lock_timeout = {patience}; select pg_advisory_xact_lock({self._key()})"
+        version = "" if self.version is None else "; select version from store_version"
+        try:
+            rows = self._run(f"begin; {wait}; set local lock_timeout = {_LONGEST_WAIT}{version}")  # one round trip
+            if version:
+                self._refuse_other(rows.last.get)
+        except BaseException:
+            if self.in_transaction:
+                self._run("rollback")
+            raise
+        return rows
+
+    def _refuse_other(self, found: int) -> None:
+        if found != self.version:
+            raise StoreError(
+                f"{self.place}: another evalmark has brought this store to version {found} meanwhile, and this one writes "
+                f"version {self.version}; update evalmark here, then resume the run."
+            )
+
+    def _take(self) -> None:
+        """Take what is to be held; a lock that a broken connection still has is free as soon as the server notices."""
+        for key in [key for key, has in self._held.items() if not has]:
+            self._held[key] = bool(self._run("select pg_try_advisory_lock($1)", (key,)).get)
+
+    def _key(self, *whose: int) -> int:
+        """The number of a lock: of the store, or of something in it."""
+        name = "/".join(map(str, ("evalmark", self.place.schema, *whose)))
+        return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
+
+
+_IS_HELD = """
+    select exists (
+        select 1 from pg_locks where locktype = 'advisory' and granted and objsubid = 1
+        and database = (select oid from pg_database where datname = current_database())
+        and classid = cast(cast(? as bigint) as oid) and objid = cast(cast(? as bigint) as oid)
+    )
+"""
+
+
+def _cursor(db: "psycopg.Connection[Any]") -> "psycopg.RawCursor[Any]":
+    found: psycopg.RawCursor[Any] = need("psycopg", "postgres").RawCursor(db)
+    return found
+
+
+def _connected(place: Server, *, read_only: bool) -> "psycopg.Connection[Any]":
+    psycopg = need("psycopg", "postgres")
+    asked: dict[str, Any] | None = None
+    with suppress(psycopg.ProgrammingError):  # its words may repeat a password
+        asked = psycopg.conninfo.conninfo_to_dict(place.url)
+    if asked is None:
+        raise StoreError(
+            f"{place}: the server's library cannot read the options of this address; correct what stands behind the ?."
+        )
+    habits = {"search_path": place.schema, **_HABITS}
+    if read_only:
+        habits["default_transaction_read_only"] = "on"
+    options = " ".join([*(f"-c {name}={value}" for name, value in habits.items()), str(asked.pop("options", ""))])
+    ways = {
+        "connect_timeout": 10,
+        "application_name": f"evalmark on {socket.gethostname()}"[:63],
+        "keepalives_idle": 30,
+        **asked,
+        "client_encoding": "utf8",
+    }
+    return psycopg.connect(autocommit=True, options=options, context=adapters(), **ways)  # type: ignore[no-any-return]

@@ -1,0 +1,143 @@
+"""A result as one row of the store, and back; the same for the header of a run."""
+
+import json
+import zlib
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from evalmark.core.values.case import Case, Output
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result, Score, Trial
+from evalmark.inputs.documents.masking import masked_data
+from evalmark.storage.database.fields import (
+    a_list,
+    a_text,
+    a_whole_number,
+    an_object,
+    filled,
+    from_sql,
+    read,
+    sql_real,
+    sql_text,
+    to_json,
+)
+from evalmark.storage.database.stored import CASE, OUTPUT, RUN, SCORE, a_mode, output_fields
+
+
+class Row(NamedTuple):
+    """The columns of a result: what is searched or sorted first, the large texts last."""
+
+    dataset: str | bytes
+    position: int
+    repeat: int
+    target: str | bytes
+    case_id: str | bytes
+    fingerprint: str
+    verdict: str
+    seconds: float | None
+    place: str | bytes
+    scores: str
+    output: str
+    content: str
+    """The fields of the case, without its id and place."""
+    checksum: int = 0
+    """Of all columns but position and place, which change when a case moves."""
+    mode: str = "single"
+
+
+def encode_result(result: Result) -> Row:
+    """The row of a result, whatever a target or a scorer has put into it."""
+    trial, case = result.trial, result.trial.case
+    content = filled(case, CASE)
+    del content["id"]
+    row = Row(
+        dataset=sql_text(trial.dataset),
+        position=trial.position,
+        repeat=trial.repeat,
+        target=sql_text(trial.target),
+        case_id=sql_text(case.id),
+        fingerprint=case.fingerprint,
+        verdict=result.verdict,
+        seconds=sql_real(result.output.seconds),
+        place=sql_text(case.place),
+        scores=to_json([filled(score, SCORE) for score in result.scores]),
+        output=to_json(output_fields(result.output)),
+        content=to_json(content),
+        mode=trial.mode,
+    )
+    return Row(*row[:-2], _checksum(row), row.mode)
+
+
+def decode_result(row: Row) -> Result:
+    """The result of a row.
+
+    Raises:
+        ValueError: the row does not hold what `encode_result` writes.
+    """
+    case = _case(json.loads(row.content), from_sql(row.case_id), from_sql(row.place))
+    trial = Trial(
+        case=case,
+        dataset=from_sql(row.dataset),
+        target=from_sql(row.target),
+        position=a_whole_number(row.position),
+        repeat=a_whole_number(row.repeat),
+        mode=a_mode(row.mode),
+    )
+    scores = tuple(read(Score, SCORE, item) for item in a_list(json.loads(row.scores)))
+    output = read(Output, OUTPUT, json.loads(row.output))
+    if row.checksum != _checksum(row):
+        raise ValueError("its checksum is wrong")
+    return Result(trial=trial, output=output, scores=scores)
+
+
+def _checksum(row: Row) -> int:
+    named: tuple[Any, ...] = (
+        *(row.dataset, row.repeat, row.target, row.case_id, row.fingerprint, row.verdict, row.seconds),
+        *(() if row.mode == "single" else (row.mode,)),  # as it was before there were modes
+    )
+    total = zlib.crc32(repr(named).encode(errors="surrogatepass"))
+    for text in (row.scores, row.output, row.content):
+        total = zlib.crc32(a_text(text).encode(), total)  # of a damaged row, it may be bytes
+    return total
+
+
+def _case(content: Any, case_id: str, place: str) -> Case:
+    def made(**fields: Any) -> Case:
+        return Case(**{**fields, "id": case_id, "place": place})
+
+    case: Case = read(made, CASE, an_object(content))
+    return case
+
+
+def encode_run(run: Run) -> str:
+    """The header of a run as JSON, without secrets; its results are rows of their own."""
+    return to_json(masked_data(filled(run, RUN)))
+
+
+def decode_run(text: str) -> Run:
+    """The header of a run, without results.
+
+    Raises:
+        ValueError: the text is not what `encode_run` writes.
+    """
+    run: Run = read(Run, RUN, json.loads(text))
+    return run
+
+
+Packed = tuple[str, list[tuple[Any, ...]]]
+"""A run as texts, bytes and numbers, for another process."""
+
+
+def packed(run: Run) -> Packed:
+    """The header and the results of a run as plain data."""
+    return encode_run(run), [tuple(encode_result(result)) for result in run.results]
+
+
+def unpacked(data: Packed) -> Run:
+    """The run that `packed` was given, its results in the same order.
+
+    Raises:
+        ValueError: the data is not what `packed` gives.
+    """
+    header, rows = data
+    return replace(decode_run(header), results=tuple(decode_result(Row(*row)) for row in rows))

@@ -1,0 +1,343 @@
+"""Sessions, spans and labels in the store."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from evalmark.core.errors import NotKeptError, StoreError
+from evalmark.core.values.label import Label, about_output, about_span
+from evalmark.core.values.session import Session, Span
+from evalmark.storage.database.fields import from_sql, sql_text
+from evalmark.storage.database.schema import transaction
+from evalmark.storage.database.ways import ALL, Connection, Place, Read, Write
+
+from .browsing import SessionPage, SessionPart, first_asked, names, neighbours, place_of, session_page, session_part
+from .examples import Labelled, labelled
+from .rows import Sealed, open_label, open_session, open_span, sealed_label, sealed_span, session_header
+from .wanted import SessionsWanted
+
+T = TypeVar("T")
+
+_SPANS = "select content, checksum from span"
+_LABELS = "select content, checksum from label"
+_HEX = frozenset("0123456789abcdef")
+_AT_ONCE = 100
+MOST_TERMS = 500
+"""As many values are looked for in one query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """A session as a list shows it."""
+
+    session: Session
+    """Without its spans."""
+    answers: int
+    spans: int
+    failed: int
+    """Answers that ended in an error."""
+    labels: int
+    """Of its answers and their steps, all that were ever given."""
+    asked: Any = None
+    """What the first answer that was kept was asked; of a long question its beginning."""
+
+
+class Named(NamedTuple):
+    """Something that is recorded, by its id."""
+
+    kind: Literal["session", "span"]
+    id: str
+
+
+class Traffic:
+    """What apps did for their users, and what people say of outputs. Made by the store."""
+
+    def __init__(self, path: Place, reading: Read, writing: Write) -> None:
+        self._path, self._read, self._write = path, reading, writing
+
+    # Recording.
+
+    def keep(self, sessions: Sequence[Session], spans: Sequence[Span]) -> None:
+        """Make spans durable, with the headers of the sessions they are part of; all of them, or none.
+
+        A session that is there already goes on: it began when it began, what was dropped is added to what was dropped
+        before, and its metadata is what was last said of each key.
+
+        Raises:
+            DataError: a span is too long to be kept.
+            StoreFullError: the disk is full.
+            StoreError: the store cannot be written.
+        """
+        rows = [(span, sealed_span(span)) for span in spans]
+
+        def write(db: Connection) -> None:
+            with transaction(db):
+                for session in sessions:
+                    self._keep_header(db, session)
+                for span, row in rows:
+                    db.execute(
+                        "insert into span (id, session, project, parent, template, content, checksum) "
+                        "values (?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing",
+                        (span.id, span.session, sql_text(span.project), span.parent, sql_text(span.template), *row),
+                    )
+
+        self._write(write, "the recorded session", sum(len(row.content) for _, row in rows))
+
+    def projects(self) -> list[str]:
+        """The projects of which something is recorded, by name."""
+        return self._read(
+            lambda db: [from_sql(p) for (p,) in db.execute("select distinct project from session order by 1")]
+        )
+
+    def sessions(self, project: str | None = None, limit: int | None = None) -> list[Recorded]:
+        """Sessions, the newest first."""
+        of = "" if project is None else "where project = ?"
+        query = f"""
+            select header,
+                   (select count(*) from span where session = s.id and parent = ''),
+                   (select count(*) from span where session = s.id),
+                   (select count(*) from span where session = s.id and parent = '' and json_extract(content, '$.error') is not null),
+                   (select count(*) from label where about in (select 'span:' || id from span where session = s.id)),
+                   (select min(number) from span where session = s.id and parent = '')
+            from session s {of} order by number desc limit ?
+        """  # noqa: S608  words of ours
+        wanted = (*(() if project is None else (sql_text(project),)), ALL if limit is None else limit)
+
+        def read(db: Connection) -> list[Recorded]:
+            rows: list[Any] = db.execute(query, wanted).fetchall()
+            return [
+                Recorded(
+                    session=self._session(header),
+                    answers=a,
+                    spans=n,
+                    failed=f,
+                    labels=said,
+                    asked=None if first is None else first_asked(db, int(first)),
+                )
+                for header, a, n, f, said, first in rows
+            ]
+
+        return self._read(read)
+
+    def browse(
+        self, wanted: SessionsWanted, *, below: int | None = None, above: int | None = None, limit: int = 50
+    ) -> SessionPage:
+        """The newest sessions that are wanted; those older than number `below`, or else newer than `above`, nearest first."""
+        return self._read(lambda db: session_page(db, self._session, wanted, below=below, above=above, limit=limit))
+
+    def beside(self, wanted: SessionsWanted, number: int) -> tuple[str | None, str | None]:
+        """The ids of the next newer and the next older session that are wanted; None at the ends."""
+        return self._read(lambda db: neighbours(db, wanted, number))
+
+    def part(self, identity: str, after: int = 0) -> SessionPart | None:
+        """A session with the first spans behind number `after`, as many as fit a page; None where nothing is recorded."""
+        return self._read(lambda db: session_part(db, self._span, self._session, identity, after))
+
+    def place_of(self, span: str) -> tuple[str, int] | None:
+        """The session of a span, and behind which number its `part` begins that shows it; None where there is no such span."""
+        return self._read(lambda db: place_of(db, span))
+
+    def each_span(self, identity: str) -> Iterator[Span]:
+        """All spans of a session in the order of recording, however many there are."""
+        query = "select number, content, checksum from span where session = ? and number > ? order by number limit ?"
+        last = 0
+        while rows := self._read(lambda db: db.execute(query, (sql_text(identity), last, _AT_ONCE)).fetchall()):  # noqa: B023  read at once
+            yield from (self._span(row) for _, *row in rows)
+            last = int(rows[-1][0])
+
+    def count(self) -> int:
+        """How many sessions there are."""
+        return self._read(lambda db: int(db.execute("select count(*) from session").get))
+
+    def named(self) -> tuple[list[str], list[str]]:
+        """The first 200 names of projects, and of prompts that were filled."""
+        return self._read(lambda db: (names(db, "session", "project"), names(db, "span", "template")))
+
+    def session(self, reference: str) -> Session:
+        """The session with an id, or with the only id that starts so, or `last`; with its spans.
+
+        Raises:
+            NotKeptError: there is no such session, or there are several.
+        """
+
+        def read(db: Connection) -> Session:
+            found = self._session(self._one(db, "session", reference, "header")[0])
+            rows = db.execute(f"{_SPANS} where session = ?", (found.id,))
+            spans = sorted((self._span(row) for row in rows), key=lambda span: span.started)
+            return replace(found, spans=tuple(spans))
+
+        return self._read(read)
+
+    def span(self, reference: str) -> Span:
+        """The span with an id, or with the only id that starts so.
+
+        Raises:
+            NotKeptError: there is no such span, or there are several.
+        """
+        return self._read(lambda db: self._span(self._one(db, "span", reference, "content, checksum")))
+
+    def spans(self, ids: Iterable[str]) -> list[Span]:
+        """The spans with these ids, whole ones, in the order of recording; those that are not there are left out."""
+        rows = self._read(lambda db: _numbered(db, "select number, content, checksum from span", "id", list(ids)))
+        return [self._span(row) for row in rows]
+
+    def starting(self, reference: str, most: int = 4) -> list[Named]:
+        """What is recorded under ids that start so: sessions, then spans; `most` of each."""
+        if not reference or not set(reference) <= _HEX:
+            return []
+        ends = (reference, reference + "g", most)  # `g` sorts after every digit of an id
+
+        def read(db: Connection) -> list[Named]:
+            kinds: tuple[Literal["session", "span"], ...] = ("session", "span")
+            return [
+                Named(kind, str(row[0]))
+                for kind in kinds
+                for row in db.execute(f"select id from {kind} where id >= ? and id < ? order by number limit ?", ends)  # noqa: S608  names of ours
+            ]
+
+        return self._read(read)
+
+    def answers(self, project: str) -> list[Span]:
+        """The answers of a project, in the order of recording; none where nothing is recorded of it."""
+        where = f"{_SPANS} where project = ? and parent = '' order by number"
+        return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(project),))])
+
+    def answered(self, project: str) -> list[str]:
+        """The ids of the answers of a project that did not end in an error, in the order of recording."""
+        sql = "select id from span where project = ? and parent = '' and json_extract(content, '$.error') is null order by number"
+        return self._read(lambda db: [str(i) for (i,) in db.execute(sql, (sql_text(project),))])
+
+    def filled(self, template: str) -> list[Span]:
+        """The spans that filled a prompt, in the order of recording."""
+        where = f"{_SPANS} where template = ? order by number"
+        return self._read(lambda db: [self._span(row) for row in db.execute(where, (sql_text(template),))])
+
+    def labelled(self, project: str) -> Labelled:
+        """What people say of the answers of a project, and the test cases it makes."""
+        return self._labelled(self.answers(project))
+
+    def labelled_template(self, template: str) -> Labelled:
+        """What people say of the outputs of a prompt, and the test cases it makes."""
+        return self._labelled(self.filled(template))
+
+    # Labels.
+
+    def label(self, labels: Sequence[Label]) -> frozenset[str]:
+        """Make labels durable, all of them or none; earlier ones stay.
+
+        One whose id is there already, and says the same, is not written again; gives the ids of those.
+
+        Raises:
+            StoreFullError: the disk is full.
+            StoreError: the store cannot be written.
+        """
+        rows = {
+            number: (sql_text(label.about), label.content, *sealed_label(label)) for number, label in enumerate(labels)
+        }
+
+        def write(db: Connection) -> frozenset[str]:
+            with transaction(db):
+                kept = self._by_id(db, {rows[number][0] for number, label in enumerate(labels) if label.id})
+                known = frozenset(label.id for label in labels if label.id in kept and _same(label, kept[label.id]))
+                new = [row for number, row in rows.items() if labels[number].id not in known]
+                db.executemany("insert into label (about, fingerprint, content, checksum) values (?, ?, ?, ?)", new)
+            return known
+
+        return self._write(write, "the label", sum(len(row[2]) for row in rows.values()))
+
+    def labels(self, about: Iterable[str]) -> list[Label]:
+        """Everything ever said about some things, in the order in which it was said."""
+        return self._found("about", [sql_text(item) for item in about])
+
+    def labels_of(self, contents: Iterable[str]) -> list[Label]:
+        """Everything ever said of outputs, wherever these stood; each content is a fingerprint of `content_of`."""
+        return self._found("fingerprint", list(contents))
+
+    def labels_of_run(self, run: str) -> list[Label]:
+        """Everything ever said of the outputs of a run, in the order in which it was said; not of their scores."""
+        begin = about_output(run)
+        ends = sql_text(begin), sql_text(f"{begin[:-1]}0")  # `0` comes right after the slash
+        where = f"{_LABELS} where about >= ? and about < ? order by number"
+        return self._read(lambda db: [self._label(row) for row in db.execute(where, ends)])
+
+    def last_label(self) -> int:
+        """A number that grows with every label."""
+        return self._read(lambda db: int(db.execute("select coalesce(max(number), 0) from label").get))
+
+    def all_labels(self) -> list[Label]:
+        """Everything ever said, in the order in which it was said."""
+        return self._read(lambda db: [self._label(row) for row in db.execute(f"{_LABELS} order by number")])
+
+    # Inside.
+
+    def _keep_header(self, db: Connection, session: Session) -> None:
+        found = db.execute("select header from session where id = ?", (session.id,)).fetchone()
+        if found is not None:
+            earlier = self._session(found[0])
+            metadata = {**earlier.metadata, **session.metadata}
+            dropped = earlier.dropped + session.dropped
+            session = replace(session, started=earlier.started, dropped=dropped, metadata=metadata)
+        db.execute(
+            "insert into session (id, project, dropped, header) values (?, ?, ?, ?) "
+            "on conflict (id) do update set dropped = excluded.dropped, header = excluded.header",
+            (session.id, sql_text(session.project), session.dropped, session_header(session)),
+        )
+
+    def _labelled(self, spans: Sequence[Span]) -> Labelled:
+        return labelled(spans, self.labels(about_span(span.id) for span in spans))
+
+    def _found(self, column: str, wanted: Sequence[str | bytes]) -> list[Label]:
+        rows = self._read(lambda db: _numbered(db, "select number, content, checksum from label", column, wanted))
+        return [self._label(row) for row in rows]
+
+    def _one(self, db: Connection, table: str, reference: str, columns: str) -> Any:
+        given: tuple[str, ...] = () if reference == "last" else (reference,)
+        which = "substr(id, 1, length(?1)) = ?1 and ?1 != ''" if given else "true"
+        query = f"select {columns} from {table} where {which} order by number desc limit 2"  # noqa: S608  names of ours
+        rows = db.execute(query, given).fetchall()
+        if not rows:
+            raise NotKeptError(
+                f"{self._path}: no {table} {reference!r} is recorded; the sessions there are: evalmark list sessions"
+            )
+        if given and len(rows) > 1:
+            raise NotKeptError(
+                f"{self._path}: several ids of a {table} start with {reference!r}; write more of the id."
+            )
+        return rows[0]
+
+    def _span(self, row: Any) -> Span:
+        return self._sound(open_span, Sealed(*row), "span")
+
+    def _by_id(self, db: Connection, about: Iterable[str | bytes]) -> dict[str, Label]:
+        """The last label with each id, of those on some things."""
+        rows = _numbered(db, "select number, content, checksum from label", "about", list(about))
+        return {label.id: label for row in rows if (label := self._label(row)).id}
+
+    def _label(self, row: Any) -> Label:
+        return self._sound(open_label, Sealed(*row), "label")
+
+    def _session(self, header: Any) -> Session:
+        return self._sound(open_session, header, "session")
+
+    def _sound(self, opened: Callable[[Any], T], row: Any, what: str) -> T:
+        try:
+            return opened(row)
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                f"{self._path}: a recorded {what} is damaged ({error}); evalmark doctor examines the store."
+            ) from error
+
+
+def _same(one: Label, other: Label) -> bool:
+    """Whether two labels say the same of the same thing."""
+    return replace(one, created=other.created, content=other.content) == other
+
+
+def _numbered(db: Connection, query: str, column: str, wanted: Sequence[str | bytes]) -> list[Any]:
+    """The rows in which a column has one of some values, in the order of their numbers, without these."""
+    found: dict[int, Any] = {}
+    for start in range(0, len(wanted), MOST_TERMS):
+        part = wanted[start : start + MOST_TERMS]
+        places = ", ".join("?" * len(part))
+        found |= {int(str(n)): row for n, *row in db.execute(f"{query} where {column} in ({places})", part)}
+    return [found[number] for number in sorted(found)]

@@ -1,0 +1,106 @@
+"""Which sessions somebody wants to see, and the SQL that finds them: conditions are parameters, never text."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from evalmark.storage.database.fields import sql_text
+from evalmark.storage.database.searching import containing, within_json
+from evalmark.storage.database.ways import Connection
+
+Standing = Literal["up", "down", "disputed", "not"]
+"""What people say of an answer: what more of them say, that as many say the contrary, or that nobody gave a thumb."""
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
+_FEW = 5_000
+"""So many spans are looked up one by one; where more filled a prompt, the newest sessions have some soon."""
+
+_THUMBS = """
+    select about, sum(case when liked = 'up' then 1 else 0 end) as ups, sum(case when liked = 'down' then 1 else 0 end) as downs
+    from (
+        select about, liked, row_number() over (partition by about, author order by created desc, number desc) as place
+        from (
+            select about, number, json_extract(content, '$.by') as author, json_extract(content, '$.created') as created,
+                case when instr(content, '"liked":true') > 0 then 'up' when instr(content, '"liked":false') > 0 then 'down' end as liked,
+                instr(content, '"score":') + instr(content, '"comment":') as beside
+            from label where about >= 'span:' and about < 'span;'
+        ) said where liked is not null or beside = 0
+    ) words where place = 1 group by about
+"""
+"""`values.in_force` and `values.settled` for all recorded answers at once: a label without thumb, score and comment takes
+back, one without a thumb alone stands beside. Within JSON a quote in a text has a backslash before it, so no comment is
+taken for a field."""
+_ANSWERS = "select p.session from span p"
+_SAID = {
+    "up": f"{_ANSWERS} join ({_THUMBS}) t on p.id = substr(t.about, 6) where p.parent = '' and t.ups > t.downs",
+    "down": f"{_ANSWERS} join ({_THUMBS}) t on p.id = substr(t.about, 6) where p.parent = '' and t.ups < t.downs",
+    "disputed": f"{_ANSWERS} join ({_THUMBS}) t on p.id = substr(t.about, 6) "
+    "where p.parent = '' and t.ups = t.downs and t.ups > 0",
+}
+_FAILED = "p.content like '%\"error\":%' and json_extract(p.content, '$.error') is not null"
+"""The text is looked at first, which is much faster."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionsWanted:
+    """Which sessions; every condition has to hold."""
+
+    project: str = ""
+    """Empty: of any."""
+    text: str = ""
+    """Stands in a question or an answer, or in why there is none; capitals of the Latin alphabet count as small letters."""
+    labelled: Standing | None = None
+    """Holds of at least one answer."""
+    failed: bool = False
+    """At least one answer ended in an error."""
+    template: str = ""
+    """A step or an answer filled the prompt of this name."""
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is asked for but sessions."""
+        return self == SessionsWanted()
+
+
+Condition = tuple[str, tuple[Any, ...]]
+"""SQL over a row `s` of the table `session`, and the parameters in it."""
+
+
+def conditions(db: Connection, wanted: SessionsWanted) -> Iterator[Condition]:
+    """What has to hold of a session, in the way that is fast for what the store holds."""
+    if wanted.project:
+        yield "s.project = ?", (sql_text(wanted.project),)
+    if wanted.template:
+        yield _filling(db, wanted.template)
+    if wanted.labelled == "not":
+        thumbs = f"select t.about from ({_THUMBS}) t where t.ups + t.downs > 0"  # noqa: S608  texts of ours
+        yield _some_answer(f"'span:' || p.id not in ({thumbs})"), ()
+    elif wanted.labelled is not None:
+        yield f"s.id in ({_SAID[wanted.labelled]})", ()
+    if wanted.failed:
+        yield _some_answer(_FAILED), ()
+    if wanted.text:
+        yield _holding(wanted.text)
+
+
+def _some_answer(holds: str) -> str:
+    return f"exists (select 1 from span p where p.session = s.id and p.parent = '' and {holds})"  # noqa: S608  texts of ours
+
+
+def _filling(db: Connection, template: str) -> Condition:
+    """Few spans are found by themselves; of many, the newest sessions have one soon."""
+    name = sql_text(template)
+    few = "select count(*) from (select 1 from span where template = ? and template != '' limit ?) found"
+    if int(db.execute(few, (name, _FEW)).get) < _FEW:
+        return "s.id in (select p.session from span p where p.template = ? and p.template != '')", (name,)
+    return "exists (select 1 from span p where p.session = s.id and p.template = ?)", (name,)
+
+
+def _holding(text: str) -> Condition:
+    """A text, or a text within JSON, in what was asked, what was answered and what went wrong."""
+    inside, bare = within_json(text), containing(text)
+    fields = ("input", "output", "error")
+    one = " or ".join(
+        f"json_extract(p.content, '$.{field}') like ? escape '!' or json_extract(p.content, '$.{field}') like ? escape '!'"
+        for field in fields
+    )
+    return _some_answer(f"p.content like ? escape '!' and ({one})"), (inside, *(bare, inside) * len(fields))

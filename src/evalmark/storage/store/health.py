@@ -1,0 +1,101 @@
+"""What `doctor` says of a store."""
+
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from evalmark.core.errors import StoreError
+from evalmark.storage.database.faults import explained
+from evalmark.storage.database.file import FileConnection
+from evalmark.storage.database.opening import Notes, reading
+from evalmark.storage.database.schema import STEPS
+from evalmark.storage.database.ways import Connection, Place
+
+_SAFE_SQLITE = (3, 51, 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """The state of a store."""
+
+    path: str
+    problems: tuple[str, ...] = ()
+    """What is damaged; empty when the store is sound."""
+    warnings: tuple[str, ...] = ()
+    """What may go wrong some day."""
+    version: int = 0
+    """Of the tables; counts the steps the store has behind it."""
+    sqlite: str = ""
+    journal: str = ""
+    """`wal`, or another word where the file system allows no write-ahead log."""
+    size: int = 0
+    """Bytes on disk, the write-ahead log included."""
+    runs: int = 0
+    results: int = 0
+    vectors: int = 0
+    calls: int = 0
+    """Recorded calls of chat models."""
+    tool_calls: int = 0
+    """Recorded calls of tools."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is damaged."""
+        return not self.problems
+
+
+def examine(path: Path, notes: Notes) -> Health:
+    """Read the whole store and say what was found; damage is a finding, not an error."""
+    version = apsw.sqlite_lib_version()
+    try:
+        with explained(path), closing(reading(path, notes)) as db:
+            return _examined(path, db, version)
+    except StoreError as damage:
+        return Health(path=str(path), problems=(str(damage),), sqlite=version, warnings=old_sqlite(version))
+
+
+def _examined(path: Path, db: FileConnection, version: str) -> Health:
+    found = [str(row[0]) for row in db.execute("pragma integrity_check")]
+    found += [f"{row[0]} {row[1]} belongs to no run" for row in db.execute("pragma foreign_key_check")]
+    return Health(
+        path=str(path),
+        problems=tuple(text for text in found if text != "ok"),
+        warnings=old_sqlite(version),
+        version=len(STEPS),
+        sqlite=version,
+        journal=str(db.pragma("journal_mode")),
+        size=sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists()),
+        **_counts(db),
+    )
+
+
+def examine_server(db: Connection, place: Place) -> Health:
+    """What is in a store on a server; whether its files are sound is for the server to say."""
+    return Health(path=str(place), version=len(STEPS), **_counts(db))
+
+
+def _counts(db: Connection) -> dict[str, Any]:
+    wanted = {
+        "runs": "run",
+        "results": "result where pass > 0",
+        "vectors": "vector",
+        "calls": "call",
+        "tool_calls": "tool_call",
+    }
+    return {name: int(db.execute(f"select count(*) from {table}").get) for name, table in wanted.items()}  # noqa: S608
+
+
+def old_sqlite(version: str) -> tuple[str, ...]:
+    """A warning where SQLite is older than its mend of a rare corruption.
+
+    >>> old_sqlite("3.51.3"), old_sqlite("3.54.1")
+    ((), ())
+    """
+    if tuple(map(int, version.split("."))) >= _SAFE_SQLITE:
+        return ()
+    return (
+        f"SQLite {version} can, rarely, damage a store that several processes write at once; update the package apsw.",
+    )

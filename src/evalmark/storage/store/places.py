@@ -1,0 +1,53 @@
+"""What can be said of a place for a store before it is opened."""
+
+import os
+from pathlib import Path
+
+from evalmark.storage.database.doors import on_servers, place_of
+from evalmark.storage.postgres.addresses import is_address
+
+
+def told_place(where: str | os.PathLike[str]) -> str:
+    """A place as it may be shown: without user, password and options.
+
+    >>> told_place("evals.db"), told_place("postgresql://ann:secret@db/evals")
+    ('evals.db', 'postgresql://db/evals')
+    """
+    named = os.fspath(where)
+    return str(place_of(named)) if is_address(named) else named
+
+
+def run_at(reference: str) -> tuple[str, str] | None:
+    """The address and the run in `ADDRESS@RUN`, the newest run where none is named; None where it is no address.
+
+    >>> run_at("postgresql://ann@db/evals@last~1"), run_at("postgresql://ann@db/evals"), run_at("evals.db@last")
+    (('postgresql://ann@db/evals', 'last~1'), ('postgresql://ann@db/evals', 'last'), None)
+    """
+    if not is_address(reference):
+        return None
+    scheme, _, rest = reference.partition("://")
+    host, slash, path = rest.partition("/")
+    path, _, run = path.partition("@")
+    return f"{scheme}://{host}{slash}{path}", run or "last"
+
+
+def is_there(where: str | os.PathLike[str]) -> bool:
+    """Whether there is a store already.
+
+    Raises:
+        StoreError: a server cannot be asked.
+    """
+    place = place_of(where)
+    return place.exists() if isinstance(place, Path) else bool(on_servers().is_there(place))
+
+
+def may_be_written(where: str | os.PathLike[str]) -> bool:
+    """Whether there is a store already, and this user may write it.
+
+    Raises:
+        StoreError: a server cannot be asked.
+    """
+    place = place_of(where)
+    if not isinstance(place, Path):
+        return bool(on_servers().may_be_written(place))
+    return place.is_file() and os.access(place, os.W_OK) and os.access(place.parent, os.W_OK)

@@ -1,0 +1,95 @@
+"""What is recorded of the calls of chat models and tools: listed, shown, forgotten, handed on as a file."""
+
+import os
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from evalmark.core.values.call import Call
+from evalmark.core.values.tool import ToolRecording
+from evalmark.storage.call_log import exchange, recordings, tool_recordings
+from evalmark.storage.call_log.exchange import Imported
+from evalmark.storage.call_log.recordings import ModelCalls, Recording
+from evalmark.storage.call_log.tool_recordings import ToolCalls
+from evalmark.storage.database.ways import Connection
+from evalmark.storage.results.stored import StoredResults, find_number
+
+from .access import Access
+
+
+class Recordings:
+    """The recorded calls of a store; `Store.recordings` offers them."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+
+    def by_model(self) -> list[ModelCalls]:
+        """How much is recorded of each model."""
+        return self._access.read(recordings.by_model)
+
+    def by_tool(self) -> list[ToolCalls]:
+        """How much is recorded of each tool."""
+        return self._access.read(tool_recordings.by_tool)
+
+    def newest(self, match: str = "", limit: int | None = None) -> list[Recording]:
+        """The recorded calls, newest first; with `match`, this is in the name or what was asked, or starts the key."""
+        return self._access.read(lambda db: tool_recordings.listed(db, match, limit))
+
+    def call(self, key: str) -> Call | None:
+        """The call of a chat model with a key, also one that cannot be replayed."""
+        return self._access.read(lambda db: recordings.call_of(db, self._access.path, key))
+
+    def tool_call(self, key: str) -> ToolRecording | None:
+        """The call of a tool with a key."""
+        return self._access.read(lambda db: tool_recordings.tool_call_of(db, self._access.path, key))
+
+    def prices(self, keys: Collection[str]) -> Mapping[str, tuple[str, float | None]]:
+        """The model and the US dollars of each of these calls, None where the price is not known; tools are left out."""
+        return self._access.read(lambda db: tool_recordings.prices(db, keys))
+
+    def clear(
+        self,
+        model: str | None = None,
+        older_than: datetime | None = None,
+        *,
+        failed_only: bool = False,
+        tool: str | None = None,
+    ) -> int:
+        """Forget recorded calls: all, or those that every condition holds for. Gives how many."""
+        forget = partial(recordings.clear, model=model, older_than=older_than, failed_only=failed_only, tool=tool)
+        return self._access.write(forget, "the change")
+
+    def export(
+        self, path: str | os.PathLike[str], run: str | None = None, model: str | None = None, tool: str | None = None
+    ) -> int:
+        """Write recordings to a file that a team can share, one call a line; gives how many.
+
+        Only replies that may be replayed, without headers and failed attempts; of a `run`, those
+        that it has paid for and those that its results name, which others may have paid for.
+
+        Raises:
+            StoreError: no call is left, or the file cannot be written, and an older one is as it was; or a recording
+                or a result is damaged.
+        """
+
+        def export(db: Connection) -> int:
+            store = self._access.path
+            number = None if run is None else find_number(db, store, run)
+            used = set() if number is None else {key for r in StoredResults(store, number) for key in r.calls}
+            wanted = tool_recordings.Wanted(run=number, model=model, tool=tool, used=used)
+            return exchange.write_calls(Path(path), tool_recordings.exported(db, store, wanted))
+
+        return self._access.read(export)
+
+    def add(self, path: str | os.PathLike[str], addresses: Mapping[str, str] = exchange.NO_ADDRESSES) -> Imported:
+        """Add the recordings of a file, all or none; gives how many are new, and how many were known.
+
+        Calls of models at one of the `addresses` are added as calls of the address that stands there for it.
+
+        Raises:
+            DataError: a line may not be used: its form is wrong, or its key is not that of what was asked; or no call is
+                of one of the addresses.
+        """
+        rows = exchange.read_calls(Path(path), addresses)
+        return self._access.write(lambda db: exchange.add(db, rows), "the recordings", sum(row.size for row in rows))

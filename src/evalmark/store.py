@@ -1,0 +1,29 @@
+"""Runs and the vectors of texts, in one SQLite file or on a PostgreSQL server."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.core.lazy import deferred
+
+if TYPE_CHECKING:
+    from evalmark.storage.store.health import Health
+    from evalmark.storage.store.rescue import Salvaged, salvage
+    from evalmark.storage.store.store import Store, open_store
+
+__all__ = [
+    "Health",
+    "Salvaged",
+    "Store",
+    "open_store",
+    "salvage",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "Health": "evalmark.storage.store.health",
+        "Salvaged": "evalmark.storage.store.rescue",
+        "Store": "evalmark.storage.store.store",
+        "open_store": "evalmark.storage.store.store",
+        "salvage": "evalmark.storage.store.rescue",
+    },
+)

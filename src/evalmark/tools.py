@@ -1,0 +1,19 @@
+"""Tools of agents under test: what they gave is recorded, and used again."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.core.lazy import deferred
+
+if TYPE_CHECKING:
+    from evalmark.runs.tool_replay.replay import replayed
+
+__all__ = [
+    "replayed",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "replayed": "evalmark.runs.tool_replay.replay",
+    },
+)

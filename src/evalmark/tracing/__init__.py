@@ -1,0 +1,1 @@
+"""Recording an application, and annotating what was recorded."""

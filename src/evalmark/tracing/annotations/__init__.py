@@ -1,0 +1,1 @@
+"""What people say of outputs, and which output an id means."""

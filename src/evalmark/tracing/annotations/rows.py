@@ -1,0 +1,239 @@
+"""Labels in a file, a row each: all of them are kept, or none and every fault is named by its line."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.errors import ConfigError, DataError, EvalmarkError
+from evalmark.core.values.label import about_span, thumb
+from evalmark.core.values.plain_data import fingerprint
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result
+from evalmark.core.values.session import Session, Span
+from evalmark.inputs.datasets.csv_rows import csv_rows, tsv_rows
+from evalmark.inputs.datasets.faults import Faults
+from evalmark.inputs.datasets.json_rows import jsonl_rows
+from evalmark.inputs.datasets.options import ReadOptions
+from evalmark.inputs.datasets.rows import Reading, Row, RowReader
+from evalmark.inputs.documents.faults import PlacedError
+from evalmark.inputs.documents.files import regular_file
+
+from .subjects import WHOLE, Subject, Which, Word, check_words, found, of_result, part_of
+
+if TYPE_CHECKING:
+    from evalmark.storage.store.store import Store
+
+READERS: Mapping[str, RowReader] = {
+    ".csv": csv_rows,
+    ".tsv": tsv_rows,
+    ".jsonl": jsonl_rows,
+    ".ndjson": jsonl_rows,
+}
+COLUMNS = ("id", "label", "score", "comment", "by", "label_id")
+ABOUT = ("id", "about")
+"""Either may name the column of ids."""
+OF_RUN = ("case", "target", "repeat", "dataset", "metric")
+"""Columns that say which output of a run is meant, as the flags of these names do."""
+TEXTS = (*ABOUT, "comment", "by", "label_id", *OF_RUN)
+"""Columns that hold a text; a number, such as the id of somebody, is as good as one."""
+_ID = 16
+"""Digits of a whole id of a span."""
+
+
+def read_words(path: Path, ledger: "Store", by: str) -> list[tuple[Subject, Word]]:
+    """What a CSV, TSV or JSONL file says, row by row; `by` says it where a row names nobody.
+
+    Each word has an id, the `label_id` of its row or one that is made of what the row says, so that a file that is read again
+    adds nothing but what is new in it.
+
+    Raises:
+        ConfigError: the file cannot be read, or something is wrong in it; every fault is named.
+    """
+    faults = Faults(str(path))
+    rows = [(place, row) for place, row in _rows(path) if _is_sound(place, row, faults)]
+    naming = _Naming(ledger, {_id_of(row) for _, row in rows})
+    read: list[tuple[Subject, Word]] = []
+    ids = _Ids()
+    for place, row in rows:
+        try:
+            about = naming.subject(_id_of(row), _which(row))
+            said = (about, ids.named(place, about, _word(row, by), row))
+        except (EvalmarkError, ValueError) as fault:
+            faults.add(f"{place}: {str(fault).rstrip('.')}.")
+            continue
+        for sentence in check_words(ledger, [said]):
+            faults.add(f"{place}: {sentence}")
+        read.append(said)
+    if told := faults.told():
+        raise ConfigError.of(told)
+    return read
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    regular_file(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(f"{path}: labels are read from {', '.join(READERS)}; found {path.suffix or 'no ending'!r}.")
+    reading = Reading(path=path, options=ReadOptions(), notes=lambda _: None, any_columns=True)
+    rows: Iterator[Row] = reader(reading)
+    while True:
+        try:
+            line, column, value = next(rows)
+        except StopIteration:
+            return
+        except PlacedError as fault:
+            yield fault.place, fault
+            return
+        yield (value.place if isinstance(value, PlacedError) else reading.place(line, column)), value
+
+
+def _is_sound(place: str, row: Any, faults: Faults) -> bool:
+    if isinstance(row, PlacedError):
+        faults.add(str(row))
+    elif not isinstance(row, dict):
+        faults.add(f"{place}: a row is an object with {', '.join(COLUMNS)}.")
+    elif unknown := sorted(set(row) - {*COLUMNS, *ABOUT, *OF_RUN}):
+        faults.add(
+            f"{place}: there is no column {unknown[0]!r}; a row takes {', '.join(COLUMNS)}, "
+            f"and of a run {', '.join(OF_RUN)}."
+        )
+    elif odd := [name for name in TEXTS if not isinstance(row.get(name), str | int | None)]:
+        faults.add(f"{place}: `{odd[0]}` is {row[odd[0]]!r}; it takes a text.")
+    elif len(said := _ids_of(row)) > 1:
+        faults.add(f"{place}: `id` is {said[0]!r} and `about` is {said[1]!r}; leave one of them out.")
+    elif not _id_of(row):
+        faults.add(f"{place}: the row does not say what it is about; fill in its `id`.")
+    else:
+        return True
+    return False
+
+
+def _id_of(row: Mapping[str, Any]) -> str:
+    return next(iter(_ids_of(row)), "")
+
+
+def _ids_of(row: Mapping[str, Any]) -> list[str]:
+    """What it is about; several where its columns contradict each other."""
+    said = (str(row[name]).strip() for name in ABOUT if row.get(name) is not None)
+    return [name for name in dict.fromkeys(said) if name]
+
+
+def _word(row: Mapping[str, Any], by: str) -> Word:
+    label, score, comment = row.get("label"), row.get("score"), row.get("comment")
+    liked = label if isinstance(label, bool) else thumb("" if label is None else str(label))
+    word = Word(
+        by=str(row.get("by") or by).strip(), liked=liked, score=_number(score), comment=str(comment or "").strip()
+    )
+    if word.withdraws:
+        raise ValueError("the row says nothing; fill in label, score or comment")
+    return word
+
+
+class _Ids:
+    """The ids of the words of a file."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, str] = {}
+        self._times: Counter[str] = Counter()
+
+    def named(self, place: str, about: Subject, word: Word, row: Mapping[str, Any]) -> Word:
+        """The word with its id: that of its row, or one made of what it says and how often the file has said so.
+
+        Raises:
+            ValueError: another row has this id.
+        """
+        given = str(row.get("label_id") if row.get("label_id") is not None else "").strip()
+        if given:
+            first = self._places.setdefault(given, place)
+            if first != place:
+                raise ValueError(f"the label_id {given!r} stands in {first} already; give each row one of its own")
+            return replace(word, id=f"row:{given}")
+        made = fingerprint("label-id-1", about.about, word.liked, word.score, word.comment, word.by)
+        self._times[made] += 1
+        return replace(word, id=f"{made[:16]}-{self._times[made]}")
+
+
+def _which(row: Mapping[str, Any]) -> Which:
+    said = {
+        name: text for name in OF_RUN if (text := str(row.get(name, "") if row.get(name) is not None else "").strip())
+    }
+    repeat = said.pop("repeat", None)
+    if repeat is not None and not (repeat.isascii() and repeat.isdigit() and int(repeat)):
+        raise ValueError(f"the repeat is {repeat!r}; it is a whole number from 1")
+    return Which(**said, repeat=None if repeat is None else int(repeat))
+
+
+def _number(said: Any) -> float | None:
+    if said is None or (isinstance(said, str) and not said.strip()):
+        return None
+    try:
+        return float("" if isinstance(said, bool) else said)
+    except (TypeError, ValueError):
+        raise ValueError(f"the score is {said!r}; it is a number from 0 to 1") from None
+
+
+class _Results:
+    """The results of a run, read once, for rows that name one each."""
+
+    def __init__(self, run: Run) -> None:
+        self.every = tuple(run.results)
+        self.by_trial = {result.trial.id: result for result in self.every}
+        self.by_case: dict[str, list[Result]] = {}
+        for result in self.every:
+            self.by_case.setdefault(result.trial.case.id, []).append(result)
+
+
+@dataclass
+class _Naming:
+    """What ids mean, looked up together where they are whole."""
+
+    ledger: "Store"
+    ids: set[str]
+    _known: dict[str, Run | Session | Span | EvalmarkError] = field(default_factory=dict)
+    _results: dict[str, _Results] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        whole = [name for name in (i.removeprefix(about_span()) for i in self.ids) if len(name) == _ID]
+        for span in self.ledger.traffic.spans(whole):
+            self._known[span.id] = span
+
+    def subject(self, reference: str, which: Which = WHOLE) -> Subject:
+        """Raises ConfigError or StoreError where it means nothing, or several things."""
+        kind, _, rest = reference.partition(":")
+        if kind in ("output", "score") and rest:
+            return self._of_trial(kind, rest, which)
+        thing = self._named(reference.removeprefix(about_span()))
+        if isinstance(thing, Run) and which.case is not None:
+            results = self._of_run(thing)
+            thing = replace(thing, results=results.by_case.get(which.case, results.every))
+        return part_of(thing, which)
+
+    def _named(self, name: str) -> Run | Session | Span:
+        if name not in self._known:
+            try:
+                self._known[name] = found(self.ledger, name)
+            except EvalmarkError as fault:
+                self._known[name] = fault
+        thing = self._known[name]
+        if isinstance(thing, EvalmarkError):
+            raise thing
+        return thing
+
+    def _of_trial(self, kind: str, rest: str, which: Which) -> Subject:
+        run, _, rest = rest.partition("/")
+        trial, _, metric = rest.partition("/")
+        if (kind == "score") != bool(metric) or not trial:
+            raise ConfigError("an output is named output:RUN/TRIAL, a score score:RUN/TRIAL/METRIC")
+        if which != WHOLE:
+            raise ConfigError(f"output:RUN/TRIAL says which output it is; leave out {', '.join(OF_RUN)}")
+        results = self._of_run(self.ledger.run(run)) if run not in self._results else self._results[run]
+        if trial not in results.by_trial:
+            raise ConfigError(f"{run} has no trial {trial!r}")
+        return of_result(run, results.by_trial[trial], metric or None)
+
+    def _of_run(self, run: Run) -> "_Results":
+        if run.id not in self._results:
+            self._results[run.id] = _Results(run)
+        return self._results[run.id]

@@ -1,0 +1,329 @@
+"""What people say of outputs: an id on a command line or a row of a file becomes a label on what it means."""
+
+import getpass
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from evalmark.core.errors import ConfigError, NotKeptError
+from evalmark.core.values.label import Label, about_output, about_score, about_span, content_of, in_force
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result
+from evalmark.core.values.session import Session, Span, keyed_session
+from evalmark.core.values.words import count
+from evalmark.inputs.documents.masking import masked
+
+if TYPE_CHECKING:
+    from evalmark.storage.sessions.kept import Named
+    from evalmark.storage.store.store import Store
+
+_NAMED = 5
+"""Things that a message names where several could be meant."""
+_GIT_SECONDS = 5.0
+LONGEST_NAME = 200
+"""Characters of the name of who says something; a browser keeps no much longer one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Which:
+    """Which output of a run is meant, and whether one of its scores; what is not said leaves the choice open."""
+
+    case: str | None = None
+    """The id of a case, or the only one that starts so."""
+    target: str | None = None
+    repeat: int | None = None
+    """Counted from 1, as reports do."""
+    dataset: str | None = None
+    metric: str | None = None
+    """The score of this metric is meant, not the output."""
+
+
+WHOLE = Which()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Something that can be labelled."""
+
+    about: str
+    """As in `Label`."""
+    content: str
+    """As in `Label`."""
+    title: str
+    """What it is called in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """What one person says; with neither thumb, score nor comment it takes back what the person said before."""
+
+    by: str
+    liked: bool | None = None
+    score: float | None = None
+    """From 0 to 1."""
+    comment: str = ""
+    id: str = ""
+    """By which a word of a file is known when the file is read again; empty for one that is said by itself."""
+
+    @property
+    def withdraws(self) -> bool:
+        """Whether nothing is said, so that it takes back what was."""
+        return self.liked is None and self.score is None and not self.comment
+
+
+def found(ledger: "Store", reference: str) -> Run | Session | Span:
+    """The run, the session or the span that has an id, or the only one whose id starts so, or the session of an app's key.
+
+    Raises:
+        ConfigError: several could be meant.
+        NotKeptError: there is none.
+    """
+    named = _by_id(ledger, reference)
+    try:
+        run = ledger.run(reference)
+    except NotKeptError as fault:
+        named = named or _of_key(ledger, reference)
+        if not named:
+            raise _unknown(ledger, reference, fault) from None
+        run = None
+    several = ([] if run is None else [f"run {run.id}"]) + [f"{one.kind} {one.id}" for one in named]
+    if len(several) > 1 and (run is None or run.id != reference):
+        raise ConfigError(_ambiguous(reference, several))
+    if run is not None:
+        return run
+    one = named[0]
+    return ledger.traffic.session(one.id) if one.kind == "session" else ledger.traffic.span(one.id)
+
+
+def recorded_as(ledger: "Store", reference: str) -> "Named | None":
+    """The same of what is recorded alone, without reading it; None where nothing is.
+
+    Raises:
+        ConfigError: several could be meant.
+    """
+    named = _by_id(ledger, reference) or _of_key(ledger, reference)
+    if len(named) > 1:
+        raise ConfigError(_ambiguous(reference, [f"{one.kind} {one.id}" for one in named]))
+    return named[0] if named else None
+
+
+def _by_id(ledger: "Store", reference: str) -> "list[Named]":
+    named = ledger.traffic.starting(reference)
+    return [one for one in named if one.id == reference] or named
+
+
+def _ambiguous(reference: str, several: Sequence[str]) -> str:
+    return f"{reference!r} could be {_listed(several)}; write more of the id."
+
+
+def _of_key(ledger: "Store", key: str) -> "list[Named]":
+    """The sessions, of any project, that an app knows by this key."""
+    ids = [keyed_session(project, key) for project in ledger.traffic.projects()]
+    return [one for i in ids for one in ledger.traffic.starting(i) if one.kind == "session"]
+
+
+def _unknown(ledger: "Store", reference: str, fault: NotKeptError) -> NotKeptError:
+    if not ledger.traffic.projects():
+        return fault
+    if reference.startswith("last"):
+        return NotKeptError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
+    return NotKeptError(
+        f"{str(fault).rstrip('.')}; nor is a session or an answer recorded under {reference!r}. "
+        "Their ids: evalmark list sessions"
+    )
+
+
+def subject(ledger: "Store", reference: str, which: Which = WHOLE) -> Subject:
+    """What an id means to somebody who wants to label it: a span, the only answer of a session, an output of a run.
+
+    Raises:
+        ConfigError: it is a session of several answers or a run without a case, or `which` fits none or several outputs.
+        StoreError: nothing has this id.
+    """
+    return part_of(found(ledger, reference), which)
+
+
+def part_of(thing: Run | Session | Span, which: Which) -> Subject:
+    """What somebody means who names a span, a session of one answer, or an output of a run.
+
+    Raises:
+        ConfigError: as `subject` does.
+    """
+    if isinstance(thing, Run):
+        return _output(thing, which)
+    if which != WHOLE:
+        raise ConfigError(
+            f"{thing.id} is no run, so it has no cases; leave out --case, --target, --repeat, --dataset and --metric."
+        )
+    return of_span(_only_answer(thing) if isinstance(thing, Session) else thing)
+
+
+def of_span(span: Span) -> Subject:
+    """A recorded span."""
+    named = f" ({span.name})" if span.name else ""
+    content = content_of(span.input, span.output)
+    return Subject(about=about_span(span.id), content=content, title=f"span {span.id}{named} of {span.project}")
+
+
+def of_result(run: str, result: Result, metric: str | None = None) -> Subject:
+    """The output of a trial of a run, or its score by a metric.
+
+    Raises:
+        ConfigError: there is no such score.
+    """
+    names = [score.name for score in result.scores]
+    trial = result.trial
+    if metric is not None and metric not in names:
+        raise ConfigError(f"{run}: {trial.case.id!r} has no score {metric!r}; {_near(metric, names)}")
+    content = content_of(trial.case.input, result.output.value)
+    if metric is None:
+        about, title = about_output(run, trial.id), f"the output for {trial.case.id!r} in {run}"
+    else:
+        about, title = about_score(run, trial.id, metric), f"{metric} of {trial.case.id!r} in {run}"
+    return Subject(about=about, content=content, title=title)
+
+
+def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | None = None) -> list[Label]:
+    """Keep what people say, all of it or nothing; what they said before stays in the history.
+
+    A word whose id is kept already is not kept again, and its label is not among those that are given.
+    What looks like a key or a password is taken out of comments, as recording does: people quote what they comment on.
+
+    Raises:
+        ConfigError: a score is no number from 0 to 1, or somebody takes back what nobody said; nothing is kept.
+        StoreError: the store cannot be written.
+    """
+    if faults := list(check_words(ledger, said)):
+        raise ConfigError.of(faults)
+    when = created or datetime.now(UTC).isoformat(timespec="microseconds")
+    labels = [
+        Label(
+            about=about.about,
+            liked=word.liked,
+            score=word.score,
+            comment=masked(word.comment),
+            by=word.by,
+            created=when,
+            content=about.content,
+            id=word.id,
+        )
+        for about, word in said
+    ]
+    known = ledger.traffic.label(labels)
+    return [label for label in labels if label.id not in known]
+
+
+def check_words(ledger: "Store", said: Sequence[tuple[Subject, Word]]) -> Iterable[str]:
+    """What is wrong with what people want to say, a sentence each."""
+    for about, word in said:
+        if not word.by.strip():
+            yield f"{about.title}: nobody is named who says so; name somebody with --by."
+        if len(word.by) > LONGEST_NAME:
+            yield f"{about.title}: the name of who says so has {len(word.by):,} characters; {LONGEST_NAME} are the most."
+        if word.score is not None and not 0 <= word.score <= 1:
+            yield f"{about.title}: the score is {word.score:g}; it goes from 0 to 1."
+    taken = [(about, word) for about, word in said if word.withdraws]
+    if not taken:
+        return
+    standing = {(label.about, label.by) for label in in_force(ledger.traffic.labels({one.about for one, _ in taken}))}
+    for about, word in taken:
+        if (about.about, word.by) not in standing:
+            yield f"{about.title}: {word.by} has said nothing of it that could be withdrawn."
+
+
+def history(ledger: "Store", about: Iterable[str]) -> list[Label]:
+    """Everything ever said about some things, named as in `Label.about`, in the order in which it was said."""
+    return ledger.traffic.labels(about)
+
+
+def own_name(environ: Mapping[str, str]) -> str:
+    """Whoever is at the keyboard: the name in git's settings, else that of the system's user.
+
+    Raises:
+        ConfigError: neither is known.
+    """
+    command = ["git", "config", "user.name"]
+    try:
+        said = subprocess.run(  # noqa: S603  a fixed command
+            command, capture_output=True, text=True, check=False, timeout=_GIT_SECONDS, env=dict(environ)
+        ).stdout
+        return said.strip() or getpass.getuser()
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        pass
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # a container whose user has no name
+        raise ConfigError("It is not known who you are; name yourself with --by.") from None
+
+
+def _only_answer(session: Session) -> Span:
+    answers = session.answers
+    if len(answers) == 1:
+        return answers[0]
+    if not answers:
+        raise ConfigError(f"Session {session.id} has no answer that could be labelled.")
+    raise ConfigError(
+        f"Session {session.id} has {len(answers)} answers, {_listed([span.id for span in answers])}; say which with its id."
+    )
+
+
+def _output(run: Run, which: Which) -> Subject:
+    if which.case is None:
+        raise ConfigError(f"{run.id} is a run; say which of its outputs with --case ID, in a file in a column `case`.")
+    results = [result for result in run.results if _fits(result, which)]
+    ids = {result.trial.case.id for result in results}
+    if which.case in ids:
+        ids = {which.case}
+    if not ids:
+        raise ConfigError(
+            f"{run.id} has no output for case {which.case!r}{_also(which)}; all cases: evalmark report {run.id} -o cases.csv"
+        )
+    if len(ids) > 1:
+        raise ConfigError(f"{run.id}: {which.case!r} could be case {_listed(sorted(ids))}; write more of the id.")
+    results = [result for result in results if result.trial.case.id in ids]
+    if len(results) > 1:
+        raise ConfigError(f"{run.id} has {len(results)} outputs for case {min(ids)!r}; {_apart(results)}")
+    return of_result(run.id, results[0], which.metric)
+
+
+def _fits(result: Result, which: Which) -> bool:
+    trial = result.trial
+    return (
+        trial.case.id.startswith(which.case or "")
+        and which.target in (None, trial.target)
+        and which.repeat in (None, trial.repeat + 1)
+        and which.dataset in (None, trial.dataset)
+    )
+
+
+def _also(which: Which) -> str:
+    said = {"target": which.target, "repeat": which.repeat, "dataset": which.dataset}
+    return "".join(f", {name} {value}" for name, value in said.items() if value is not None)
+
+
+def _apart(results: Sequence[Result]) -> str:
+    """How to say which of several outputs for one case is meant."""
+    trials = [result.trial for result in results]
+    differ = {
+        "--target": list(dict.fromkeys(trial.target for trial in trials)),
+        "--repeat": list(dict.fromkeys(str(trial.repeat + 1) for trial in trials)),
+        "--dataset": list(dict.fromkeys(trial.dataset for trial in trials)),
+    }
+    said = [f"{flag} ({_listed(values)})" for flag, values in differ.items() if len(values) > 1]
+    return (
+        f"say which with {' and '.join(said)}." if said else "one is a turn of a conversation; label it in the viewer."
+    )
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"its scores are {_listed(known)}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(islice(names, _NAMED)) + (f" and {count(more, 'other')}" if more > 0 else "")

@@ -1,0 +1,39 @@
+"""Unit tests for what a team has recorded and labelled: each new answer beside those that people liked and disliked."""
+
+from typing import TYPE_CHECKING
+
+from evalmark.core.lazy import deferred
+
+if TYPE_CHECKING:
+    from evalmark.harness.unit_tests.door import UnitTest
+    from evalmark.harness.unit_tests.labeled import LabeledOutput, TestCase
+    from evalmark.harness.unit_tests.memory import TestMemory
+    from evalmark.harness.unit_tests.pending import CaseUnderTest
+    from evalmark.harness.unit_tests.results import TestCaseResult
+    from evalmark.harness.unit_tests.session import UnitTestSession
+    from evalmark.harness.unit_tests.summary import UnitTestFailedError
+
+__all__ = [
+    "CaseUnderTest",
+    "LabeledOutput",
+    "TestCase",
+    "TestCaseResult",
+    "TestMemory",
+    "UnitTest",
+    "UnitTestFailedError",
+    "UnitTestSession",
+]
+
+__getattr__ = deferred(
+    __name__,
+    {
+        "CaseUnderTest": "evalmark.harness.unit_tests.pending",
+        "LabeledOutput": "evalmark.harness.unit_tests.labeled",
+        "TestCase": "evalmark.harness.unit_tests.labeled",
+        "TestCaseResult": "evalmark.harness.unit_tests.results",
+        "TestMemory": "evalmark.harness.unit_tests.memory",
+        "UnitTest": "evalmark.harness.unit_tests.door",
+        "UnitTestFailedError": "evalmark.harness.unit_tests.summary",
+        "UnitTestSession": "evalmark.harness.unit_tests.session",
+    },
+)

@@ -1,5 +1,0 @@
-"""A store with a run in it, and pages over it behind their door."""
-
-from tests.web.conftest import app, own, store
-
-__all__ = ["app", "own", "store"]

@@ -1,0 +1,329 @@
+"""Nothing of a promptfoo config keeps its name and changes its meaning: it is the same, or it is left out and named."""
+
+import pytest
+import yaml
+
+from evalmark import Case, Output, evaluate
+from evalmark.cli.commands.validation import validate
+from evalmark.core.settings import Settings
+from evalmark.interop.promptfoo.patterns import python_pattern
+from evalmark.interop.promptfoo.reading import import_promptfoo
+from evalmark.scorers import Regex
+from evalmark.scoring.binding.named import resolve
+from tests.interop.formats.carried import laid_out
+from tests.interop.promptfoo.test_promptfoo import config, moved
+
+
+def lost(folder, whole, **files):
+    """What is left out or refused of a config, with its place."""
+    laid_out(folder, {"promptfooconfig.yaml": yaml.safe_dump(whole), **files})
+    return import_promptfoo(folder)
+
+
+def test_what_must_not_be_there_is_no_reference_and_displaces_none(tmp_path):
+    tests = [{"vars": {"city": c}, "assert": [{"type": "similar", "value": f"Hello {c}"}]} for c in ("Oslo", "Rome")]
+    default = {"assert": [{"type": "not-contains", "value": "sorry"}, {"type": "icontains", "value": "hello"}]}
+    imported, suite, cases = moved(tmp_path, config(*tests, defaultTest=default))
+    assert imported.lost == ()
+    assert [case.expected for case in cases] == ["Hello Oslo", "Hello Rome"]
+    assert suite["metrics"] == [
+        {"not-contains": {"any": ["sorry"]}},
+        {"similarity": {"positive": 0.75}},
+        {"evalmark.scorers:Assertions": {"name": "assertions"}},
+    ]
+    assert tuple(cases[0].metadata["assert"]) == ({"contains": {"ignore_case": True, "any": ["hello"]}},)
+    assert validate(tmp_path / "in" / "suite.yaml", Settings()) == []
+
+
+def test_of_several_references_that_stays_which_can_stand_nowhere_else(tmp_path):
+    asserts = [{"type": "equals", "value": "a"}, {"type": "contains", "value": "b"}, {"type": "similar", "value": "c"}]
+    imported, suite, (case,) = moved(tmp_path, config({"vars": {"city": "Oslo"}, "assert": asserts}))
+    assert (case.expected, imported.lost) == ("c", ())
+    assert tuple(case.metadata["assert"]) == ({"regex": {"pattern": "a", "full": True}}, {"contains": {"any": ["b"]}})
+    assert suite["metrics"][0] == {"similarity": {"positive": 0.75}}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"type": "llm-rubric", "value": "x", "threshold": 0.8}, "it has a threshold for a score"),
+        ({"type": "llm-rubric", "value": {"a": 1}}, "no text"),
+        ({"type": "llm-rubric", "value": "x", "provider": "python:judge.py"}, "is no model that is asked here"),
+        ({"type": "llm-rubric", "value": "x", "provider": {"id": "openai:chat:a", "config": {"temperature": 1}}}, "or has settings"),
+        ({"type": "g-eval", "value": ["x", "y"]}, "the mean of several criteria"),
+        ({"type": "g-eval", "value": "x", "threshold": "high"}, "no number from 0 to 1"),
+        ({"type": "not-g-eval", "value": "x"}, "turned round"),
+        ({"type": "context-faithfulness", "threshold": 0.9}, "measures something else"),
+        ({"type": "context-relevance", "threshold": 0.9}, "measures something else"),
+        ({"type": "context-recall", "value": "x"}, "measures something else"),
+        ({"type": "answer-relevance", "threshold": 0.9}, "measures something else"),
+        ({"type": "similar", "value": ["x", "y"]}, "several texts"),
+        ({"type": "similar", "value": "x", "provider": "openai:embedding:small"}, "an embedding model"),
+        ({"type": "similar", "value": "x", "threshold": 8}, "no number from 0 to 1"),
+        ({"type": "similar:dot", "value": "x"}, "no metric here does what"),
+        ({"type": "not-similar", "value": "x"}, "turned round"),
+        ({"type": "not-latency", "threshold": 10}, "turned round"),
+        ({"type": "not-equals", "value": {"a": 1}}, "turned round"),
+        ({"type": "contains", "value": "x", "weight": 0}, "its weight is 0"),
+        ({"type": "contains", "value": True}, "no text"),
+        ({"type": "equals", "value": "x", "normalizeUnicode": True}, "`normalizeUnicode` changes how it judges"),
+        ({"type": "contains-any", "value": ["a", ""]}, "an empty one"),
+        ({"type": "contains-any", "value": '"a, b'}, "is not closed"),
+        ({"type": "contains", "value": "{{ city | upper }}"}, "more than fill in variables"),
+        ({"type": "contains", "value": "{% if city %}a{% endif %}"}, "more than fill in variables"),
+        ({"type": "contains", "value": "{{ env.CITY }}"}, "more than fill in variables"),
+        ({"type": "contains", "value": "{{ other }}"}, "the test does not have"),
+        ({"type": "contains", "value": "{{ more }}"}, "is no text or number"),
+        ({"type": "is-json", "value": {"type": "string", "format": "email"}}, "`format`, which is not enforced"),
+        ({"type": "is-json", "value": "file://schema.json"}, "reads a file"),
+        ({"type": "is-json", "value": [1]}, "no JSON Schema"),
+        ({"type": "contains-json"}, "no metric here does what"),
+        ({"type": "word-count", "value": {"min": 1, "max": "9"}}, "no count of words"),
+        ({"type": "regex", "value": "(?i)oslo"}, "is no group of JavaScript"),
+        ({"type": "regex", "value": r"(a)\\1"}, "means something else here"),
+        ({"type": "regex", "value": "a++"}, "JavaScript refuses"),
+        ({"type": "regex", "value": "["}, "not closed"),
+        ({"type": "starts-with", "value": 4}, "no text"),
+        ({"type": "levenshtein", "value": "x"}, "no metric here does what"),
+        ({"type": "select-best", "value": "x"}, "no metric here does what"),
+        ({"type": "assert-set", "threshold": 0.5, "assert": [{"type": "contains", "value": "a"}]}, "from a mean score on"),
+    ],
+    ids=lambda value: value["type"] if isinstance(value, dict) else "",
+)  # fmt: skip
+def test_an_assertion_that_would_mean_something_else_is_left_out_and_named(tmp_path, said, why):
+    said = yaml.safe_load(yaml.safe_dump(said).replace("\\\\", "\\"))
+    test = {"vars": {"city": "Oslo", "more": {"a": 1}}, "assert": [{"type": "contains", "value": "O"}, said]}
+    imported = lost(tmp_path, config(test))
+    [part] = imported.lost
+    assert part.fate == "left out"
+    assert part.name.startswith(f"{tmp_path}/promptfooconfig.yaml:")
+    assert said["type"] in part.name
+    assert why in part.to
+    assert yaml.safe_load(imported.files["suite.yaml"])["metrics"] == ["contains"]
+
+
+@pytest.mark.parametrize(
+    ("options", "asserts", "why"),
+    [
+        ({"transform": "output.trim()"}, [{"type": "contains", "value": "a"}], "`transform` is code"),
+        ({"postprocess": "output.trim()"}, [{"type": "equals", "value": "a"}], "`postprocess` is code"),
+        ({"rubricPrompt": "Judge!"}, [{"type": "llm-rubric", "value": "a"}], "`rubricPrompt` of its own"),
+        ({"factuality": {"subset": 0}}, [{"type": "factuality", "value": "a"}], "`factuality` of its own"),
+        ({"provider": "file://judge.py"}, [{"type": "llm-rubric", "value": "a"}], "no model that is asked here"),
+        ({"prefix": "Please: "}, [], "nothing here acts on it"),
+        ({"transformVars": "vars"}, [], "nothing here acts on it"),
+        ({"storeOutputAs": "x"}, [], "nothing here acts on it"),
+    ],
+    ids=str,
+)
+def test_options_of_the_default_test_count_for_all_tests(tmp_path, options, asserts, why):
+    whole = config({"vars": {"city": "Oslo"}, "assert": asserts}, defaultTest={"options": options})
+    [part] = lost(tmp_path, whole).lost
+    assert why in part.to
+
+
+def test_a_grader_in_the_options_judges(tmp_path):
+    default = {"options": {"provider": {"text": "openai:chat:judge"}}}
+    test = {"vars": {"city": "Oslo"}, "assert": [{"type": "llm-rubric", "value": "Is kind"}]}
+    imported, suite, _ = moved(tmp_path, config(test, defaultTest=default))
+    assert imported.lost == ()
+    assert suite["metrics"] == [{"closed_qa": {"criteria": "Is kind", "judge": "openai/judge"}}]
+
+
+def test_thresholds_of_judges_are_those_of_promptfoo(tmp_path):
+    asserts = [
+        {"type": "g-eval", "value": "Is kind"},
+        {"type": "g-eval", "value": "Is short", "threshold": 0.9},
+        {"type": "factuality", "value": "Oslo"},
+    ]
+    _, suite, _ = moved(tmp_path, config({"vars": {"city": "Oslo"}, "assert": asserts}))
+    assert [next(iter(m.values())).get("threshold") for m in suite["metrics"]] == [0.7, 0.9, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("key", "said", "why"),
+    [
+        ("threshold", 0.5, "from a mean score on"),
+        ("provider", "openai:chat:other", "for one test"),
+        ("prompts", ["a"], "for one test"),
+        ("assertScoringFunction", "file://s.js", "it is code"),
+    ],
+)
+def test_what_changes_the_verdict_of_a_test_is_named(tmp_path, key, said, why):
+    [part] = lost(tmp_path, config({"vars": {"city": "Oslo"}, key: said})).lost
+    assert part.name.endswith(f"$.tests[0] {key}")
+    assert why in part.to
+
+
+@pytest.mark.parametrize(
+    ("prompt", "why"),
+    [
+        ('[{"role": "user", "content": [{"type": "text", "text": "{{city}}"}, {"type": "image_url", "image_url": {"url": "{{city}}"}}]}]', "such as a picture"),
+        ('[{"role": "user", "content": {{city | dump}}}]', "data only once its variables are filled in"),
+        ('[{"role": "system", "content": "x"}, {{messages}}]', "data only once"),
+        ('[{"role": "user", "content": "a", "name": "x"}]', "not all of it is a role with a content"),
+        ('{"messages": []}', "not all of it is a role"),
+        ("- role: user\n  content:\n  - type: image\n", "such as a picture"),
+        ("Say {{ city | dump }}", "cannot be rendered here"),
+        ("file://gone.txt", "cannot be read"),
+        ("prompts.csv", "a table of prompts"),
+    ],
+)  # fmt: skip
+def test_a_prompt_that_would_ask_something_else_is_left_out(tmp_path, prompt, why):
+    imported = lost(tmp_path, config({"vars": {"city": "Oslo"}}, prompts=[prompt]))
+    [part] = imported.lost
+    assert why in part.to
+    suite = yaml.safe_load(imported.files["suite.yaml"])
+    assert (
+        "target" not in suite or "models" not in suite["target"]
+    )  # a model without the prompt would be asked something else
+
+
+@pytest.mark.parametrize("prompt", ["[INST] {{city}} [/INST]", "{{city}}", "1. {{city}}", "[city]: {{city}}"])
+def test_a_prompt_that_only_looks_like_data_is_a_text(tmp_path, prompt):
+    imported, suite, _ = moved(tmp_path, config({"vars": {"city": "Oslo"}}, prompts=[prompt]))
+    assert imported.lost == ()
+    [message] = yaml.safe_load(imported.files[suite["target"]["prompt"]])["messages"]
+    assert message == {"role": "user", "content": prompt}
+
+
+def test_without_prompts_the_variable_of_that_name_is_asked(tmp_path):
+    whole = {key: said for key, said in config({"vars": {"prompt": "Hello"}}).items() if key != "prompts"}
+    imported, suite, _ = moved(tmp_path, whole)
+    assert yaml.safe_load(imported.files[suite["target"]["prompt"]])["messages"][0]["content"] == "{{prompt}}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "why"),
+    [
+        ({"city": "file://city.txt"}, "is read from a file"),
+        ({"city": "{{ land | upper }}", "land": "x"}, "more than fill in variables"),
+        ({"city": "{{ land }}"}, "the test does not have"),
+    ],
+)
+def test_a_test_whose_variables_are_not_known_is_left_out(tmp_path, variables, why):
+    imported = lost(tmp_path, config({"vars": variables}, {"vars": {"city": "Rome"}}), **{"city.txt": "Oslo"})
+    [part] = imported.lost
+    assert part.name.endswith("$.tests[0]")
+    assert why in part.to
+    assert "Rome" in imported.files["cases.jsonl"]
+
+
+def test_variables_may_name_others(tmp_path):
+    _, _, (case,) = moved(tmp_path, config({"vars": {"city": "the city of {{name}}", "name": "Oslo"}}))
+    assert case.input["city"] == "the city of Oslo"
+
+
+def test_given_outputs_are_those_of_all_tests_or_of_none(tmp_path):
+    tests = [{"vars": {"city": "Oslo"}, "providerOutput": "Oslo"}, {"vars": {"city": "Rome"}}]
+    [part] = lost(tmp_path / "some", config(*tests)).lost
+    assert "its output is given" in part.to
+    whole, suite, (case,) = moved(tmp_path / "all", config(tests[0]))
+    assert (whole.lost, suite.get("target"), case.given.value) == ((), None, "Oslo")
+
+
+@pytest.mark.parametrize(
+    ("providers", "why"),
+    [
+        ([{"id": "openai:chat:a", "config": {"temperature": 0}}, "openai:chat:b"], "different settings"),
+        ([{"id": "openai:chat:a", "transform": "output.trim()"}], "settings in the suite"),
+        ([{"id": "openai:chat:a", "prompts": ["p1"]}], "settings in the suite"),
+        ([{"id": "openai:chat:a", "config": {"tools": []}}], "settings in the suite"),
+        (["http://localhost/x"], "no model that is asked here"),
+        (["openai:realtime:a"], "no model that is asked here"),
+        (["openai:embedding:a"], "no model that is asked here"),
+    ],
+)
+def test_a_provider_that_would_answer_otherwise_is_named(tmp_path, providers, why):
+    [part] = lost(tmp_path, config({"vars": {"city": "Oslo"}}, providers=providers)).lost
+    assert why in part.to
+
+
+def test_what_has_no_effect_is_told_and_loses_nothing(tmp_path):
+    whole = config(
+        {"vars": {"city": "Oslo"}, "assert": [{"type": "contains", "value": "O", "weight": 3}]},
+        sharing=False,
+        providers=[{"id": "openai:chat:a", "label": "mine", "config": {"apiKey": "secret"}}],
+    )
+    imported = lost(tmp_path, whole)
+    assert imported.lost == ()
+    assert [part.name.rsplit(" ", 1)[1] for part in imported.parts if part.fate == "no effect"] == [
+        "more",
+        "sharing",
+        "weight",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "wanted"),
+    [
+        ("is-json", "is_json"),
+        ("not-contains: sorry", "not-contains"),
+        ("similar: Oslo", {"similarity": {"positive": 0.8}}),
+        ("cost", "equals"),
+        ("latency(200)", {"time": {"seconds": 0.2}}),
+    ],
+)
+def test_a_cell_of_a_csv_file_is_read_as_promptfoo_reads_it(tmp_path, cell, wanted):
+    rows = f'city,__expected,__metric\nOslo,"{cell}",m\n'
+    imported, suite, _ = moved(tmp_path, config("rows.csv"), **{"rows.csv": rows})
+    [metric] = suite["metrics"]
+    name, settings = next(iter(metric.items()))
+    assert settings.pop("name") == "m"
+    assert imported.lost == ()
+    assert (name if isinstance(wanted, str) else {name: settings}) == wanted
+
+
+@pytest.mark.parametrize("column", ["__threshold", "__prefix", "__config:__expected:threshold"])
+def test_a_column_of_a_csv_file_that_changes_the_meaning_is_named(tmp_path, column):
+    rows = f"city,__expected,{column}\nOslo,Oslo,0.5\n"
+    [part] = lost(tmp_path, config("rows.csv"), **{"rows.csv": rows}).lost
+    assert part.name.startswith(f"{tmp_path}/rows.csv:2")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        (r"^\d+$", "42", True),
+        (r"^\d+$", "42\n", False),
+        (r"\d", "\u0664", False),
+        (r"^\w+$", "é", False),
+        (r"\s", "\u00a0", True),
+        (r"\s", "\x1c", False),
+        (r"a.b", "a\u2028b", False),
+        (r"a.b", "a\nb", False),
+        (r"[\w-]+@[\w.]+", "a-b@c.d", True),
+        (r"^(?:a|b){2}$", "ab", True),
+        (r"a{,2}", "a{,2}", True),
+        (r"a{,2}", "aa", False),
+        (r"^(?<year>\d{4})-", "2026-", True),
+        (r"[[]x", "[x", True),
+        (r"\/\.", "/.", True),
+        (r"(?<!a)b", "ab", False),
+        (r"x{e}", "x{e}", True),
+    ],
+)
+def test_a_pattern_matches_what_it_matches_in_javascript(pattern, text, matches):
+    assert Regex(python_pattern(pattern))(Case(id="1"), Output(value=text)).passed is matches
+
+
+def test_a_whole_object_is_compared(tmp_path):
+    test = {"vars": {"city": "Oslo"}, "assert": [{"type": "equals", "value": {"a": 1}}]}
+    _, suite, (case,) = moved(tmp_path, config(test))
+    [metric] = suite["metrics"]
+    answers = ['{"a": 1}', '{"a": 1, "b": 2}', '{"a": 1, "error": "x"}', "no"]
+    cases = [Case(id=text, expected=case.expected, given=Output(value=text)) for text in answers]
+    run = evaluate(cases, None, [resolve("structured_output", metric["structured_output"])], store=None)
+    assert [result.verdict for result in run.results] == ["pass", "fail", "fail", "fail"]
+
+
+def test_a_reference_to_an_assertion_of_the_file_is_that_assertion(tmp_path):
+    refs = [{"$ref": "#/assertionTemplates/noise", "metric": "m"}, {"$ref": "#/assertionTemplates/gone"}]
+    test = {"vars": {"city": "Oslo"}, "assert": [*refs, {"type": "assert-set", "assert": [refs[0], {"value": 1}]}]}
+    templates = {"noise": {"type": "icontains", "value": "arrr"}}
+    imported, _, (case,) = moved(tmp_path, config(test, assertionTemplates=templates))
+    assert [part.to for part in imported.lost] == [
+        "'#/assertionTemplates/gone' points to nothing in the file",
+        "an assertion of the set has no `type`",
+    ]
+    assert list(case.metadata["assert"]) == [{"contains": {"ignore_case": True, "name": "m"}}] * 2

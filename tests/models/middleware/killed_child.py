@@ -1,0 +1,63 @@
+"""The process that is killed: asks sixty questions through all wrappers and a real store, or goes on where it stood."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from evalmark.core.context.uses import Uses, counting
+from evalmark.errors import EvalmarkError
+from evalmark.models.middleware.conditions import Conditions, through
+from evalmark.models.middleware.meter import Meter
+from evalmark.models.middleware.pace import Pace
+from evalmark.models.middleware.prices import Prices
+from evalmark.models.middleware.throttle import Throttle
+from evalmark.models.providers.http import Http
+from evalmark.models.providers.opening import open_chat
+from evalmark.store import open_store
+from tests.storage.store import sample
+
+from .asking import ask
+
+QUESTIONS = 60
+AT_ONCE = 6
+
+
+async def ask_all(store, run_id: str, url: str) -> None:
+    http = Http()
+    model = open_chat("openai/some-model", environ={"OPENAI_BASE_URL": f"{url}/v1"}, table={}, http=http, within=10.0)
+    asked = through(
+        model,
+        Conditions(
+            meter=Meter(),
+            throttle=Throttle(Pace(start=AT_ONCE, most=AT_ONCE)),
+            prices=Prices(),
+            journal=store.journal(run_id),
+        ),
+    )
+
+    async def one(number: int) -> None:
+        with counting(Uses()):
+            reply = await asked(ask(str(number)))
+            sys.stdout.write(f"{number} {reply.text}\n")
+            sys.stdout.flush()
+
+    try:
+        await asyncio.gather(*(one(number) for number in range(QUESTIONS)))
+    finally:
+        await http.close()
+
+
+def main(path: str, url: str) -> None:
+    run = sample.run()
+    with open_store(Path(path)) as store:
+        try:
+            store.resume(run.id)
+        except EvalmarkError:
+            store.start(run)
+        sys.stdout.write(f"repeats {store.interrupted_calls(run.id)}\n")
+        sys.stdout.flush()
+        asyncio.run(ask_all(store, run.id, url))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

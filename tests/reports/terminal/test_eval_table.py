@@ -1,0 +1,107 @@
+"""What a test run says of its evals at its end."""
+
+import pytest
+
+from evalmark import Case, Output, Result, Run, Score
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Trial
+from evalmark.core.values.spending import Spending
+from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.eval_table import evals
+from evalmark.stats.summary.gate import GateVerdict
+
+WIDE = Look(width=100)
+METRICS = (Metric(name="factuality", threshold=0.6, judge="openai/m"), Metric(name="equals"))
+
+
+def result(name, value, *, dataset="capitals", position=0, repeat=0, question="What?"):
+    passed = value >= 0.6
+    scores = (
+        Score(name="factuality", raw=value, value=value, passed=passed),
+        Score(name="equals", raw=passed, value=float(passed), passed=passed),
+    )
+    trial = Trial(case=Case(id=name, input=question), dataset=dataset, position=position, repeat=repeat)
+    return Result(trial=trial, output=Output(value="x"), scores=scores)
+
+
+def run(results, run_id="20261122-000000-aaaa"):
+    return Run(id=run_id, name="pytest", created="2026-11-22T00:00:00Z", metrics=METRICS, results=results)
+
+
+THREE = run([result("a", 1.0), result("b", 0.4, position=1), result("c", 0.6, position=2)])
+
+
+def test_each_eval_says_cases_rate_means_and_cost():
+    text = evals(THREE, {"capitals": [Spending(model="openai/m", calls=3, cost=0.0012)]}, WIDE)
+    for said in (
+        "capitals   3 cases",
+        "$0.0012",
+        "2 of 3 passed, 66.7 %",
+        "factuality    0.667",
+        "equals       66.7 %",
+    ):
+        assert said in text
+
+
+def test_without_calls_nothing_is_said_of_money():
+    assert "$" not in evals(THREE, {}, WIDE)
+    assert "nothing paid" not in evals(THREE, {}, WIDE)
+
+
+def test_the_gate_gives_every_reason():
+    verdict = GateVerdict(outcome="fail", reasons=("Too few.", "Too low."))
+    text = evals(THREE, {}, WIDE, verdict=verdict)
+    assert "Gate failed: Too few.\n" in text
+    assert "               Too low." in text
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        pytest.param(
+            [result("a", 1.0), result("b", 0.4), result("c", 1.0)],
+            "0 worse, 0 better, 3 the same: nothing changed",
+            id="same",
+        ),
+        pytest.param(
+            [result("a", 0.1), result("b", 1.0)], "1 worse, 1 better, 0 the same, 1 not comparable", id="both ways"
+        ),
+    ],
+)
+def test_a_baseline_says_which_cases_changed(before, said):
+    text = evals(THREE, {}, WIDE, baseline=run(before, "20261121-000000-bbbb"))
+    assert f"against 20261121-000000-bbbb: {said}" in text
+    assert ("worse: b" in text) == ("1 worse" in said)
+
+
+def test_a_case_without_a_name_of_its_own_goes_by_its_input():
+    mine = run([result("0123456789ab", 0.1, question="Where is\nPeru?")])
+    text = evals(mine, {}, WIDE, baseline=run([result("0123456789ab", 1.0, question="Where is\nPeru?")], "b"))
+    assert "worse: “Where is Peru?”" in text
+
+
+def test_repeats_are_told_from_cases_and_hostile_names_do_nothing():
+    results = [result("a", 1.0, dataset="\x1b[31mred\x1b[0m", repeat=repeat) for repeat in range(3)]
+    text = evals(run(results), {}, WIDE)
+    assert "red   1 case x 3" in text
+    assert "\x1b" not in text
+
+
+def test_nothing_is_wider_than_the_terminal():
+    long = [result("c" * 90, 0.1, dataset="d" * 150)]
+    text = evals(run(long), {}, Look(width=60), baseline=run([result("c" * 90, 1.0, dataset="d" * 150)], "b" * 30))
+    assert max(map(len, text.splitlines())) <= 60
+
+
+def test_a_long_reason_of_the_gate_stays_in_its_column():
+    reasons = ("The mean of edit_similarity in test_route.py on shop:route is 0.2857, less than 0.5.", "Too low.")
+    text = evals(THREE, {}, Look(width=60), verdict=GateVerdict(outcome="fail", reasons=reasons))
+    *_, first, second, third = text.splitlines()
+    assert first.startswith("  Gate failed: The mean of")
+    assert second.startswith(" " * 15)
+    assert third == " " * 15 + "Too low."
+
+
+def test_how_intervals_were_found_is_told_apart_from_why_there_are_none():
+    text = evals(run([result("a", 0.4)]), {}, WIDE)
+    assert "95 % intervals: Wilson. No interval: one value shows no spread." in text

@@ -1,0 +1,68 @@
+"""Every text of one run, compared with files a reviewer can read.
+
+To write them anew after a change that is meant: `EVALMARK_WRITE_GOLDEN=1 pytest tests/reports/terminal/test_golden.py`.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evalmark.reports.terminal.accounts import account
+from evalmark.reports.terminal.call import one_call
+from evalmark.reports.terminal.cases import one_case
+from evalmark.reports.terminal.compared import comparison
+from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.forecast import plan
+from evalmark.reports.terminal.listing import run_list
+from evalmark.reports.terminal.screen import terminal
+from evalmark.reports.terminal.side_by_side import overview
+from evalmark.stats.summary.standings import overview as side_by_side
+from tests.reports.terminal.exchanges import BROKEN, CALL, FORECAST
+from tests.reports.text import agents, compared, judged, sides
+from tests.reports.text.example import RESULTS, RUN
+
+GOLDEN = Path(__file__).parent / "golden"
+PARTS = [
+    ("mapped", "answers", "the output"),
+    ("left out", "overview.csv\x1b[31m", "computed anew"),
+    ("mapped", "a column with a name that is longer than the room there is for it", ""),
+]
+KEPT = ".evalmark/evalmark.db"
+TEXTS = {
+    "terminal-80.txt": lambda: terminal(RUN, Look(width=80, store=KEPT)),
+    "terminal-120.txt": lambda: terminal(RUN, Look(width=120, store=KEPT)),
+    "terminal-ascii.txt": lambda: terminal(RUN, Look(width=80, unicode=False)),
+    "terminal-color.txt": lambda: terminal(RUN, Look(width=100, color=True)),
+    "case.txt": lambda: one_case(RESULTS[4], Look(width=80), run=RUN) + one_case(RESULTS[-1], Look(width=80)),
+    "judged-80.txt": lambda: terminal(judged.RUN, Look(width=80, store=KEPT)),
+    "judged-120.txt": lambda: terminal(judged.RUN, Look(width=120, store=KEPT)),
+    "judged-case.txt": lambda: one_case(judged.RUN.results[4], Look(width=80), run=judged.RUN),
+    "agent-case.txt": lambda: "".join(one_case(r, Look(width=80), run=agents.RUN) for r in agents.RESULTS),
+    "call.txt": lambda: one_call(CALL, Look(width=80)) + one_call(BROKEN, Look(width=80)),
+    "plan.txt": lambda: plan(FORECAST, Look(width=80)) + plan(FORECAST, Look(width=120)),
+    "sides.txt": lambda: terminal(sides.RUN, Look(width=100)),
+    "overview-80.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=80)),
+    "overview-120.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=120)),
+    "overview-ascii.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=100, unicode=False)),
+    "account.txt": lambda: account("results: 2 of 3", PARTS, ["rows.csv:4: 2 cells", "\x1b[31mx"] * 11, Look(width=80)),
+    "compared-80.txt": lambda: comparison(compared.WORSE, Look(width=80)),
+    "compared-120.txt": lambda: comparison(compared.WORSE, Look(width=120)),
+    "compared-ascii.txt": lambda: comparison(compared.WORSE, Look(width=100, unicode=False), limit=3),
+    "compared-pairs.txt": lambda: comparison(compared.WORSE, Look(width=80), limit=2, pairs=compared.PAIRS),
+    "compared-few.txt": lambda: comparison(compared.FEW, Look(width=80)) + comparison(compared.NOTHING, Look(width=80)),
+    "list.txt": lambda: run_list([RUN], Look(width=100)),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_is_its_golden_file(name):
+    found = TEXTS[name]().encode("utf-8", "backslashreplace")
+    path = GOLDEN / name
+    if os.environ.get("EVALMARK_WRITE_GOLDEN"):
+        path.write_bytes(found)
+    assert found.decode() == path.read_bytes().decode()
+
+
+def test_no_golden_file_is_left_over():
+    assert {path.name for path in GOLDEN.iterdir()} == set(TEXTS)

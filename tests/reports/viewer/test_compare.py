@@ -1,0 +1,458 @@
+"""The page of a comparison: what the command line says, the cases that show it, and runs that cannot be compared."""
+
+import asyncio
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from evalmark import Case, Output, Result, Score, compare
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.score import Trial
+from evalmark.reports.text import compared
+from evalmark.store import open_store
+
+pytest.importorskip("starlette")
+
+from evalmark.reports.viewer.compared import Against, against_of
+from evalmark.reports.viewer.compared import compared as compared_beside
+from evalmark.reports.viewer.desk import Desk
+from evalmark.reports.viewer.figures import Figures
+from evalmark.reports.viewer.shelf import Shelf
+from evalmark.reports.viewer.site import site
+
+from .conftest import DOOR, a_run, asked, from_browser, keep, result, shown
+from .test_pages import checked
+
+OLD, NEW, MODELS = "20261121-101500-3f9a", "20261122-101500-aaaa", "20261123-101500-bbbb"
+
+
+def later(number, **fields):
+    """Cases 1 to 12 that passed fail, case 0 passes now, all others are as they were."""
+    before = result(number, **fields)
+    if before.output.error is not None or number > 12 or (number % 3 == 0 and number):
+        return before
+    value = 0.9 if number == 0 else 0.1
+    score = replace(before.scores[0], raw=value, value=value, passed=value > 0.5, reason="Not at all alike.")
+    made = replace(before.output, value=f"It is {number * number}. It roars.")
+    return replace(before, output=made, scores=(score, *before.scores[1:]))
+
+
+def two(store):
+    keep(store, a_run(OLD), [result(number) for number in range(30)])
+    keep(store, a_run(NEW, created="2026-11-22T10:15:00+00:00"), [later(number) for number in range(30)])
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    with open_store(tmp_path_factory.mktemp("compare") / "evalmark.db") as store:
+        two(store)
+        targets = ("openai/a", "openai/b")
+        results = [
+            replace(made(n), trial=replace(made(n).trial, target=target))
+            for n in range(30)
+            for target, made in zip(targets, (result, later), strict=True)
+        ]
+        keep(store, a_run(MODELS, name="models", target=", ".join(targets)), results)
+        yield store
+
+
+@pytest.fixture(scope="module")
+def app(kept):
+    return shown(kept)
+
+
+def found(app, query):
+    answer = from_browser(app, f"/compare{query}")
+    assert answer.status == 200
+    checked(answer.text)
+    return answer.text
+
+
+def rows_of(text):
+    body = re.search(r'<table class="changes".*?<tbody>(.*?)</tbody>', text, re.S)[1]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S) for row in re.findall(r"<tr>(.*?)</tr>", body, re.S)]
+    return [[" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
+
+
+def cases_of(text):
+    return re.findall(r'<details class="beside".*?<b><bdi>(.*?)</bdi></b>', text, re.S)
+
+
+def test_the_page_says_what_the_command_line_says(app, kept):
+    expected = compare(kept.run(NEW), kept.run(OLD))
+    text = found(app, f"?run={NEW}&baseline={OLD}")
+    assert f"</span> {compared.compared_outcome(expected)}</span>" in text
+    assert compared.verdict_sentence(expected) in text
+    rows = compared.change_rows(expected.targets[0])
+    assert [(row[0], row[1], row[2], row[3], row[5]) for row in rows_of(text)] == [
+        (row.metric, row.n, row.before, row.now, row.p) for row in rows
+    ]
+    worse, better = len(expected.targets[0].worse), len(expected.targets[0].better)
+    assert (worse, better) == (8, 1)
+    assert re.search(rf"worse</span> <b>{worse}</b>", text)
+    assert re.search(rf"better</span> <b>{better}</b>", text)
+    counted = re.search(r'by what became of them">(.*?)</nav>', text, re.S)
+    every, *kinds = [int(n) for n in re.findall(r"<b>(\d+)</b>", counted[1])]
+    assert every == sum(kinds)
+
+
+@pytest.mark.parametrize(
+    ("query", "run", "baseline"),
+    [
+        pytest.param(f"?run={NEW}", NEW, OLD, id="without a baseline the run before it of the same suite"),
+        pytest.param("?run=last~1&baseline=last~2", NEW, OLD, id="the words of the command line"),
+        pytest.param(f"?run={NEW[:10]}&baseline={OLD[:9]}", NEW, OLD, id="the beginnings of ids"),
+        pytest.param(f"?pick={OLD}&pick={NEW}", NEW, OLD, id="two runs of the list, the newer one first"),
+        pytest.param(f"?pick={NEW}", NEW, OLD, id="one run of the list"),
+        pytest.param(f"?run={OLD}&baseline={NEW}", OLD, NEW, id="the other way round"),
+    ],
+)
+def test_two_runs_are_named_as_on_a_command_line(app, query, run, baseline):
+    text = found(app, query)
+    assert re.findall(r'<a href="/runs/([^"]*)"><code>', text) == [run, baseline]
+
+
+def test_flips_come_first_and_both_cases_are_a_click_away(app, kept):
+    text = found(app, f"?run={NEW}")
+    assert cases_of(text)[:9] == [f"case-{n:03}" for n in (1, 2, 4, 5, 7, 8, 10, 11, 0)]
+    assert len(cases_of(text)) == 20
+    assert text.count('<details class="beside" open>') == 9
+    assert "passed, fails now" in text
+    assert "It is 1. It <del>sings</del>." in text
+    assert "It is 1. It <ins>roars</ins>." in text
+    for run in (OLD, NEW):
+        number = next(
+            n.number for (n,) in kept.browse(run).of_cases([("squares.jsonl", "case-001", "app:answer", "single")])
+        )
+        assert f'href="/runs/{run}/results/{number}"' in text
+
+
+@pytest.mark.parametrize(
+    ("conditions", "cases"),
+    [
+        pytest.param("&went=worse", 8, id="worse"),
+        pytest.param("&went=better", 1, id="better"),
+        pytest.param("&went=same", 18, id="as before"),
+        pytest.param("&went=nonsense", 30, id="nothing that there is"),
+        pytest.param("&metric=similarity&went=worse", 8, id="worse by a metric"),
+        pytest.param("&metric=correct&went=worse", 0, id="by a metric that says the same"),
+        pytest.param("&metric=nobody", 0, id="by a metric that there is not"),
+        pytest.param("&of=app:answer", 30, id="of a target"),
+        pytest.param("&of=other", 0, id="of a target that there is not"),
+    ],
+)
+def test_cases_are_filtered_by_the_address(app, conditions, cases):
+    text = found(app, f"?run={NEW}{conditions}")
+    assert len(cases_of(text)) == min(20, cases)
+    if cases:
+        assert f"{cases} case" in text
+
+
+def test_pages_of_cases_follow_each_other(app):
+    first, second = found(app, f"?run={NEW}"), found(app, f"?run={NEW}&page=2")
+    assert Counter([*cases_of(first), *cases_of(second)]) == {f"case-{n:03}": 1 for n in range(30)}
+    assert f'href="/compare?run={NEW}&amp;page=2#cases"' in first
+    assert cases_of(found(app, f"?run={NEW}&page=999")) == cases_of(second)
+
+
+def test_two_models_of_a_run_are_compared(app):
+    text = found(app, f"?run={MODELS}&target=openai/b&against=openai/a")
+    assert "<h1><bdi>openai/b against openai/a</bdi></h1>" in text
+    assert "30 cases of both targets" in text
+    assert "What differs may be luck" in text
+    assert "fails now" not in text
+    assert cases_of(text)[0] == "case-001"
+    both = found(app, f"?run={MODELS}&baseline={MODELS}")
+    assert f"{MODELS} is compared with itself." in both
+    assert '<select name="target">' in both
+    one = found(app, f"?run={MODELS}&baseline={NEW}&target=openai/b&against=app:answer")
+    assert "The target was app:answer and is now openai/b." in one
+
+
+def test_forms_offer_runs_nearest_first(app):
+    text = found(app, f"?run={NEW}")
+    near = re.search(r'<optgroup label="Earlier, with the same datasets">(.*?)</optgroup>', text, re.S)[1]
+    assert re.findall(r'value="([^"]*)"', near) == [OLD]
+    assert f'value="{MODELS}"' in text
+    assert 'value="last-green"' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "said"),
+    [
+        pytest.param("", 200, "Two runs", id="nobody is named"),
+        pytest.param("?run=nope", 404, "nope", id="no such run"),
+        pytest.param(f"?run={NEW}&baseline=nope", 404, "nope", id="no such baseline"),
+        pytest.param(f"?run={OLD}", 200, "There is no earlier complete run", id="the first of its kind"),
+        pytest.param(f"?run={NEW}&baseline=none", 200, "No run was named", id="none"),
+        pytest.param(f"?run={OLD}&baseline=last-green", 200, "no earlier complete run", id="no green run"),
+        pytest.param(f"?run={NEW}&baseline={NEW}", 200, "is compared with itself", id="the same twice"),
+        pytest.param(f"?pick={NEW}&pick={OLD}&pick={MODELS}", 200, "3 runs were chosen", id="three of the list"),
+        pytest.param("?run=%ed%a0%80&baseline=%00", 404, "", id="half a character"),
+        pytest.param(f"?run={NEW}&target=nobody&against=nobody", 200, "There is no result to compare", id="no target"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(app, query, status, said):
+    answer = from_browser(app, f"/compare{query}")
+    assert answer.status == status
+    assert said in answer.text
+    if status == 200:
+        checked(answer.text)
+
+
+def other_case(number, value="x", verdict=True, **fields):
+    case = Case(id=f"other-{number}", input="?", **fields)
+    trial = Trial(case=case, dataset="squares.jsonl", target="app:answer", position=number)
+    return Result(
+        trial=trial, output=Output(value=value), scores=(Score(name="similarity", raw=1.0, value=1.0, passed=verdict),)
+    )
+
+
+def test_runs_without_a_common_case_say_so(store):
+    keep(store, a_run(OLD), [result(number) for number in range(5)])
+    keep(store, a_run(NEW), [other_case(number) for number in range(5)])
+    text = found(shown(store), f"?run={NEW}")
+    assert "The two runs have no case in common." in text
+    assert text.count("The two runs have no case in common.") == 2, "as a warning and as the reason"
+    assert not cases_of(text)
+
+
+def test_unfinished_runs_are_compared_as_far_as_they_have_come(store):
+    keep(store, a_run(OLD), [result(number) for number in range(30)])
+    keep(store, a_run(NEW, created="2026-11-22T10:15:00+00:00"), [later(number) for number in range(9)], ends=False)
+    app = shown(store)
+    text = found(app, f"?run={NEW}")
+    assert f"The run {NEW} is running, so some of its cases may be missing." in text
+    assert "9 cases in both runs" in text
+    asyncio.run(store.sink(NEW).write([later(number) for number in range(9, 12)]))
+    assert "12 cases in both runs" in found(app, f"?run={NEW}")
+    backwards = found(app, f"?run={OLD}&baseline={NEW}")
+    assert f"The baseline {NEW} is running" in backwards
+
+
+def test_a_run_that_is_deleted_meanwhile_is_missing(store):
+    two(store)
+    app = shown(store)
+    found(app, f"?run={NEW}&baseline={OLD}")
+    store.forget(OLD)
+    assert from_browser(app, f"/compare?run={NEW}&baseline={OLD}").status == 404
+    assert "There is no earlier complete run" in found(app, f"?run={NEW}")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("long " * 2_000_000, id="ten megabytes"),
+        pytest.param("\u05d0\u05d1\u05d2 \u202eabc \u05d3", id="right to left"),
+        pytest.param("\ud800 half, \x1b[31mred\x07", id="half a character and escapes"),
+        pytest.param("<script>alert(1)</script>", id="markup"),
+        pytest.param({"a": [None, 1.5]}, id="not a text"),
+        pytest.param("", id="nothing"),
+    ],
+)
+def test_answers_of_any_kind_are_shown(store, value):
+    keep(store, a_run(OLD), [other_case(1, "before")])
+    keep(store, a_run(NEW), [other_case(1, value, verdict=False)])
+    text = found(shown(store), f"?run={NEW}&baseline={OLD}")
+    assert cases_of(text) == ["other-1"]
+    assert "<script>alert" not in text
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert len(text) < 100_000
+    if isinstance(value, str) and len(value) > 100:
+        assert "This result is large" in text
+
+
+def test_repeats_are_shown_by_one_that_tells(store):
+    results = lambda values: [  # noqa: E731
+        replace(other_case(1, f"answer {n}", verdict=passed), trial=replace(other_case(1).trial, repeat=n))
+        for n, passed in enumerate(values)
+    ]
+    keep(store, a_run(OLD, repeat=3), results([False, True, True]))
+    keep(store, a_run(NEW, repeat=3), results([True, True, False]))
+    same = found(shown(store), f"?run={NEW}&baseline={OLD}")
+    assert "as before" in same
+    keep(store, a_run(MODELS, repeat=3), results([True, False, False]))
+    text = found(shown(store), f"?run={MODELS}&baseline={OLD}")
+    assert "passed 67 % of its repeats, now 33 %" in text.replace("66.7", "67").replace("33.3", "33")
+    assert "answer <del>1</del>" not in text  # both of the second repeat: it passed, and fails now
+    assert "Both answers are the same, word for word." in text
+
+
+def test_no_page_waits_for_a_comparison(store):
+    two(store)
+    shelf = Shelf(store, Figures(patience=0))
+    app = site(Desk(shelf, DOOR.key, ""))
+    with shelf.figures.give_way():  # as long as a page is at work, nothing is compared
+        text = asked(app, f"/compare?run={NEW}").text
+        checked(text)
+        assert "The comparison is being worked out." in text
+        assert f'<a href="/compare?run={NEW}">Look again</a>' in text
+    worked_out = Shelf(store, Figures(patience=60))
+    held = compared_beside(worked_out, store.run(NEW), store.run(OLD))
+    assert held is compared_beside(worked_out, store.run(NEW), store.run(OLD))
+
+
+def run_page(app, run, query="", status=200):
+    answer = from_browser(app, f"/runs/{run}{query}")
+    assert answer.status == status
+    return checked(answer.text)
+
+
+def listed(text):
+    return sorted(re.findall(r'<a class="name" href="/runs/[^"]*"><bdi>(case-\d+)', text))
+
+
+def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):
+    text = run_page(app, NEW)
+    expected = compare(kept.run(NEW), kept.run(OLD))
+    assert f'<a href="/runs/{OLD}">the run of' in text
+    assert f"</span> {compared.compared_outcome(expected)}</span>" in text
+    assert f'<a href="/compare?run={NEW}&amp;baseline={OLD}">Compare</a>' in text
+    assert f'<a href="/runs/{NEW}?flipped=worse#cases">8 cases worse</a>' in text
+    assert "Against <a" not in run_page(app, OLD)
+    assert 'aria-label="Compare two targets of this run"' in run_page(app, MODELS)
+
+
+@pytest.mark.parametrize(
+    ("query", "cases"),
+    [
+        pytest.param("?flipped=worse", [1, 2, 4, 5, 7, 8, 10, 11], id="worse"),
+        pytest.param("?flipped=better", [0], id="better"),
+        pytest.param("?flipped=any", [0, 1, 2, 4, 5, 7, 8, 10, 11], id="either"),
+        pytest.param("?flipped=any&tag=odd", [1, 5, 7, 11], id="with another condition"),
+        pytest.param("?flipped=worse&verdict=pass", [], id="that cannot be"),
+        pytest.param("?flipped=nonsense", range(30), id="nothing that there is"),
+    ],
+)
+def test_a_run_is_held_to_the_cases_that_flipped(app, kept, query, cases):
+    text = run_page(app, NEW, query)
+    assert listed(text) == [f"case-{number:03}" for number in cases]
+    if query == "?flipped=any":
+        flips = compare(kept.run(NEW), kept.run(OLD)).targets[0].flips
+        assert sorted(flip.case for flip in flips) == listed(text)
+        assert 'href="?flipped=any&amp;sort=case#cases"' in text
+
+
+def test_the_next_case_is_the_next_that_flipped(app, kept):
+    numbers = kept.browse(NEW).numbers([("squares.jsonl", f"case-{n:03}", "app:answer", "single") for n in (2, 4)])
+    ((second,), (fourth,)) = numbers
+    text = checked(from_browser(app, f"/runs/{NEW}/results/{second}?flipped=worse").text)
+    assert f'rel="next" href="/runs/{NEW}/results/{fourth}?flipped=worse"' in text
+
+
+def test_without_a_run_before_it_nothing_has_flipped(app):
+    assert "There is no earlier run to compare with." in run_page(app, OLD, "?flipped=any")
+
+
+def test_a_run_that_goes_on_is_compared_where_somebody_asks_for_it(store):
+    keep(store, a_run(OLD), [result(number) for number in range(9)])
+    keep(store, a_run(NEW), [later(number) for number in range(9)], ends=False)
+    text = run_page(shown(store), NEW, "?flipped=any")
+    assert "is told by <a" in text
+    assert f'href="/compare?run={NEW}&amp;baseline={OLD}"' in text
+
+
+def test_a_run_of_very_many_results_is_compared_where_somebody_asks_for_it(store):
+    two(store)
+    shelf = Shelf(store, Figures(patience=60))
+    assert against_of(shelf, store.run(NEW), most=59) == Against(near=[store.run(OLD)], earlier=store.run(OLD))
+    assert against_of(shelf, store.run(NEW), most=60).held.found.outcome == "cannot tell"
+
+
+def test_what_flipped_is_shown_once_it_is_known(store):
+    two(store)
+    shelf = Shelf(store, Figures(patience=0))
+    app = site(Desk(shelf, DOOR.key, ""))
+    with shelf.figures.give_way():
+        text = checked(asked(app, f"/runs/{NEW}?flipped=any").text)
+    assert "Which cases came out otherwise is being worked out." in text
+    assert "being worked out. <a" in text
+
+
+def test_two_runs_are_chosen_in_the_list(app, store):
+    text = checked(from_browser(app, "/").text)
+    assert re.findall(r'form="pick" name="pick" value="([^"]*)"', text) == [MODELS, NEW, OLD]
+    assert '<form id="pick"' in text
+    keep(store, a_run(OLD), [result(1)])
+    assert "pick" not in checked(from_browser(shown(store), "/").text)  # with one run there is nothing to choose
+
+
+def test_both_sides_stand_under_the_newer_threshold(tmp_path):
+    def of(name, threshold, **fields):
+        def judged(one):
+            return replace(one, passed=one.value >= threshold) if one.name == "similarity" else one
+
+        made = a_run(name, **fields)
+        metrics = tuple(replace(m, threshold=threshold) if m.name == "similarity" else m for m in made.metrics)
+        results = [
+            replace(r, scores=tuple(map(judged, r.scores))) for r in (result(n) for n in range(30) if n % 10 != 9)
+        ]
+        return replace(made, metrics=metrics), results
+
+    with open_store(tmp_path / "evalmark.db") as store:
+        keep(store, *of(OLD, 0.99))
+        keep(store, *of(NEW, 0.01, created="2026-11-22T10:15:00+00:00"))
+        app = shown(store)
+        text = found(app, f"?run={NEW}&baseline={OLD}")
+        listed = from_browser(app, "/").text
+    assert "</span> the same</span>" in text
+    assert "similarity: the threshold was 0.99 and is now 0.01. Under today" in text
+    assert "fails now" not in text
+    assert "passes now" not in text
+    assert "same" in re.search(r'<td class="trend">(.*?)</td>', listed, re.S)[1]
+
+
+def test_the_cases_of_the_page_are_those_of_the_chart(tmp_path):
+    """A metric without a threshold fell in 19 cases of 20, and every case still passes."""
+
+    def of(name, values, **fields):
+        metrics = (Metric(name="passes"), Metric(name="close"))
+        results = [
+            replace(
+                result(2),
+                trial=Trial(case=Case(id=f"c{n:02}", input=f"question {n}"), dataset="d", target="app", position=n),
+                scores=(
+                    Score(name="passes", raw=True, value=1.0, passed=True),
+                    Score(name="close", raw=value, value=value, reason="so near"),
+                ),
+            )
+            for n, value in enumerate(values)
+        ]
+        return a_run(name, metrics=metrics, datasets=(DatasetInfo(name="d"),), **fields), results
+
+    with open_store(tmp_path / "evalmark.db") as store:
+        keep(store, *of(OLD, [0.9] * 20))
+        keep(store, *of(NEW, [0.9] + [0.9 - n / 25 for n in range(1, 20)], created="2026-11-22T10:15:00+00:00"))
+        app = shown(store)
+        text = found(app, f"?run={NEW}&baseline={OLD}")
+        by_pass_rate = found(app, f"?run={NEW}&baseline={OLD}&metric=pass+rate")
+        fewer = found(app, f"?run={NEW}&baseline={OLD}&went=worse")
+        run = from_browser(app, f"/runs/{NEW}").text
+
+    def counts(page):
+        every = re.search(r'by what became of them">(.*?)</nav>', page, re.S)[1]
+        return [int(n) for n in re.findall(r"<b>(\d+)</b>", every)]
+
+    assert counts(text) == [20, 19, 0, 1]
+    assert cases_of(text)[:3] == ["c19", "c18", "c17"]
+    assert "close fell from 0.900 to 0.140" in text
+    assert '<option value="close" selected>' in text
+    assert counts(by_pass_rate) == [20, 0, 0, 20]
+    assert len(cases_of(fewer)) == 19
+    assert "19 cases worse" in re.sub(r"<[^>]+>", "", run)
+
+
+def test_the_command_that_judges_again_names_the_store(tmp_path):
+    def of(name, version, **fields):
+        metrics = (Metric(name="similarity", version=version),)
+        return a_run(name, metrics=metrics, suite="s.yaml", **fields), [result(n) for n in range(5)]
+
+    with open_store(tmp_path / "evalmark.db") as store:
+        keep(store, *of(OLD, "1"))
+        keep(store, *of(NEW, "2", created="2026-11-22T10:15:00+00:00"))
+        app = site(Desk(Shelf(store, Figures(patience=60), " --store a.db"), DOOR.key, ""))
+        text = asked(app, f"/compare?run={NEW}").text
+    assert f"<code>evalmark rescore {OLD} --store a.db</code>" in text

@@ -1,0 +1,160 @@
+"""Comparing as a person does it: a real browser, looked at through Playwright."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from urllib.parse import urlencode
+
+import pytest
+
+from evalmark import Score
+from evalmark.reports.html.text import visible
+from evalmark.store import open_store
+
+from .conftest import a_run, keep, result
+from .payloads import PAYLOADS
+
+# The browser's own helpers stand behind what is skipped where there is none.
+from .chromium import chromium, playwright, served, too_wide  # isort: skip
+from .test_browser import Watched, attacked  # isort: skip
+
+expect = playwright.expect
+OLD, NEW, BAD, WORSE = (f"2026112{day}-101500-3f9a" for day in range(1, 5))
+HALF = len(PAYLOADS) // 2
+TEXTS = ["\n".join(PAYLOADS[first : first + 12]) for first in range(0, len(PAYLOADS), 12)]
+
+
+def turned(number):
+    """Every case but one that passed fails, with another answer; those that break do so as before."""
+    before = result(number)
+    if before.output.error is not None or number % 3 == 0 or number == 1:
+        return before
+    score = replace(before.scores[0], raw=0.1, value=0.1, passed=False)
+    return replace(before, output=replace(before.output, value="It is 1. It roars."), scores=(score, before.scores[1]))
+
+
+def flipped(found):
+    """The same attack, passed, and with other words around it."""
+    scores = tuple(replace(score, passed=True) for score in found.scores if score.status == "scored")
+    value = f"before {found.output.value} behind"
+    return replace(found, output=replace(found.output, value=value, error=None), scores=scores)
+
+
+def whole(found):
+    return replace(found, output=replace(found.output, error=None), scores=(found.scores[0],))
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    with open_store(tmp_path_factory.mktemp("viewer") / "evalmark.db") as store:
+        attacks = [
+            replace(attacked(text, n), trial=replace(attacked(text, n).trial, dataset=TEXTS[0], target=TEXTS[1]))
+            for n, text in enumerate(TEXTS)
+        ]
+        broken = replace(
+            attacks[0],
+            output=replace(attacks[0].output, error=TEXTS[0]),
+            scores=(Score(name="x", status="error", reason=TEXTS[1]),),
+        )
+        keep(store, a_run(BAD, name=TEXTS[0], target=TEXTS[1]), [flipped(one) for one in attacks])
+        keep(store, a_run(WORSE, name=TEXTS[0], target=f"{TEXTS[1]}, {TEXTS[2]}"), [broken, *map(whole, attacks[1:])])
+        keep(store, a_run(OLD), [result(number) for number in range(30)])
+        keep(store, a_run(NEW, created="2026-11-22T10:15:00+00:00"), [turned(number) for number in range(30)])
+        with served(store) as made:
+            yield made.address_of("/")
+
+
+@pytest.fixture(scope="module")
+def browser(address):
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def watched(browser, address) -> Iterator[Watched]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    found = Watched(context.new_page(), [])
+    found.page.on("dialog", lambda dialog: (found.faults.append("a dialog"), dialog.dismiss()))
+    found.page.on("console", lambda message: found.faults.append(f"console: {message.text}"))
+    found.page.on("pageerror", lambda error: found.faults.append(f"error: {error}"))
+    found.visit(address)
+    yield found
+    context.close()
+
+
+def origin_of(address):
+    return re.match(r"http://[^/]+", address)[0]
+
+
+def test_a_person_compares_two_runs_of_the_list(watched):
+    page = watched.page
+    for run in (OLD, NEW):
+        page.check(f"input[name=pick][value='{run}']")
+    page.click("text=Compare the two chosen runs")
+    expect(page.locator("h1 + .outcome")).to_contain_text("worse")
+    page.wait_for_load_state()
+    assert page.locator("details.beside[open]").count() > 5
+    first = page.locator("details.beside").first
+    assert first.locator("del").first.inner_text().strip() == "4"
+    assert first.locator("ins").first.inner_text().strip() == "1"
+    page.click("nav[aria-label='Cases by what became of them'] >> text=as before")
+    page.wait_for_url("**went=same**")  # and its page has come
+    assert page.locator("details.beside[open]").count() == 0
+    page.locator("details.beside summary").first.click()
+    page.locator("details.beside a >> text=Open").first.click()
+    expect(page.locator("h1")).to_contain_text(re.compile("^case-"))
+    assert watched.faults == []
+
+
+@pytest.mark.parametrize("width", [320, 360, 1280])
+def test_the_list_tells_the_gate_and_what_became_of_a_run_however_narrow_it_is(watched, width):
+    page = watched.page
+    page.set_viewport_size({"width": width, "height": 800})
+    row = page.locator(f"tr[data-id='{NEW}']")
+    assert row.locator(".gate").inner_text() == "\N{BALLOT X} failed"
+    trend, name = (row.locator(part).bounding_box() for part in (".trend", "a.name"))
+    assert "worse" in row.locator(".trend").inner_text()
+    assert trend["x"] + trend["width"] <= width
+    assert (trend["y"] > name["y"] + name["height"]) is (width < 768), "in a line of its own where there is no room"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    table = page.eval_on_selector("table.runs", "one => one.parentElement.scrollWidth - one.parentElement.clientWidth")
+    assert table == 0 or width >= 768, "nothing is to be scrolled from left to right"
+    assert watched.faults == []
+
+
+def test_a_person_sees_what_flipped_on_the_page_of_a_run(watched, address):
+    page = watched.page
+    watched.visit(f"{origin_of(address)}/runs/{NEW}")
+    page.click(".against >> text=worse >> nth=-1")
+    page.wait_for_url("**flipped=worse**")  # and its page has come
+    assert page.input_value("select[name=flipped]") == "worse"
+    assert page.locator("table.cases tbody tr").count() > 5
+    page.click("summary >> text=Compare with")
+    page.click("form[action='/compare'] button")
+    expect(page.locator(".why")).to_contain_text("fell from")
+    assert watched.faults == []
+
+
+def test_payloads_beside_payloads_run_nothing(watched, address):
+    origin = origin_of(address)
+    watched.visit(f"{origin}/compare?run={WORSE}&baseline={BAD}")
+    page = watched.page
+    assert page.locator("details.beside").count() == min(20, len(TEXTS))
+    assert page.locator("del, ins").count() > 10
+    page.eval_on_selector_all("details", "every => every.forEach(one => one.open = true)")
+    asked = page.eval_on_selector_all(".question > :first-child .text", "every => every.map(one => one.textContent)")
+    assert {visible(text) for text in TEXTS[1:]} <= {*asked}
+    watched.visit(f"{origin}/compare?run={WORSE}&baseline={BAD}&page=2")
+    for odd in ("<script>window.hit=1</script>", '"><img src=x onerror=alert(1)>'):
+        for field in ("run", "baseline", "target", "against", "metric", "went", "of", "pick", "page"):
+            watched.visit(f"{origin}/compare?{urlencode([('run', 'last'), (field, odd)])}")
+    watched.visit(f"{origin}/runs/{WORSE}?flipped=any")
+    assert [fault for fault in watched.faults if "404" not in fault] == []
+
+
+def test_no_comparison_is_wider_than_its_window(watched, address):
+    page = watched.page
+    for query in ("", f"?run={NEW}", f"?run={WORSE}&baseline={BAD}", f"?run={NEW}&baseline={BAD}"):
+        page.goto(f"{origin_of(address)}/compare{query}")
+        page.eval_on_selector_all("details", "every => every.forEach(one => one.open = true)")
+        assert too_wide(page) == [], query

@@ -1,0 +1,260 @@
+"""The queue in which people label blindly, and the agreement in the end."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from evalmark.core.values.session import Session, Span
+from evalmark.reports.text.figures import DASH
+from evalmark.store import open_store
+from evalmark.tracing.annotations.subjects import of_result
+
+from .conftest import DOOR, TOKEN, a_run, asked, from_browser, keep, result, sent, shown
+from .test_pages import checked
+
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
+
+RUN = "20261121-101500-3f9a"
+QUEUE = f"/label/queue?what=run%3A{RUN}"
+
+
+class Rater:
+    """A person with a browser of their own."""
+
+    def __init__(self, viewer, by):
+        self.viewer, self.by = viewer, by
+        begun = sent(viewer, {"what": f"run:{RUN}", "n": "6", "by": by}, "/label/start")
+        assert (begun.status, begun.headers["location"]) == (303, f"{QUEUE}&n=6")
+        self.cookie = f"{DOOR.cookie}={TOKEN}; " + begun.headers["set-cookie"].partition(";")[0]
+
+    def looks(self, address=f"{QUEUE}&n=6"):
+        answer = asked(self.viewer, address, headers=[("host", "127.0.0.1:7878"), ("cookie", self.cookie)])
+        assert answer.status == 200
+        return checked(answer.text)
+
+    def form(self, page, name="judging"):
+        """The fields of a form of a page, as a browser would send them."""
+        form = re.search(rf'<form class="label {name}".*?</form>', page, re.DOTALL)[0]
+        fields = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form))
+        return {field: value.replace("&amp;", "&") for field, value in fields.items()}
+
+    def says(self, page, liked, **more):
+        """Press a button of the page, and look at what comes then."""
+        answer = sent(self.viewer, {**self.form(page), "liked": liked, **more}, cookie=self.cookie)
+        assert answer.status == 303
+        return self.looks(answer.headers["location"])
+
+    def says_all(self, words):
+        page = self.looks()
+        for word in words:
+            page = self.says(page, {"+": "up", "-": "down"}[word])
+        return page
+
+
+def question(page):
+    return re.search(r'<h2 id="asked">Asked</h2>\s*<div class="text" dir="auto">(.*?)</div>', page)[1]
+
+
+def heading(page):
+    return re.search(r"<h1>(.*?)</h1>", page)[1]
+
+
+@pytest.fixture
+def ann(own):
+    return Rater(own, "ann")
+
+
+def test_one_output_after_the_other_is_labelled(ann, store):
+    page = ann.looks()
+    seen = []
+    for place in range(1, 7):
+        assert heading(page) == f"Output {place} of 6"
+        assert f"{place - 1} of 6 labelled by" in page
+        seen.append(question(page))
+        page = ann.says(page, "up", comment="so so" if place == 1 else "")
+    assert heading(page) == "All 6 labelled"
+    assert len(set(seen)) == 6
+    labels = store.traffic.all_labels()
+    assert {(label.by, label.liked) for label in labels} == {("ann", True)}
+    assert [label.comment for label in labels] == ["so so", *[""] * 5]
+    subjects = {of_result(RUN, result(number)).about for number in range(30)}
+    assert {label.about for label in labels} <= subjects
+
+
+def test_everybody_gets_the_same_outputs_in_the_same_order_and_those_that_broke_are_left_out(own):
+    ann, bob = Rater(own, "ann"), Rater(own, "bob")
+    first = [question(ann.looks(f"{QUEUE}&n=6&at={place}")) for place in range(1, 7)]
+    ann.says_all("++++++")
+    assert [question(bob.looks(f"{QUEUE}&n=6&at={place}")) for place in range(1, 7)] == first
+    assert heading(bob.looks(QUEUE)) == "Output 1 of 27"
+    assert question(bob.looks(QUEUE)) == first[0]
+    assert [question(bob.looks(f"{QUEUE}&n=6&at={place}&seed=2")) for place in range(1, 7)] != first
+
+
+def test_nothing_is_seen_of_what_a_machine_or_another_person_says(own, store):
+    ann, bob = Rater(own, "ann"), Rater(own, "bob")
+    page = ann.looks()
+    ann.says(page, "down", comment="Ann dislikes this.")
+    for text in (page, bob.looks(), bob.looks(f"{QUEUE}&n=6&at=1")):
+        text = re.sub(r"<template.*?</template>", "", text, flags=re.DOTALL)
+        for word in ("similarity", "correct", "passed", "failed", "Ann dislikes", "openai", "app:answer", "case-0"):
+            assert word not in text
+        assert 'aria-pressed="true"' not in text
+        assert "Hello." in text
+        assert "A table of squares." in text
+        assert "Agreement is shown once you have labelled all 6" in text
+    assert 'aria-pressed="true"' in ann.looks(f"{QUEUE}&n=6&at=1")
+
+
+def test_what_is_skipped_comes_back_at_the_end(ann):
+    page = ann.looks()
+    skipped = question(page)
+    onward = re.search(r'href="([^"]*)" data-key="s"', page)[1].replace("&amp;", "&")
+    page = ann.looks(onward)
+    assert heading(page) == "Output 2 of 6"
+    for _ in range(5):
+        assert question(page) != skipped
+        page = ann.says(page, "up")
+    assert (heading(page), question(page)) == ("Output 1 of 6", skipped)
+
+
+def test_the_last_label_is_undone_and_its_output_comes_back(ann, store):
+    assert "Undo" not in ann.looks()
+    page = ann.says(ann.says(ann.looks(), "up"), "down")
+    assert heading(page) == "Output 3 of 6"
+    undo = re.findall(r'<form class="label".*?</form>', page, re.DOTALL)[-1]
+    fields = {n: v.replace("&amp;", "&") for n, v in re.findall(r'name="([^"]*)" value="([^"]*)"', undo)}
+    answer = sent(ann.viewer, fields, cookie=ann.cookie)
+    page = ann.looks(answer.headers["location"])
+    assert heading(page) == "Output 2 of 6"
+    assert "1 of 6 labelled by" in page
+    assert store.traffic.all_labels()[-1].withdrawn
+
+
+def test_a_comment_alone_leaves_the_output_to_be_labelled(ann, store):
+    page = ann.looks()
+    answer = sent(ann.viewer, {**ann.form(page), "comment": "hm"}, cookie=ann.cookie)
+    assert answer.status == 303
+    assert heading(ann.looks()) == "Output 1 of 6"
+    assert 'value="hm"' in ann.looks()
+
+
+def test_agreement_is_shown_to_whoever_is_done(own):
+    ann, bob = Rater(own, "ann"), Rater(own, "bob")
+    page = ann.says_all("+++---")
+    assert "Nobody else has labelled any of these yet" in page
+    page = bob.says_all("++-")
+    assert heading(page) == "Output 4 of 6"
+    assert "kappa" not in page
+    page = ann.looks()
+    assert "3 outputs of 6" in page
+    assert f'<a href="/runs/{RUN}">' in page
+    assert "no interval: fewer than 10 cases" in page
+    page = bob.says_all("--+")
+    assert f"<dt>the same word</dt><dd>4 of 6 outputs, 66.7 % (30.0 {DASH} 90.3 %)</dd>" in page
+    assert re.findall(r'<td class="num">(?:<b>)?(\d+)', page) == ["2", "1", "1", "2"]
+    assert "<dt>kappa, Cohen</dt><dd>0.33 (no interval: fewer than 10 cases)</dd>" in page
+    disputed = re.findall(r'<a href="([^"]*)">Output (\d)</a>', page)
+    assert [place for _, place in disputed] == ["3", "6"]
+    settle = bob.looks(disputed[0][0].replace("&amp;", "&"))
+    assert "<bdi>ann</bdi>: good, <bdi>bob</bdi>: bad" in settle
+    assert f'href="/runs/{RUN}/results/' in settle
+    page = bob.says(settle, "up")
+    assert [place for _, place in re.findall(r'<a href="([^"]*)">Output (\d)</a>', page)] == ["6"]
+
+
+def test_people_who_both_always_say_the_same_cannot_be_told_from_luck(own):
+    Rater(own, "ann").says_all("++++++")
+    page = Rater(own, "bob").says_all("++++++")
+    assert "<dt>kappa, Cohen</dt><dd>cannot tell, as both always say the same</dd>" in page
+    assert "<dt>alpha, Krippendorff</dt><dd>cannot tell, as all always say the same</dd>" in page
+    assert "<p>None.</p>" in page
+
+
+def test_outputs_are_chosen_by_how_they_ended_and_by_tag(ann):
+    asked_for = f"/label/queue?what=run%3A{RUN}&verdict=fail&tag=odd"
+    page = ann.looks(asked_for)
+    assert heading(page) == "Output 1 of 4"
+    numbers = {int(re.search(r"is (\d+) times", question(ann.looks(f"{asked_for}&at={n}")))[1]) for n in range(1, 5)}
+    assert numbers == {3, 15, 21, 27}
+    assert heading(ann.looks(f"{asked_for}&tag=nothing")) == "Nothing to label"
+
+
+def test_recorded_answers_are_labelled_in_the_same_way(own, store, ann):
+    session = Session(id="5" * 16, project="demo", started="2026-11-22T00:00:00+00:00")
+    spans = [
+        Span(id=f"{n:016x}", session=session.id, project="demo", started=session.started, input=f"Q{n}?", output="yes")
+        for n in range(3)
+    ]
+    store.traffic.keep([session], [*spans, replace(spans[0], id="f" * 16, error="E: x", output=None)])
+    page = ann.looks("/label/queue?what=project%3Ademo")
+    for place in range(1, 4):
+        assert heading(page) == f"Output {place} of 3"
+        page = ann.says(page, "down" if place == 2 else "up")
+    assert heading(page) == "All 3 labelled"
+    assert '<a href="/sessions?project=demo">' in page
+    found = store.traffic.labelled("demo")
+    assert (len(found.said), sum(one.liked for one in found.said)) == (3, 2)
+
+
+def test_one_chooses_from_runs_and_projects(own, store):
+    page = checked(from_browser(own, "/label").text)
+    assert re.search(rf'<option value="run:{RUN}">squares, ', page)
+    assert 'name="n"' in page
+    chosen = checked(from_browser(own, f"/label?what=run:{RUN}&verdict=fail&tag=odd&n=7&seed=x").text)
+    assert f'<option value="run:{RUN}" selected>' in chosen
+    assert '<option value="fail" selected>' in chosen
+    for name, value in (("tag", "odd"), ("n", "7"), ("seed", "x")):
+        assert re.search(rf'name="{name}"[^>]* value="{value}"', chosen)
+
+
+def test_whoever_is_not_known_says_first_who_it_is(own):
+    page = from_browser(own, f"{QUEUE}&n=6").text
+    assert "Who you are" in page
+    assert f'<option value="run:{RUN}" selected>' in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        pytest.param({"what": f"run:{RUN}", "by": " "}, "who you are", id="nobody"),
+        pytest.param({"what": "", "by": "ann"}, "what you want to label", id="nothing"),
+        pytest.param({"what": "else:x", "by": "ann"}, "what you want to label", id="something else"),
+    ],
+)
+def test_a_form_that_does_not_say_enough_is_not_taken(own, fields, said):
+    answer = sent(own, fields, "/label/start")
+    assert answer.status == 400
+    assert said in answer.text
+
+
+def test_a_run_that_is_not_there_is_said(ann):
+    answer = asked(
+        ann.viewer, "/label/queue?what=run%3Anone", headers=[("host", "127.0.0.1:7878"), ("cookie", ann.cookie)]
+    )
+    assert answer.status == 404
+
+
+def test_an_address_that_makes_no_sense_is_read_as_far_as_it_does(ann):
+    for odd in (
+        "n=-1",
+        "n=x",
+        "n=99999999999999999999",
+        "at=0",
+        "at=99",
+        "start=77",
+        "verdict=no",
+        "seed=" + "x" * 999,
+    ):
+        assert heading(ann.looks(f"{QUEUE}&{odd}")) == "Output 1 of 27"
+
+
+def test_where_the_store_may_only_be_read_nothing_can_be_begun(store):
+    keep(store, a_run(), [result(0)])
+    with open_store(store.path, read_only=True) as only_read:
+        assert "can only be read" in from_browser(shown(only_read), "/label").text
+
+
+def test_an_empty_store_has_nothing_to_label(store):
+    assert "nothing to label yet" in from_browser(shown(store), "/label").text

@@ -1,0 +1,458 @@
+"""What the pages show, as a reader of the HTML finds it."""
+
+import asyncio
+import html
+import json
+import re
+import threading
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from evalmark import Case, Output, Result, Score, ToolCall
+from evalmark.core.values.run import Metric
+from evalmark.core.values.score import Trial
+from evalmark.core.values.spending import Spending
+from evalmark.reports.text.figures import DASH
+from evalmark.reports.viewer.desk import Desk
+from evalmark.reports.viewer.figures import FEW, About, Figures, state_of
+from evalmark.reports.viewer.shelf import Shelf
+from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.store import open_store
+
+from .conftest import METRICS, a_run, from_browser, keep, result, shown
+
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
+
+RUN = "20261121-101500-3f9a"
+PAGE = run_path(RUN)
+VOID = {"meta", "link", "input", "br", "img", "hr"}
+
+
+class Balanced(HTMLParser):
+    """Elements that are closed in their order, ids that stand once, and links to parts of the page that are there."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.open, self.faults, self.ids, self.fragments, self.referred = [], [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.faults += [name for name in found if name.startswith("on") or name == "style"]
+        self.ids += [found["id"]] if "id" in found else []
+        self.fragments += [found["href"][1:]] if (found.get("href") or "").startswith("#") else []
+        self.referred += (found.get("aria-labelledby") or "").split()
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}>")
+
+
+def checked(text: str) -> str:
+    """The text of a page that is well made."""
+    parser = Balanced()
+    parser.feed(text)
+    assert parser.faults == []
+    assert parser.open == []
+    assert len(parser.ids) == len(set(parser.ids))
+    assert {*parser.fragments, *parser.referred} <= {*parser.ids}
+    assert text.count("<script") == 1
+    assert '<script src="/static/pages.js" defer></script>' in text
+    return text
+
+
+def page(app, target, status=200):
+    answer = from_browser(app, target)
+    assert answer.status == status, answer.text
+    return checked(answer.text)
+
+
+def words(text: str) -> str:
+    """What a page says, without its elements."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
+
+
+def cases(text: str) -> list[str]:
+    """The ids in the rows of the table of cases, in their order."""
+    return re.findall(r'<th scope="row"><a class="name"[^>]*><bdi>(case-\d+)', text)
+
+
+def test_the_list_shows_each_run_with_its_figures(app):
+    said = words(page(app, "/"))
+    assert "1 run in evalmark.db" in said
+    assert "squares 2026-11-21 10:15:00 UTC · app:answer squares.jsonl openai/small 30" in said
+    assert f"66.7 % 47.8 {DASH} 81.4 % · 18 of 27 ! 3 errors {DASH} $0.0042 80 s" in said
+
+
+def test_an_empty_store_says_how_to_make_a_run(store):
+    assert "No runs yet" in words(page(shown(store), "/"))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("text=squares", 2),
+        ("text=SQUARES+app", 2),
+        ("text=second", 1),
+        ("text=openai/small+squares", 2),
+        ("text=nowhere", 0),
+        ("status=interrupted", 0),
+        ("status=running", 1),
+        ("text=&status=", 2),
+        ("page=99", 2),
+    ],
+)
+def test_runs_are_searched_and_filtered_by_their_address(store, own, query, found):
+    keep(store, a_run("20261121-111500-2222", name="second"), [result(1)], ends=False)
+    text = page(own, f"/?{query}")
+    assert len(re.findall(r'<th scope="row">', text)) == found
+    assert ("badge live" in text) is ("second" in text)
+
+
+def test_a_run_shows_its_verdict_its_figures_and_its_cases(app):
+    text = page(app, PAGE)
+    said = words(text)
+    assert "✗ failed" in said
+    assert "30 trials" in said
+    assert f"18 of 27 passed, 66.7 % (47.8 {DASH} 81.4 %) · 3 errors" in said
+    assert "threshold 0.6" in said
+    assert len(cases(text)) == 30
+    assert "4 of 1..5 (0.75)" in said
+    assert 'aria-sort="none"' in text
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        pytest.param("verdict=error", ["case-009", "case-019", "case-029"], id="those that broke"),
+        pytest.param("verdict=error&sort=-position", ["case-029", "case-019", "case-009"], id="the last first"),
+        pytest.param("verdict=fail&tag=odd", ["case-003", "case-015", "case-021", "case-027"], id="failed, by tag"),
+        pytest.param("text=12+times", ["case-012"], id="a text of the input"),
+        pytest.param("text=It+is+441.", ["case-021"], id="a text of the answer"),
+        pytest.param("text=CASE-02&verdict=fail", ["case-021", "case-024", "case-027"], id="a part of the id"),
+        pytest.param("text=reason", [], id="the name of a field is no text"),
+        pytest.param("text=%25", [], id="a sign that SQL knows is a sign"),
+        pytest.param("metric=similarity&low=0.63", ["case-026", "case-028"], id="a score from somewhere on"),
+        pytest.param("metric=similarity&low=0.6&high=0.61", ["case-020", "case-022"], id="a range of a score"),
+        pytest.param("high=0.2", [], id="a range of any score"),
+        pytest.param("verdict=pass&sort=-score:similarity&size=25", None, id="sorted by a score"),
+        pytest.param("verdict=nonsense&sort=drop+table&low=x&page=-3&size=7", None, id="what makes no sense"),
+    ],
+)
+def test_cases_are_filtered_and_sorted_by_their_address(app, query, ids):
+    found = cases(page(app, f"{PAGE}?{query}"))
+    if ids is not None:
+        assert found == ids
+    elif "score" in query:
+        assert found == sorted((n for n in found), reverse=True)
+        assert len(found) == 18
+    else:
+        assert len(found) == 30
+
+
+@pytest.mark.parametrize("sort", ["case", "verdict", "seconds", "score:similarity", "score:correct"])
+def test_rows_are_sorted_both_ways_and_what_is_unknown_comes_last(app, sort):
+    upwards, downwards = (cases(page(app, f"{PAGE}?sort={way}{sort}")) for way in ("", "-"))
+    assert sorted(upwards) == sorted(downwards)
+    assert len(upwards) == 30
+    assert upwards != downwards or sort == "score:correct"
+    if sort in ("seconds", "score:similarity"):
+        assert {*upwards[-3:]} == {*downwards[-3:]} == {"case-009", "case-019", "case-029"}
+
+
+def test_pages_follow_each_other_and_the_last_one_is_the_last(app):
+    text = page(app, f"{PAGE}?size=25")
+    (following,) = re.findall(r'rel="next" href="([^"]*)"', text)
+    last = page(app, html.unescape(following).partition("#")[0])
+    first, second = cases(text), cases(last)
+    assert (len(first), len(second)) == (25, 5)
+    assert not {*first} & {*second}
+    assert "Page 2 of 2" in words(last)
+    assert 'rel="next"' not in last
+    (before,) = re.findall(r'rel="prev" href="([^"]*)"', last)
+    assert cases(page(app, html.unescape(before).partition("#")[0])) == first
+    assert cases(page(app, f"{PAGE}?size=25&page=2")) == second
+    assert cases(page(app, f"{PAGE}?size=25&page=9999999")) == second
+    assert cases(page(app, f"{PAGE}?size=25&page=7&after=999999")) == first
+
+
+def heads(text: str) -> list[str]:
+    """The metrics of the table of cases, then those of the figures."""
+    return re.findall(r'class="num"><a class="sort"[^>]*>(m\d+)', text) + re.findall(r"<bdi>(m\d+)</bdi>", text)
+
+
+def test_of_many_metrics_fifty_stand_on_a_page_and_the_others_are_reached_by_links(store):
+    names = [f"m{n:03}" for n in range(120)]
+    kept = result(1)
+    scores = tuple(Score(name=name, value=0.5, passed=True) for name in names)
+    keep(store, a_run(metrics=tuple(Metric(name=name) for name in names)), [replace(kept, scores=scores)])
+    app = shown(store)
+    text = page(app, PAGE)
+    assert heads(text) == names[:50] * 2
+    assert words(text).count(f"Metrics 1 {DASH} 50 of 120") == 2
+    (_, following) = re.findall(r'rel="next" href="([^"]*)"', text)
+    assert following == f"{PAGE}?metrics=2#cases"
+    last = page(app, f"{PAGE}?verdict=pass&metrics=9")
+    assert heads(last) == names[100:] * 2
+    assert "?verdict=pass&amp;metrics=2#group-1" in last
+    for query in ("metric=m070&low=0.1", "sort=score:m070", "sort=score:m070&metrics=2", "metrics=2"):
+        assert heads(page(app, f"{PAGE}?{query}")) == names[50:100] * 2, query
+    assert text.count("<option value=") > 120, "cases are filtered by any of them"
+
+
+def test_few_metrics_stand_on_one_page(app):
+    text = page(app, f"{PAGE}?metrics=2")
+    assert "similarity</a>" in re.sub(r"<span.*?</span>", "", text)
+    assert "Metrics 1" not in words(text)
+
+
+def test_a_click_on_a_head_sorts_and_a_second_one_turns_it_round(app):
+    text = page(app, f"{PAGE}?verdict=fail&sort=score:similarity")
+    assert 'aria-sort="ascending"' in text
+    assert "?verdict=fail&amp;sort=-score%3Asimilarity#cases" in text
+
+
+def test_several_targets_stand_side_by_side_in_their_order(store):
+    run = a_run(target="zeta, alpha")
+    keep(store, run, [result(number, target) for number in range(4) for target in ("zeta", "alpha")])
+    text = page(shown(store), PAGE)
+    heads = re.findall(r'<th scope="col"><bdi>(\w+)', text)
+    assert heads == ["zeta", "alpha"]
+    assert cases(text) == ["case-000", "case-001", "case-002", "case-003"]
+    assert f"4 cases, 1 {DASH} 4 shown" in words(text)
+
+
+def test_a_case_shows_all_that_is_known_of_it(app):
+    text = page(app, f"{PAGE}/results/2")
+    said = words(text)
+    for part in (
+        "What is 1 times 1?",
+        "Expected 1",
+        "disliked No idea.",
+        "A table of squares.",
+        "user Hello.",
+        "odd",
+    ):
+        assert part in said, part
+    assert "<mark>It sings.</mark>" in text
+    assert "similarity" in said
+    assert "0.505 ≥ 0.6" in said
+    assert "multiply" in said
+    assert "judged by openai/small · call 2" in said
+    assert "system You judge. user Is it correct? reply four of five" in said
+    assert "This call is no longer recorded." in said
+    assert "10 tokens in, 2 tokens out" in said
+
+
+def test_from_case_to_case_as_they_were_filtered(app):
+    text = page(app, f"{PAGE}?verdict=fail&tag=odd")
+    first, second = (html.unescape(link) for link in re.findall(r'<a class="name" href="([^"]*)"', text)[:2])
+    shown = page(app, first)
+    (following,) = re.findall(r'rel="next" href="([^"]*)"', shown)
+    assert html.unescape(following) == second
+    assert 'rel="prev"' not in shown
+    last = page(app, f"{PAGE}/results/28?verdict=fail&tag=odd&at=3")
+    assert 'rel="next"' not in last
+    assert 'rel="prev"' in last
+
+
+def test_repeats_of_a_case_lead_to_each_other(store):
+    keep(store, a_run(repeat=2), [result(number, repeat=n) for number in range(3) for n in (0, 1)])
+    app = shown(store)
+    text = page(app, f"{PAGE}/results/1")
+    assert "repeat 1 of 2" in words(text)
+    assert f'href="{PAGE}/results/2"' in text
+    assert "of 6" in words(page(app, "/"))
+
+
+def test_the_download_has_everything(app):
+    answer = from_browser(app, f"{PAGE}/results/2/whole.json")
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert answer.headers["content-type"].startswith("application/json")
+    assert json.loads(answer.body)["output"]["value"] == "It is 1. It sings."
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/nothing",
+        "/runs/none",
+        "/runs/~Li4vZXRj",
+        "/runs/~%00",
+        f"{PAGE}/results/999",
+        f"{PAGE}/results/x",
+        "/static/../site.py",
+    ],
+)
+def test_an_address_that_leads_nowhere_says_so(app, address):
+    assert "Not found" in page(app, address, 404)
+
+
+def test_a_run_that_is_deleted_while_it_is_looked_at_is_not_found(store, own):
+    page(own, PAGE)
+    store.forget(RUN)
+    assert "there are no runs" in page(own, PAGE, 404)
+    page(own, f"{PAGE}/results/2", 404)
+    assert "No runs yet" in page(own, "/")
+
+
+def test_a_run_under_way_grows_from_look_to_look(store):
+    run = a_run()
+    keep(store, run, [result(1)], ends=False)
+    app = shown(store)
+    text = page(app, f"{PAGE}?sort=score:similarity")
+    assert "under way" in text
+    assert cases(text) == ["case-001"]
+    sink = store.sink(RUN)
+    asyncio.run(sink.write([result(2), result(0)]))
+    assert cases(page(app, f"{PAGE}?sort=score:similarity")) == ["case-000", "case-001", "case-002"]
+    store.finish(replace(run, status="complete", finished="2026-11-21T10:16:00Z"))
+    text = page(app, f"{PAGE}?sort=-score:similarity")
+    assert "under way" not in text
+    assert cases(text) == ["case-002", "case-001", "case-000"]
+
+
+def test_a_run_without_a_case_is_a_page_too(store):
+    keep(store, a_run(), [])
+    assert "No case was answered in this run." in words(page(shown(store), PAGE))
+
+
+def test_a_store_that_may_only_be_read_is_shown(store, tmp_path):
+    keep(store, a_run(), [result(1)])
+    store.close()
+    file = tmp_path / "evalmark.db"
+    file.chmod(0o400)
+    with open_store(file, read_only=True) as kept:
+        assert cases(page(shown(kept), f"{PAGE}?metric=similarity&low=0.1")) == ["case-001"]
+
+
+def test_large_texts_and_many_steps_are_cut_and_the_page_says_so(store):
+    calls = tuple(ToolCall(name=f"tool {n}") for n in range(20_000))
+    keep(store, a_run(), [result(1, value="x" * 2_000_000 + " end", tool_calls=calls, transcript=())])
+    app = shown(store)
+    assert len(page(app, PAGE)) < 50_000
+    text = page(app, f"{PAGE}/results/1")
+    assert "The first 64,000 of 2,000,004 characters" in words(text)
+    assert "The first 500 of 40,000 steps" in words(text)
+    assert len(text) < 500_000
+    assert len(from_browser(app, f"{PAGE}/results/1/whole.json").body) > 2_000_000
+
+
+def test_odd_texts_are_shown_as_signs_and_right_to_left_ones_as_they_are(store):
+    odd = "\x1b[31mred\x1b[0m \x9b2J user\u202etxt.exe \ud800 \x00 שלום"
+    case = Case(id="a\u202eb\ud800", input=odd, tags=("t\ud800",))
+    trial = Trial(case=case, dataset="d\x1b]0;x\x07", target="t\u2066")
+    keep(store, a_run(name="n\u202e\x1b[2J"), [Result(trial=trial, output=Output(value=odd), scores=())])
+    app = shown(store)
+    text = page(app, f"{PAGE}/results/1")
+    assert "␛[31mred␛[0m ⟨U+009B⟩2J user⟨U+202E⟩txt.exe ⟨U+D800⟩ ␀ שלום" in text
+    for address in ("/", PAGE, f"{PAGE}?text=red", f"{PAGE}/results/1"):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", page(app, address))
+
+
+def test_the_name_of_a_run_may_be_anything(store):
+    name = '../<script>alert(1)</script>?#"\u202e'
+    keep(store, a_run(name), [result(1)])
+    app = shown(store)
+    (link,) = re.findall(r'<a class="name" href="([^"]*)"', page(app, "/"))
+    assert re.fullmatch(r"/runs/~[\w-]+", link)
+    assert cases(page(app, link)) == ["case-001"]
+
+
+class Slow(tuple):
+    """Results that come once somebody lets them."""
+
+    let = threading.Event()
+
+    def __iter__(self):
+        assert self.let.wait(60)
+        return super().__iter__()
+
+
+def test_figures_that_take_long_do_not_hold_up_the_page():
+    results = Slow(result(number) for number in range(30))
+    run = a_run(results=results)
+    figures = Figures(patience=0)
+    assert figures.of(run, 30) is None
+    results.let.set()
+    figures = Figures(patience=60)
+    assert figures.of(run, 30).summary.trials == 30
+    assert figures.of(run, 30) is figures.of(run, 30)
+    assert figures.of(run, 30).verdict.outcome == "fail"
+
+
+def test_of_each_kind_two_large_works_are_under_way_at_a_time_and_no_small_one_waits():
+    figures, go, begun = Figures(patience=60), threading.Event(), threading.Semaphore(0)
+
+    def work(patiently) -> bool:
+        begun.release()
+        return go.wait(30)
+
+    def about(kind: str, name: int = 0, trials: int = FEW + 1) -> About:
+        return About(kind=kind, names=(str(name),), state=0, trials=trials)
+
+    for name in range(6):
+        assert figures.found(about("search", name), work) is None
+    assert [begun.acquire(timeout=5) for _ in range(2)] == [True, True]
+    assert not begun.acquire(timeout=0.05)
+    assert figures.found(about("search", 7, trials=1), lambda patiently: "small") == "small"
+    assert figures.found(about("run"), work) is None
+    assert begun.acquire(timeout=5)
+    go.set()
+    assert all(begun.acquire(timeout=5) for _ in range(4))
+
+
+def test_while_a_run_goes_on_its_earlier_figures_stand_until_there_are_new_ones():
+    figures = Figures(patience=0)
+    run = a_run(results=tuple(result(number) for number in range(3)))
+    end = time.monotonic() + 60
+    while figures.of(run, 3) is None:
+        assert time.monotonic() < end
+    more = replace(run, results=Slow(result(number) for number in range(30)))
+    Slow.let.clear()
+    assert figures.of(more, 30).summary.trials == 3
+    ended = replace(more, status="complete")
+    assert figures.of(ended, 30) is None
+    Slow.let.set()
+
+
+def test_figures_of_a_large_run_that_goes_on_are_worked_out_anew_for_each_tenth_more():
+    going = a_run()
+    assert state_of(going, 4_000) != state_of(going, 4_001)
+    assert state_of(going, 50_000) == state_of(going, 50_100)
+    assert state_of(going, 50_000) != state_of(going, 60_000)
+    ended = replace(going, status="complete")
+    assert state_of(ended, 50_000) != state_of(ended, 50_001)
+
+
+def test_what_calls_cost_is_never_nothing_where_it_is_unknown(store):
+    free = (Spending(model="own", calls=2, unknown_cost=2),)
+    run = a_run(metrics=METRICS[:1])
+    store.start(run)
+    store.finish(replace(run, status="complete", finished="2026-11-21T10:16:00Z", spending=free))
+    assert " unknown " in words(page(shown(store), "/"))
+
+
+def test_a_metric_that_is_better_when_lower_says_so(store):
+    score = Score(name="edits", raw=3, value=0.3, direction="lower", passed=True)
+    made = replace(result(1), scores=(score,))
+    keep(store, a_run(metrics=(Metric(name="edits", direction="lower", threshold=0.4),)), [made])
+    said = words(page(shown(store), PAGE))
+    assert "lower is better" in said
+    assert "≤ 0.4" in said
+
+
+def test_the_templates_of_all_pages_can_be_read_before_anybody_asks_for_them(store):
+    desk = Desk(Shelf(store, Figures(0)), "key", "")
+    desk.prepare()
+    assert desk._templates.cache is not None
+    assert len(desk._templates.cache) == len(desk._templates.list_templates(["html"]))

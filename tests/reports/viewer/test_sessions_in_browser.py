@@ -1,0 +1,146 @@
+"""Recorded sessions as a person looks through them and labels them, in a real browser."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import evalmark
+from evalmark.core.values.label import in_force
+from evalmark.recording import flush
+from evalmark.store import open_store
+from evalmark.tracing.annotations.subjects import Word, note, of_span
+
+from .chromium import chromium, served, too_wide
+from .payloads import PAYLOADS
+from .test_browser import TEXTS, Watched
+from .test_sessions import record_month
+
+OF_A_SESSION = 6
+"""Texts, each of them an answer with two steps."""
+
+
+def record_payloads(path) -> None:
+    """Sessions with the same text wherever a text can stand."""
+    for first in range(0, len(TEXTS), OF_A_SESSION):
+        texts = TEXTS[first : first + OF_A_SESSION]
+        known = {"session": texts[0], texts[0]: texts[0]}
+        with evalmark.record(texts[0], session=texts[0], metadata=known, store=path) as session:
+            for number, text in enumerate(texts):
+                record_payload(session, text, has_failed=bool(number % 2))
+    assert flush(30)
+    with open_store(path) as store:
+        for one in store.traffic.sessions():
+            for span in store.traffic.session(one.session.id).spans:
+                text = str(span.name)
+                note(store, [(of_span(span), Word(by=text[:200], liked=False, comment=text))])
+                note(store, [(of_span(span), Word(by=text[:200], liked=True, score=0.5, comment=text))])
+
+
+def record_payload(session, text, *, has_failed) -> None:
+    with session.answer({text: text}, name=text, metadata={text: text}) as answer:
+        answer.template, answer.model, answer.contexts = text, text, [text]
+        with evalmark.record.step(text, kind="retrieval", input=text) as step:
+            step.output, step.metadata[text] = [text], text
+        with evalmark.record.step(text, kind="model", template=text, input=text) as step:
+            step.output, step.model, step.error = {text: text}, text, text
+        answer.output = text
+        answer.error = text if has_failed else None
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory) -> Iterator[tuple]:
+    path = tmp_path_factory.mktemp("traffic") / "evalmark.db"
+    record_payloads(path)
+    record_month(path)
+    with open_store(path) as store:
+        sessions = store.traffic.sessions()  # before the browser is there, which holds a loop
+        with served(store, author="ann") as made, chromium() as browser:
+            yield store, made, browser, sessions
+
+
+@pytest.fixture
+def watched(opened) -> Iterator[Watched]:
+    _, made, browser, _ = opened
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    found = Watched(page, [])
+    page.on("dialog", lambda dialog: (found.faults.append("a dialog"), dialog.dismiss()))
+    page.on("console", lambda message: found.faults.append(f"console: {message.text}"))
+    page.on("pageerror", lambda error: found.faults.append(f"error: {error}"))
+    page.on("request", lambda asked: asked.url.startswith(made.origin) or found.faults.append(f"asked {asked.url}"))
+    page.goto(made.address_of("/"))
+    page.goto(f"{made.origin}/sessions")
+    yield found
+    context.close()
+
+
+def test_two_hundred_payloads_in_every_field_run_nothing(watched, opened):
+    _, made, _, sessions = opened
+    seen = set()
+    watched.visit(f"{made.origin}/sessions")
+    for one in sessions:
+        watched.visit(f"{made.origin}/sessions/{one.session.id}?project=%3Cscript%3E&text=%22onload=x")
+        watched.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        seen |= {*watched.page.eval_on_selector_all(".answered > .text", "all => all.map(one => one.textContent)")}
+    watched.visit(
+        f"{made.origin}/sessions?template=%22%3E%3Cscript%3Ewindow.hit=1%3C/script%3E&project=%3Cimg+src=x%3E"
+    )
+    assert sum(any(part.strip() in text for text in seen) for part in PAYLOADS if part.isprintable()) > 150
+    assert watched.faults == []
+
+
+def test_no_page_is_wider_than_its_window(watched, opened):
+    _, made, _, sessions = opened
+    for path in ("", "?project=shop", "?text=none", f"/{sessions[0].session.id}", f"/{sessions[-1].session.id}"):
+        watched.page.goto(f"{made.origin}/sessions{path}")
+        watched.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        assert too_wide(watched.page) == [], path
+
+
+def test_a_person_filters_opens_and_labels_by_key(watched, opened):
+    store, _, _, sessions = opened
+    page = watched.page
+    page.keyboard.press("/")
+    page.keyboard.type("1814")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**text=1814**")
+    page.select_option("select[name=project]", "shop")
+    page.click("form.filters button")
+    page.wait_for_url("**project=shop**")
+    page.wait_for_load_state("load")  # before it no key is heard
+    assert page.locator("tbody a.name").all_inner_texts() == ["Is Bergen in Norway?", "Is Oslo in Norway?"]
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    with page.expect_response("**/labels"):
+        page.keyboard.press("u")
+    page.wait_for_selector("tbody tr:nth-child(2) .labelled")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=Answered")
+    page.wait_for_load_state("load")
+    assert page.inner_text("h1") == "user-0"
+    page.keyboard.press("k")
+    page.wait_for_selector("h1:has-text('user-3')")
+    page.wait_for_load_state("load")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    with page.expect_response("**/labels"):
+        page.keyboard.press("d")
+    page.wait_for_selector(".answers > li:nth-child(2) .labelled")
+    page.keyboard.press("n")
+    page.wait_for_selector("h1:has-text('user-0')")
+    assert watched.faults == []
+    said = {one.session.metadata["session"]: store.traffic.session(one.session.id).answers for one in sessions[:4]}
+    labels = in_force(store.traffic.labels([f"span:{said['user-0'][0].id}", f"span:{said['user-3'][1].id}"]))
+    assert [(label.by, label.liked) for label in labels] == [("ann", True), ("ann", False)]
+
+
+def test_a_step_is_opened_and_has_its_words(watched):
+    page = watched.page
+    page.click("text=Is Bergen in Norway?")
+    page.click("summary:has-text('gpt') >> nth=0")
+    assert page.is_visible("text=812 tokens in >> nth=0")
+    assert page.is_visible("dt:has-text('prompt') >> nth=0")
+    page.click("text=As test cases")
+    page.wait_for_url("**#as-tests")
+    assert page.is_visible("text=evalmark export sessions:shop -o cases.jsonl")
+    assert watched.faults == []

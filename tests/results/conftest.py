@@ -1,8 +1,0 @@
-"""Where the tests keep their runs: in a file and, for modules that hold `EVERYWHERE`, on a server as well."""
-
-from tests.store.conftest import path, store
-from tests.store.places import everywhere
-
-__all__ = ["path", "store"]
-
-pytest_generate_tests = everywhere

@@ -1,0 +1,88 @@
+"""Whatever a desk and its hands say to each other can cross from one process to another."""
+
+import inspect
+import pickle
+from copy import deepcopy
+
+import pytest
+
+from evalmark import Case, Output, Score, ToolCall, Turn
+from evalmark.core import errors
+from evalmark.core.values.call import Attempt, Reply, Request
+from evalmark.core.values.score import Trial
+from evalmark.core.values.usage import Usage
+from evalmark.runs.cluster.messages import (
+    Asks,
+    Came,
+    Done,
+    Dropped,
+    Finish,
+    Give,
+    Go,
+    Over,
+    OwnError,
+    Told,
+    Wants,
+    Yours,
+)
+from evalmark.runs.engine.line import Answered, Conversation, Said
+
+CASE = Case(id="1", input="x", history=(Turn(role="user", content="?"),), metadata={"line": 3}, place="cases.csv:3")
+TRIAL = Trial(case=CASE, dataset="cases", position=3, repeat=1, mode="conversation", target="t")
+OUTPUT = Output(value="X", seconds=0.5, tool_calls=(ToolCall(name="look", arguments={"at": "moon"}),))
+REQUEST = Request(messages=(Turn(role="user", content="?"),), schema={"type": "object"}, settings={"seed": 1})
+REPLY = Reply(
+    text="yes", usage=Usage(input_tokens=3), headers={"date": "today"}, attempts=(Attempt(seconds=1, error="e"),)
+)
+MESSAGES = [
+    Give(1, TRIAL),
+    Give(2, Answered(trial=TRIAL, output=OUTPUT)),
+    Give(3, Conversation(target="t", turns=(TRIAL, Said(case=CASE, output=OUTPUT)))),
+    Go(4),
+    Told(4, REPLY),
+    Told(4, Yours({"cost": 0.1, "key": "k"})),
+    Told(4, None),
+    Finish(now=True),
+    Asks(5, "openai/small", "https://localhost", REQUEST),
+    Came(5, REPLY),
+    Came(5, OwnError("ValueError: no")),
+    Wants(6, "find", ("key",)),
+    Dropped(6),
+    Done(1, 0, OUTPUT, (Score(name="exact", value=1.0, raw=1, passed=True),)),
+    Over("the budget is reached", 0.1),
+]
+
+
+def through_a_pipe(message):
+    return pickle.loads(pickle.dumps(message))  # noqa: S301  our own
+
+
+@pytest.mark.parametrize("again", [deepcopy, through_a_pipe])
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_message_arrives_as_it_was_sent(message, again):
+    arrived = again(message)
+    assert repr(arrived) == repr(message)
+    assert type(arrived) is type(message)
+
+
+KINDS = [
+    kind
+    for kind in vars(errors).values()
+    if inspect.isclass(kind) and issubclass(kind, errors.EvalmarkError) and kind is not errors.ModelCallError
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_error_arrives_as_what_it_is(kind):
+    arrived = through_a_pipe(kind("no further"))
+    assert (type(arrived), str(arrived)) == (kind, "no further")
+
+
+def test_what_a_call_ended_in_arrives_with_all_that_retries_and_the_journal_need():
+    error = errors.ModelCallError(
+        "busy", fault="transient", attempts=[Attempt(seconds=0.1, error="busy", status=429, body="{}")], retry_after=7.0
+    )
+    error.key = "kept-as"
+    arrived = through_a_pipe(Came(1, error)).said
+    assert str(arrived) == "busy"
+    assert vars(arrived) == vars(error)

@@ -1,0 +1,205 @@
+"""A hand's way to its desk: nothing that is sent is lost, and nobody waits for what nobody will say."""
+
+import asyncio
+import threading
+
+import pytest
+
+from evalmark import Turn
+from evalmark.core.context.uses import Uses, counting
+from evalmark.core.values.call import Reply, Request
+from evalmark.errors import ModelCallError, RunStoppedError, ToolError
+from evalmark.models.middleware.keyed import keyed
+from evalmark.runs.cluster.messages import Asks, Came, Dropped, Go, OwnError, Told, Wants, Yours
+from evalmark.runs.cluster.post import Post
+from evalmark.testing.chat import ScriptedModel
+from evalmark.testing.leaping import run_leaping
+
+REQUEST = keyed(Request(messages=(Turn(role="user", content="?"),)), "testing:scripted/model")
+BUSY = ModelCallError("busy", fault="transient")
+
+
+class Desk:
+    """The other end of a post, which says what it is told to say to each thing that it hears."""
+
+    def __init__(self, *answers):
+        self.rung = 0
+        self.heard = []
+        self.answers = list(answers)
+        self.post = Post(self.ring)
+
+    def ring(self):
+        self.rung += 1
+
+    async def during(self, work):
+        """What the work gives, while this desk answers."""
+        task = asyncio.create_task(work)
+        while not task.done():
+            await asyncio.sleep(0.001)
+            for message in self.post.fetch():
+                self.heard.append(message)
+                for answer in self.answers.pop(0) if self.answers else ():
+                    self.post.take(answer)
+        return task.result()
+
+
+def asked(*answers, replies=("yes",)):
+    """What comes of one request when the desk answers so, and what the desk has heard."""
+    desk, model = Desk(*answers), ScriptedModel(list(replies))
+    return run_leaping(desk.during(desk.post.ask(model, REQUEST))), desk.heard, len(model.asked)
+
+
+def test_it_rings_once_for_all_that_is_to_be_fetched():
+    desk = Desk()
+    for ticket in range(3):
+        desk.post.send(Dropped(ticket))
+    assert desk.rung == 1
+    assert desk.post.fetch() == [Dropped(0), Dropped(1), Dropped(2)]
+    assert desk.post.fetch() == []
+    desk.post.send(Dropped(3))
+    assert desk.rung == 2
+
+
+def test_a_request_goes_out_when_the_desk_says_so_and_its_reply_is_what_the_desk_adds_to_it():
+    reply, heard, sent = asked([Go(1)], [Told(1, Yours({"cost": 0.5, "key": "kept"}))])
+    assert (reply.text, reply.cost, reply.key, sent) == ("yes", 0.5, "kept", 1)
+    assert [type(message) for message in heard] == [Asks, Came]
+    assert heard[0].request is REQUEST
+
+
+def test_a_request_that_the_desk_knows_the_reply_of_does_not_go_out():
+    reply, _, sent = asked([Told(1, Reply(text="kept"))])
+    assert (reply.text, sent) == ("kept", 0)
+
+
+def test_a_request_goes_out_as_often_as_the_desk_says():
+    reply, heard, sent = asked([Go(1)], [Go(1)], [Told(1, Yours({}))], replies=[BUSY, "yes"])
+    assert (reply.text, sent) == ("yes", 2)
+    assert isinstance(heard[1].said, ModelCallError)
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "text"),
+    [
+        pytest.param(RunStoppedError("no budget"), RunStoppedError, "no budget", id="an error of ours"),
+        pytest.param(OwnError("TypeError: no"), TypeError, "no", id="the hand's own error, told back to it"),
+    ],
+)
+def test_what_the_desk_makes_of_an_error_is_raised(told, kind, text):
+    with pytest.raises(kind, match=text):
+        asked([Go(1)], [Told(1, told)], replies=[TypeError("no")])
+
+
+class UnprintableError(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+def test_an_error_without_a_text_is_told_all_the_same():
+    desk, model = Desk([Go(1)], [Told(1, OwnError("?"))]), ScriptedModel([UnprintableError()])
+    with pytest.raises(UnprintableError):
+        run_leaping(desk.during(desk.post.ask(model, REQUEST)))
+    assert str(desk.heard[1].said) == "UnprintableError: (its text cannot be shown)"
+
+
+@pytest.mark.parametrize("answers", [[], [[Go(1)]]], ids=["before it goes out", "while it is under way"])
+def test_who_gives_up_a_request_tells_the_desk(answers):
+    desk = Desk(*answers)
+
+    async def given_up():
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(desk.post.ask(ScriptedModel(["late"], seconds=60), REQUEST), 1)
+
+    run_leaping(desk.during(given_up()))
+    desk.heard += desk.post.fetch()
+    assert desk.heard[-1] == Dropped(1)
+    desk.post.take(Told(1, Reply(text="too late")))  # nobody waits, and nothing happens
+
+
+def test_waiting_for_the_desk_counts_as_waiting_and_being_answered_does_not():
+    desk, uses = Desk(), Uses()
+
+    async def asks():
+        with counting(uses):
+            await desk.post.ask(ScriptedModel(["yes"], seconds=5), REQUEST)
+
+    async def story():
+        task = asyncio.create_task(asks())
+        await asyncio.sleep(3)
+        desk.post.take(Go(1))
+        await asyncio.sleep(10)
+        desk.post.take(Told(1, Yours({})))
+        await task
+
+    run_leaping(story())
+    assert uses.waited() == pytest.approx(8)
+
+
+def test_wishes_are_answered_by_their_tickets_in_any_order():
+    desk = Desk([], [Told(2, "second"), Told(1, "first")])
+
+    async def both():
+        return await asyncio.gather(desk.post.wants("find", "a"), desk.post.wants("find", "b"))
+
+    assert run_leaping(desk.during(both())) == ["first", "second"]
+    assert desk.heard == [Wants(1, "find", ("a",)), Wants(2, "find", ("b",))]
+
+
+def test_a_thread_can_wait_for_a_wish_and_gets_its_error():
+    desk, found = Desk(), []
+
+    def work():
+        found.append(desk.post.wants_in_thread("find", "key"))
+        with pytest.raises(ToolError, match="another function"):
+            desk.post.wants_in_thread("claim", "tool")
+        found.append("raised")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    answers = {"find": "recorded", "claim": ToolError("another function")}
+    while thread.is_alive():
+        for message in desk.post.fetch():
+            desk.post.take(Told(message.ticket, answers[message.what]))
+    thread.join()
+    assert found == ["recorded", "raised"]
+
+
+def test_who_brings_more_than_may_wait_goes_on_when_it_is_fetched():
+    async def story():
+        post = Post(lambda: None)
+        for ticket in range(3):
+            post.send(Dropped(ticket))
+        await post.room(3)
+        waiting = asyncio.create_task(post.room(2))
+        await asyncio.sleep(1)
+        assert not waiting.done()
+        post.fetch()
+        await waiting
+
+    run_leaping(story())
+
+
+def test_nothing_is_lost_when_who_waited_for_room_is_gone():
+    async def story():
+        post = Post(lambda: None)
+        post.send(Dropped(1))
+        waiting = asyncio.create_task(post.room(0))
+        await asyncio.sleep(1)
+        waiting.cancel()
+        await asyncio.sleep(1)
+        return post.fetch()
+
+    assert run_leaping(story()) == [Dropped(1)]
+
+
+def test_many_threads_may_send_at_the_same_time():
+    rung, post = [], Post(lambda: rung.append(1))
+    threads = [threading.Thread(target=lambda: [post.send(Dropped(n)) for n in range(500)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    heard = []
+    while any(thread.is_alive() for thread in threads):
+        heard += post.fetch()
+    heard += post.fetch()
+    assert len(heard) == 2_000
+    assert 1 <= len(rung) <= 2_000

@@ -1,0 +1,105 @@
+"""What a worker is allowed to ask and to embed: the model that the desk means, and no other one of its name."""
+
+import asyncio
+import pickle
+import sys
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evalmark import Turn
+from evalmark.core.settings import Settings
+from evalmark.core.values.call import Reply, Request
+from evalmark.errors import ConfigError, ModelError
+from evalmark.runs.cluster.actors import EmbeddingActor
+from evalmark.runs.cluster.brief import Pack, Pooled, for_pool
+from evalmark.runs.cluster.errands import Errand, Errands
+from evalmark.runs.cluster.messages import Asks, Go
+from evalmark.runs.planning.models import Door
+from evalmark.testing.embedders import HashEmbedder
+from evalmark.testing.journals import MemoryJournal
+
+from .stories import NotHere, OneModel
+
+REQUEST = Request(messages=(Turn(role="user", content="?"),))
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "is_refused"),
+    [
+        pytest.param("openai:a@http://one", "openai:a@http://one", False, id="the same address"),
+        pytest.param("openai:a@http://one", "openai:a@http://two", True, id="another address"),
+        pytest.param("openai:a@http://one", "own:a", False, id="an object of the user's with its own way to ask"),
+    ],
+)
+def test_a_model_that_a_worker_opens_by_name_is_asked_where_the_desk_asks_it(mine, theirs, is_refused):
+    door = Door(OneModel(settings=Settings(), model=NotHere("openai/a", mine)), MemoryJournal())
+
+    async def told():
+        errand = Errand(1, lambda said: isinstance(said, Go) and errand.back(Reply(text="yes")))
+        return (await Errands(door).run(Asks(1, "openai/a", theirs, REQUEST), errand)).said
+
+    said = asyncio.run(told())
+    if is_refused:
+        assert isinstance(said, ConfigError)
+        assert "openai/a is openai:a@http://two for a worker, and openai:a@http://one where" in str(said)
+    else:
+        assert not isinstance(said, Exception), said
+
+
+@dataclass(frozen=True)
+class Loads:
+    """Leaves a file in a folder each time that it is loaded."""
+
+    folder: str
+    fingerprint: str = "loads"
+
+    def __reduce__(self):
+        return loaded, (self.folder,)
+
+    async def __call__(self, texts):
+        return np.zeros((len(texts), 2), np.float32)
+
+
+def loaded(folder):
+    """Unpacking is loading."""
+    (Path(folder) / str(len([*Path(folder).iterdir()]))).touch()
+    return Loads(folder)
+
+
+def sent(thing):
+    """Something on its way to an actor here, where all can be imported."""
+    return Pack(
+        content=pickle.dumps(thing),
+        settings=Settings(),
+        folder=str(Path.cwd()),
+        path=tuple(sys.path),
+        version=version("evalmark"),
+    )
+
+
+def test_an_actor_that_is_started_where_another_model_lies_embeds_nothing():
+    other = for_pool(HashEmbedder(dimensions=4))
+    actor = EmbeddingActor(sent(Pooled(embedder=HashEmbedder(dimensions=8), fingerprint=other.fingerprint)))
+    for call in (actor.start, lambda: actor.embed(["a"])):
+        with pytest.raises(ModelError, match=f"the run was started with {other.fingerprint}; put the same files"):
+            asyncio.run(call())
+
+
+def test_an_actor_gives_the_vectors_of_its_model():
+    actor = EmbeddingActor(sent(for_pool(HashEmbedder())))
+    assert (asyncio.run(actor.embed(["a", "b"])) == asyncio.run(HashEmbedder()(["a", "b"]))).all()
+
+
+def test_an_actor_that_many_ask_at_once_loads_its_model_once(tmp_path):
+    actor = EmbeddingActor(sent(for_pool(Loads(str(tmp_path)))))
+    before = len([*tmp_path.iterdir()])
+
+    async def asked():
+        await asyncio.gather(*(actor.embed([str(n)]) for n in range(8)))
+
+    asyncio.run(asked())
+    assert len([*tmp_path.iterdir()]) == before + 1

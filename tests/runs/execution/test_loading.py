@@ -1,0 +1,92 @@
+"""What a run does not need it does not load: the start of a small run is most of it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from evalmark.testing.scripted import ScriptedServer
+
+PROGRAM = """
+import asyncio, sys
+from pathlib import Path
+from evalmark.runs.execution.conduct import Conduct, execute
+from evalmark.runs.planning.suite import plan_suite
+from evalmark.core.settings import Settings
+from evalmark.store import open_store
+
+settings = Settings(store="evalmark.db")
+with open_store(settings.store) as store:
+    plan = plan_suite(Path("suite.json"), settings)
+    run = asyncio.run(execute(plan, Conduct(ledger=store, settings=settings)))
+    assert len(run.results) == 1 and plan.embedder is None
+heavy = {"aiohttp", "jsonschema", "numpy", "onnxruntime", "pydantic", "regex", "rich", "scipy", "tokenizers", "yaml"}
+assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()
+"""
+
+
+def test_a_run_that_compares_texts_loads_no_arrays(world):
+    (world / "cases.jsonl").write_text('{"input": "2 + 2", "expected": "4", "answer": "4"}\n')
+    (world / "suite.json").write_text('{"datasets": ["cases.jsonl"], "metrics": ["equals"]}')
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+COMMAND = """
+import sys
+from evalmark.cli import main
+
+try:
+    main(sys.argv[1:])
+except SystemExit as left:
+    assert left.code in (0, 1), left.code
+print(*sorted(sys.modules), sep="\\n", file=sys.stderr)
+"""
+NEVER = {
+    *("genai_prices", "jsonschema", "numpy", "onnxruntime", "pydantic", "regex", "scipy", "tokenizers"),
+    *("evalmark.models.providers.anthropic", "evalmark.models.providers.bridge", "evalmark.models.providers.gemini"),
+    *(
+        "evalmark.cli.commands.cache",
+        "evalmark.cli.commands.doctor",
+        "evalmark.cli.commands.plan",
+        "evalmark.cli.commands.rag",
+        "evalmark.cli.commands.runs",
+    ),
+}
+WANTS = [
+    pytest.param("equals", {"yaml", "evalmark.scoring.judges.rubric"}, id="a check"),
+    pytest.param("factuality", set(), id="a judge"),
+]
+
+
+@pytest.mark.parametrize(("metric", "spared"), WANTS)
+def test_a_run_that_asks_a_model_loads_no_more_than_it_needs_for_that(world, metric, spared):
+    (world / "cases.jsonl").write_text('{"input": "Oslo", "expected": "Oslo"}\n')
+    suite = {"datasets": ["cases.jsonl"], "target": {"model": "openai/m"}, "metrics": [metric]}
+    (world / "suite.json").write_text(json.dumps(suite))
+    words = ["run", "suite.json", "--judge", "openai/judge", "-j", "4", "--store", "evalmark.db"]
+    with ScriptedServer() as server:
+        own = {**os.environ, "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "none"}
+        line = [sys.executable, "-c", COMMAND, *words]
+        done = subprocess.run(line, env=own, capture_output=True, text=True, check=False)
+        assert server.requests
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stderr.split("\n"))
+    assert "aiohttp" in loaded
+    assert not (NEVER | spared) & loaded
+
+
+def test_help_loads_no_values_and_no_figures(world):
+    command = [sys.executable, "-c", COMMAND, "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "120"})
+    loaded = set(done.stderr.split())
+    assert "evalmark.cli.commands.report" in loaded, done.stderr
+    assert not loaded & {
+        "evalmark.core.values.case",
+        "evalmark.core.values.run",
+        "evalmark.stats.summary.summary",
+        "statistics",
+        "asyncio",
+    }

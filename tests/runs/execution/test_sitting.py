@@ -1,0 +1,121 @@
+"""One process's sitting: what it asks shares limits, models and the embedding model; what it spends is told apart."""
+
+import asyncio
+import threading
+
+import pytest
+
+from evalmark import Case, Output
+from evalmark.core.settings import Settings
+from evalmark.core.sync import Loop
+from evalmark.core.values.score import Trial
+from evalmark.errors import ConfigError
+from evalmark.harness.evals.described import Eval
+from evalmark.harness.evals.seating import seat_of
+from evalmark.runs.engine.line import Answered
+from evalmark.runs.execution.ledger import Memory
+from evalmark.runs.execution.sitting import Sitting
+from evalmark.testing.chat import ScriptedModel
+
+CASES = [Case(id=str(n), input=f"q{n}", expected="yes") for n in range(5)]
+
+
+def sitting(**settings):
+    memory = Memory()
+    return Sitting(Settings(**settings), lambda: memory, memory.journal)
+
+
+def seat(of, task=lambda q: "yes", scorers=("equals",), **more):
+    return seat_of(Eval(name="e", data=(), task=task, scorers=tuple(scorers), **more), CASES, of)
+
+
+def ask(of, seated, items, **more):
+    found = []
+
+    async def run():
+        async def hand(results):
+            found.extend(results)
+
+        reason = await of.ask(seated, items, hand, **more)
+        await of.close()
+        return reason
+
+    return asyncio.run(run()), found
+
+
+def trials(seated):
+    target = seated.bound.target.name
+    return [Trial(case=case, dataset="e", target=target, position=n) for n, case in enumerate(CASES)]
+
+
+def test_trials_are_answered_and_judged_and_handed_over():
+    mine = sitting()
+    seated = seat(mine)
+    reason, found = ask(mine, seated, trials(seated))
+    assert (reason, sorted(r.trial.case.id for r in found)) == ("", list("01234"))
+    assert {r.verdict for r in found} == {"pass"}
+
+
+def test_an_output_that_is_there_is_only_judged():
+    mine = sitting()
+    called = []
+    seated = seat(mine, task=called.append)
+    item = Answered(trial=trials(seated)[0], output=Output(value="no"))
+    _, (found,) = ask(mine, seated, [item])
+    assert (found.verdict, found.output.value, called) == ("fail", "no", [])
+
+
+def test_a_stop_leaves_out_what_has_not_begun():
+    mine = sitting()
+
+    async def stops(question):
+        mine.stop.set()
+        return "yes"
+
+    seated = seat(mine, task=stops)
+    _, found = ask(mine, seated, trials(seated), jobs=1)
+    assert [r.trial.case.id for r in found] == ["0"]
+
+
+def test_a_judge_costs_what_it_costs_and_only_since_then():
+    mine = sitting()
+    model = ScriptedModel(['{"reason": "r", "choice": "C"}'] * 9)
+    seated = seat(mine, scorers=["factuality"], judge=model)
+    before = mine.spending()
+    _, found = ask(mine, seated, trials(seated)[:2])
+    assert len(found) == 2
+    (spent,) = mine.spent_since(before)
+    assert spent.calls == len(model.asked) >= 2
+    assert mine.spent_since(mine.spending()) == ()
+
+
+def test_a_conversation_judge_has_no_place_here():
+    class Talk:
+        name, needs_history = "talk", True
+
+        def __call__(self, case, output):
+            return 1.0
+
+    mine = sitting()
+    with pytest.raises(ConfigError, match="talk judges conversations"):
+        seat(mine, scorers=[Talk()])
+
+
+def test_a_loop_runs_in_a_thread_of_its_own_and_ends_what_is_left():
+    loop = Loop()
+    ended = threading.Event()
+
+    async def where():
+        return threading.current_thread().name
+
+    async def forever():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    assert loop.run(where()) == "evalmark"
+    loop.start(forever())
+    loop.run(where())
+    loop.close()
+    assert ended.is_set()

@@ -1,0 +1,37 @@
+"""Tools as a trial meets them, without an engine."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+from evalmark.core.context.replaying import ToolMode, ToolReplay, TrialTools
+from evalmark.core.context.uses import Uses, counting
+from evalmark.testing.journals import MemoryToolJournal
+
+
+class Agent:
+    """Runs things within trials of one run after the other, over one journal."""
+
+    def __init__(self, journal: MemoryToolJournal | None = None) -> None:
+        self.journal = journal or MemoryToolJournal()
+        self.replay = ToolReplay(lambda: self.journal)
+        self.tools = TrialTools(self.replay, None)
+
+    def run(self, mode: ToolMode = "auto") -> "Agent":
+        """Begin another run."""
+        self.replay = ToolReplay(lambda: self.journal, mode)
+        return self
+
+    def trial(self, given: object = "Which tea?") -> AbstractContextManager[None]:
+        """Begin a trial of a case with this input."""
+        self.tools = TrialTools(self.replay, given)
+        return counting(Uses(0, self.tools))
+
+    def calls(self, tool: Callable[..., object], *args: object, **kwargs: object) -> object:
+        """What a plain tool gives in a trial of its own."""
+        with self.trial():
+            return tool(*args, **kwargs)
+
+    @property
+    def keys(self) -> list[str]:
+        """What is recorded."""
+        return list(self.journal.kept)

@@ -1,0 +1,40 @@
+"""The journal in the store keeps the promise of every journal."""
+
+from contextlib import closing, contextmanager
+
+import pytest
+
+from evalmark.storage.call_log.sent import Pass, interrupted
+from evalmark.storage.database.doors import look_into, place_of
+from evalmark.store import open_store
+from tests.models.middleware.journal_contract import JournalContract
+from tests.storage.store import sample
+
+
+class TestJournalOfARun(JournalContract):
+    @contextmanager
+    def open(self, tmp_path):
+        with open_store(tmp_path / "evalmark.db") as store:
+            store.start(sample.run())
+            self.path = store.path
+            yield store.journal(sample.run().id)
+
+    def under_way(self, journal):
+        with closing(look_into(self.path)) as db:
+            return interrupted(db, self.path, Pass(1, 1))
+
+
+class TestJournalOfARunOnAServer(TestJournalOfARun):
+    @pytest.fixture(autouse=True)
+    def _server(self, on_a_server, world):
+        self.address = on_a_server
+
+    @contextmanager
+    def open(self, tmp_path):
+        with open_store(self.address) as store:
+            if not store.runs():
+                store.start(sample.run())
+            else:
+                store.resume(sample.run().id)
+            self.path = place_of(self.address)
+            yield store.journal(sample.run().id)
