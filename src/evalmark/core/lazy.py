@@ -44,3 +44,26 @@ def deferred(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
         return found
 
     return load
+
+
+class LazyModule:
+    """Stand for a module that is imported when one of its names is used first.
+
+    For modules that take long to load and that most commands never use. Type checkers see the module itself:
+
+        if TYPE_CHECKING:
+            import numpy as np
+        else:
+            np = LazyModule("numpy")
+
+    Args:
+        name: the module's full dotted name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(need(self.__name__), name)
+        setattr(self, name, found)  # the next use does not come here
+        return found

@@ -6,19 +6,23 @@ import threading
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalmark.cli.commands.doctor_checks import own_version
 from evalmark.cli.terminal.terminal import complain, is_open, say_line, silence
 from evalmark.cli.terminal.watched import say_through_parent, tell_completion
 from evalmark.cli.terminal.watching import VERBS as WATCHED
 from evalmark.cli.terminal.words import in_full
 from evalmark.core.errors import BrokenOffError, ConfigError, EvalmarkError
-from evalmark.core.lazy import need
+from evalmark.core.lazy import LazyModule, need
 
 from .flags import with_variables
+
+if TYPE_CHECKING:
+    from evalmark.cli.commands import doctor_checks
+else:
+    doctor_checks = LazyModule("evalmark.cli.commands.doctor_checks")
 
 USAGE = 2
 CANNOT_TELL = 3
@@ -28,30 +32,49 @@ LONGEST_FAREWELL = 5.0
 """Seconds that threads of a target get to end, once everything else is done."""
 
 VERBS = {
-    "run": "run",
-    "plan": "plan",
-    "rescore": "rescore",
-    "rag": "rag",
-    **dict.fromkeys(("list", "show", "validate"), "runs"),
-    "view": "view",
-    "report": "report",
-    "merge": "merge",
-    "compare": "compare",
-    "note": "note",
-    "calibrate": "calibrate",
-    "audit": "audit",
-    "generate": "generate",
-    "export": "export",
-    **dict.fromkeys(("import",), "exchange"),
-    "cache": "cache",
-    "models": "models",
-    "doctor": "doctor",
+    "run": ("run", "Run suites, and give a verdict."),
+    "plan": ("plan", "Say what a run would do and cost; nothing is sent."),
+    "rescore": ("rescore", "Judge the outputs of a run anew."),
+    "rag": ("rag", "Score the answers of a RAG dataset."),
+    "list": ("runs", "List the runs in the store, or the sessions that were recorded, newest first."),
+    "show": ("runs", "Show a run, or cases of it in full."),
+    "validate": ("runs", "Name every fault of suites and datasets."),
+    "view": ("view", "Look at runs in a browser."),
+    "report": ("report", "Write reports of runs that are kept, or report to GitHub."),
+    "merge": ("merge", "Make one run of shards that were run side by side."),
+    "compare": ("compare", "Tell whether a run is better, worse or the same as an earlier one."),
+    "note": ("note", "Say what you think of an output: a thumb, a score, a comment."),
+    "calibrate": ("calibrate", "Learn thresholds from labels, with a promise on bad answers that pass."),
+    "audit": ("audit", "Hold a judge against labels or machine checks: how far it can be trusted."),
+    "generate": ("generate", "Make rules and tests of a prompt, in files to edit."),
+    "export": ("export", "Write a run in the files of other tools."),
+    "import": ("exchange", "Read results of another tool as runs."),
+    "cache": ("cache", "Recorded calls of models and tools: list, clear, share."),
+    "models": ("models", "Local models: fetch, list, check."),
+    "doctor": ("doctor", "Check versions, the store and the models."),
 }
-"""In which file each verb stands, in the order of the help."""
+"""The module of each verb and its line in the help, in the order of the help."""
 
 
 def program(verb: str = "") -> typer.Typer:
-    """The command line with the file of one verb; with all of them where it is no verb, or a flag that says what there is."""
+    """Build the command line with the module of one verb, or with all of them."""
+    app = _empty()
+    for home in dict.fromkeys((VERBS[verb][0],) if verb else (home for home, _ in VERBS.values())):
+        need(f"evalmark.cli.commands.{home}").add(app)
+    for command in app.registered_commands:
+        command.short_help = VERBS[command.name or str(getattr(command.callback, "__name__", ""))][1]
+    return app
+
+
+def overview() -> typer.Typer:
+    """Build the command line for `--help` and for unknown verbs: the names alone, since loading every verb takes long."""
+    app = _empty()
+    for verb, (_, line) in VERBS.items():
+        app.command(verb, short_help=line)(_before_any_verb)
+    return app
+
+
+def _empty() -> typer.Typer:
     app = typer.Typer(
         name="evalmark",
         no_args_is_help=True,
@@ -61,14 +84,12 @@ def program(verb: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback(help=PURPOSE)(_before_any_verb)
-    for home in dict.fromkeys((VERBS[verb],) if verb in VERBS else VERBS.values()):
-        need(f"evalmark.cli.commands.{home}").add(app)
     return app
 
 
 def _tell_version(wanted: bool) -> None:
     if wanted:
-        say_line(own_version())
+        say_line(doctor_checks.own_version())
         raise typer.Exit
 
 
@@ -85,9 +106,10 @@ def main(words: list[str] | None = None) -> None:
     _ready_streams()
     is_process = words is None
     words = in_full(sys.argv[1:] if words is None else words)
+    verb = next((word for word in words if word in VERBS), "")
     try:
         _stand_somewhere()
-        command = typer.main.get_command(program(words[0] if words else ""))
+        command = typer.main.get_command(program(verb) if verb else overview())
         with_variables(_ended_by_itself(command))(args=words, prog_name="evalmark", obj=words)
     except BrokenOffError as error:
         if not say_through_parent(str(error)):

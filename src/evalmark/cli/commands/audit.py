@@ -42,7 +42,7 @@ Cases = Annotated[int, typer.Option("--cases", metavar="N", min=1, max=1000, hel
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Hold a judge against labels or machine checks: how far it can be trusted.")(audit)
+    app.command()(audit)
 
 
 def audit(  # noqa: PLR0913  each is a flag of the command line

@@ -43,7 +43,7 @@ Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Learn thresholds from labels, with a promise on bad answers that pass.")(calibrate)
+    app.command()(calibrate)
 
 
 def calibrate(  # noqa: PLR0913  each is a flag of the command line

@@ -11,10 +11,8 @@ from evalmark.cli.terminal.job_summary import write_job_summary
 from evalmark.cli.terminal.references import in_store, kept_place
 from evalmark.cli.terminal.terminal import command, look, say, say_line
 from evalmark.core.errors import ConfigError
-from evalmark.core.lazy import need
-from evalmark.reports.files.compared_annotations import comparison_annotations, comparison_for_github
+from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.files.compared_writers import comparison_writer_for
-from evalmark.reports.files.save import save_comparison
 from evalmark.reports.terminal import compared
 from evalmark.runs.execution.baselines import baseline_of
 from evalmark.stats.comparison import comparing
@@ -28,8 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evalmark.core.values.run import Run as Kept
+    from evalmark.reports.files import compared_annotations, save
     from evalmark.stats.comparison.change import Comparison
     from evalmark.stats.comparison.pairs import Pair
+else:
+    compared_annotations = LazyModule("evalmark.reports.files.compared_annotations")
+    save = LazyModule("evalmark.reports.files.save")
+
 
 UNDECIDED = 3
 
@@ -74,7 +77,7 @@ To = Annotated[
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Tell whether a run is better, worse or the same as an earlier one.")(compare)
+    app.command()(compare)
 
 
 def compare(  # noqa: PLR0913  each is a flag of the command line
@@ -116,7 +119,7 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         found = in_store(found, kept_place(baseline or run, flags.settings(store=store).store)[0])
         say(compared.comparison(found, look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
-            save_comparison(found, path, texts if pairs else ())
+            save.save_comparison(found, path, texts if pairs else ())
             named = need("evalmark.reports.text.compared").compared_title
             say_line(f"{path}: {named(found) if targets else f'{found.run} against {found.baseline}'}")
         if to:
@@ -178,6 +181,6 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
 
 
 def _to_github(found: "Comparison", pairs: "Sequence[Pair]") -> None:
-    write_job_summary(lambda room: comparison_for_github(found, pairs, room=room))
-    for line in comparison_annotations(found, pairs):
+    write_job_summary(lambda room: compared_annotations.comparison_for_github(found, pairs, room=room))
+    for line in compared_annotations.comparison_annotations(found, pairs):
         command(line)

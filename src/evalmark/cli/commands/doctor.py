@@ -10,7 +10,7 @@ from . import flags
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Check versions, the store and the models.")(doctor)
+    app.command()(doctor)
 
 
 def doctor(store: flags.Store = None) -> None:

@@ -63,7 +63,7 @@ Paths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or f
 
 def add(app: typer.Typer) -> None:
     """Put the verbs on the command line."""
-    app.command("import", short_help="Read results of another tool as runs.")(import_files)
+    app.command("import")(import_files)
 
 
 def import_files(

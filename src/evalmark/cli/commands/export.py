@@ -76,7 +76,7 @@ BaseUrl = Annotated[
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Write a run in the files of other tools.")(export)
+    app.command()(export)
 
 
 def export(  # noqa: PLR0913  each is a flag of the command line

@@ -68,7 +68,7 @@ Report = Annotated[bool, typer.Option("--report", help="Only say which rules hav
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command("generate", short_help="Make rules and tests of a prompt, in files to edit.")(generate_files)
+    app.command("generate")(generate_files)
 
 
 def generate_files(  # noqa: PLR0913  each is a flag of the command line

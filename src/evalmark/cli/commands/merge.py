@@ -25,7 +25,7 @@ Into = Annotated[
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Make one run of shards that were run side by side.")(merge)
+    app.command()(merge)
 
 
 def merge(

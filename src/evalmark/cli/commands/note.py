@@ -48,7 +48,7 @@ File = Annotated[
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Say what you think of an output: a thumb, a score, a comment.")(note)
+    app.command()(note)
 
 
 def note(  # noqa: PLR0913  each is a flag of the command line

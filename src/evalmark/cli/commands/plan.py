@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Say what a run would do and cost; nothing is sent.")(plan)
+    app.command()(plan)
 
 
 def plan(  # noqa: PLR0913  each is a flag of the command line

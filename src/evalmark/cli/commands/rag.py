@@ -50,7 +50,7 @@ Resume = Annotated[str | None, typer.Option(metavar="[RUN]", help="Go on with an
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Score the answers of a RAG dataset.")(rag)
+    app.command()(rag)
 
 
 def rag(  # noqa: PLR0913  each is a flag of the command line

@@ -30,7 +30,7 @@ from evalmark.storage.store.store import open_store
 from . import flags
 
 if TYPE_CHECKING:
-    from evalmark.core.values.run import Gate, Run
+    from evalmark.core.values.run import Run
 
 NOTHING_RAN = 3
 GITHUB = "github"
@@ -69,7 +69,7 @@ MinScore = Annotated[
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command("report", short_help="Write reports of runs that are kept, or report to GitHub.")(write_report)
+    app.command("report")(write_report)
 
 
 def write_report(  # noqa: PLR0913  each is a flag of the command line

@@ -31,7 +31,7 @@ Suite = Annotated[
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Judge the outputs of a run anew.")(rescore)
+    app.command()(rescore)
 
 
 def rescore(  # noqa: PLR0913  each is a flag of the command line

@@ -35,7 +35,7 @@ Files = Annotated[list[Path], typer.Argument(metavar="FILE...", help="Suite file
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command(short_help="Run suites, and give a verdict.")(run)
+    app.command()(run)
 
 
 def run(  # noqa: PLR0913  each is a flag of the command line

@@ -10,24 +10,31 @@ import typer
 
 from evalmark.cli.terminal.terminal import look, look_at, say, say_line
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Run as values_Run
 from evalmark.reports.terminal import side_by_side
-from evalmark.reports.terminal.call import one_call, one_tool_call
-from evalmark.reports.terminal.cases import one_case
 from evalmark.reports.terminal.listing import run_list
-from evalmark.reports.terminal.screen import terminal
-from evalmark.reports.terminal.sessions import labels_said, session_list
 from evalmark.stats.summary import standings
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
 from evalmark.storage.store.store import Store, open_store
 from evalmark.tracing.annotations import subjects
 
-from . import flags, validation
+from . import flags
 from .sessions import labels_of, sessions_of, shown
 
 if TYPE_CHECKING:
+    from evalmark.cli.commands import validation
     from evalmark.core.values.run import Run as Kept
+    from evalmark.reports.terminal import call as call_module
+    from evalmark.reports.terminal import cases, screen, sessions
+else:
+    validation = LazyModule("evalmark.cli.commands.validation")
+    call_module = LazyModule("evalmark.reports.terminal.call")
+    cases = LazyModule("evalmark.reports.terminal.cases")
+    screen = LazyModule("evalmark.reports.terminal.screen")
+    sessions = LazyModule("evalmark.reports.terminal.sessions")
+
 
 NOT_PASSED = ("fail", "error", "unscored")
 
@@ -37,8 +44,8 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the start o
 def add(app: typer.Typer) -> None:
     """Put the verbs on the command line."""
     app.command("list")(list_runs)
-    app.command(short_help="Show a run, or cases of it in full.")(show)
-    app.command(short_help="Name every fault of suites and datasets.")(validate)
+    app.command()(show)
+    app.command()(validate)
 
 
 def list_runs(
@@ -55,7 +62,7 @@ def list_runs(
         if what == "runs":
             say(run_list(ledger.runs(limit), look()))
         else:
-            say(session_list(sessions_of(ledger, project, limit), look()))
+            say(sessions.session_list(sessions_of(ledger, project, limit), look()))
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
@@ -93,7 +100,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         if not (failed or calls) and case is None:
             summary = summarise(found)
             verdict = judge(summary, found.gate)
-            say(terminal(found, look_at(found, settings.store, worst), summary=summary, verdict=verdict))
+            say(screen.terminal(found, look_at(found, settings.store, worst), summary=summary, verdict=verdict))
             return
         _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
 
@@ -108,8 +115,8 @@ def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, f
     )
     count = 0
     for count, result in enumerate(islice(wanted, limit), start=1):  # noqa: B007  counts to the end
-        say(one_case(result, look(), run=run))
-        say(labels_said(labels_of(ledger, run, result), look()))
+        say(cases.one_case(result, look(), run=run))
+        say(sessions.labels_said(labels_of(ledger, run, result), look()))
         for key in result.calls if calls else ():
             say(_one_call(ledger, key))
     if count == limit:
@@ -129,9 +136,9 @@ def _show_overview(run: "Kept", *, with_cases: bool) -> None:
 def _one_call(ledger: "Store", key: str) -> str:
     """A call of a model or a tool in full, where it is still recorded."""
     if (call := ledger.recordings.call(key)) is not None:
-        return one_call(call, look())
+        return call_module.one_call(call, look())
     if (recording := ledger.recordings.tool_call(key)) is not None:
-        return one_tool_call(recording, look())
+        return call_module.one_tool_call(recording, look())
     return f"  The call {key} is no longer recorded.\n"
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evalmark.core.values.label import Label
     from evalmark.core.values.run import Run
     from evalmark.core.values.score import Result
-    from evalmark.core.values.session import Session, Span
+    from evalmark.core.values.session import Span
     from evalmark.storage.sessions.kept import Recorded
     from evalmark.storage.store.store import Store
 

@@ -45,7 +45,7 @@ ReadOnly = Annotated[bool, typer.Option("--read-only", help="Show labels, and le
 
 def add(app: typer.Typer) -> None:
     """Put the verb on the command line."""
-    app.command("view", short_help="Look at runs in a browser.")(view)
+    app.command("view")(view)
 
 
 def view(

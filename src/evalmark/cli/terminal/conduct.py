@@ -10,23 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import BrokenOffError, ConfigError, EvalmarkError
-from evalmark.core.lazy import need
+from evalmark.core.lazy import LazyModule, need
 from evalmark.core.values import words
 from evalmark.core.values.run import Run, Shard
 from evalmark.inputs.datasets.filtering import parse_filter
 from evalmark.reports.files.options import Options
-from evalmark.reports.files.save import save
-from evalmark.reports.files.writers import writer_for
-from evalmark.reports.terminal.compared import comparison as console_comparison
 from evalmark.reports.terminal.screen import terminal
 from evalmark.runs.execution.baselines import baseline_of
-from evalmark.runs.execution.conduct import Conduct, execute
 from evalmark.runs.execution.sharing import rows_asked
-from evalmark.stats.comparison.comparing import compare
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
 from evalmark.storage.store.places import told_place
-from evalmark.storage.store.store import Store, open_store
 
 from . import watched
 from .process_state import ProcessState
@@ -39,11 +33,24 @@ if TYPE_CHECKING:
     import asyncio
 
     from evalmark.core.settings import Settings
-    from evalmark.core.values.run import Run
+    from evalmark.reports.files import save as save_module
+    from evalmark.reports.files import writers
+    from evalmark.reports.terminal import compared as compared_module
+    from evalmark.runs.execution import conduct as execution
     from evalmark.runs.planning.checking import Checked
     from evalmark.runs.planning.plan import Plan
+    from evalmark.stats.comparison import comparing
     from evalmark.stats.comparison.change import Comparison
     from evalmark.stats.summary.summary import Summary
+    from evalmark.storage.store import store
+    from evalmark.storage.store.store import Store
+else:
+    execution = LazyModule("evalmark.runs.execution.conduct")
+    store = LazyModule("evalmark.storage.store.store")
+    save_module = LazyModule("evalmark.reports.files.save")
+    writers = LazyModule("evalmark.reports.files.writers")
+    compared_module = LazyModule("evalmark.reports.terminal.compared")
+    comparing = LazyModule("evalmark.stats.comparison.comparing")
 
 INTERRUPTED = 130
 AT_ONCE = 0.2
@@ -102,7 +109,7 @@ def carry_out(plan: "Plan", settings: "Settings", show: Show) -> int:
 def _carried_out(plan: "Plan", settings: "Settings", show: Show, state: ProcessState) -> int:
     named = store_flag(settings.store)
     reports = [path.absolute() for path in show.reports]  # a target may change the working directory
-    with open_store(settings.store) as ledger:
+    with store.open_store(settings.store) as ledger:
         against = _baseline(plan, ledger, show)  # found now, when `last` still is the one before this
         run: Run = need("asyncio").run(_run(plan, settings, ledger, show, against))
         lost = state.restore()
@@ -116,10 +123,10 @@ def _carried_out(plan: "Plan", settings: "Settings", show: Show, state: ProcessS
                 remarks=tuple(show.remarks(run, summary, ledger)) if show.remarks else (),
             )
             text = terminal(run, seen, summary=summary, verdict=verdict)
-            text += console_comparison(compared, seen) if compared is not None else ""
+            text += compared_module.comparison(compared, seen) if compared is not None else ""
         try:
             for path in reports:
-                save(run, path, summary, Options(comparison=compared, baseline=against))
+                save_module.save(run, path, summary, Options(comparison=compared, baseline=against))
             watched.tell("reported")
         finally:  # a report that cannot be written is no reason to keep the verdict back
             if not show.quiet:
@@ -168,7 +175,7 @@ def _compared(run: "Run", against: "Run | None") -> "Comparison | None":
     if against.id == run.id:
         complain(f"The baseline {run.id} is the run that was taken up, so there is nothing to compare it with.\n")
         return None
-    return compare(run, against)
+    return comparing.compare(run, against)
 
 
 def _code(compared: "Comparison | None", show: Show) -> int:
@@ -186,7 +193,7 @@ def refuse_reports(plan: "Plan", reports: Sequence[Path]) -> None:
     datasets = (source.info.path for source in plan.sources)
     refuse_over([plan.suite, *datasets, *(asked.file for asked in plan.asked)], reports)
     for path in reports:
-        writer_for(path)
+        writers.writer_for(path)
         if path.is_dir():
             raise ConfigError(f"{path}: this is a folder; name a file in it with -o.")
 
@@ -218,7 +225,7 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: Show, 
             progress.begin(plan.name, total)
 
         resume, taken_up = _resumed(plan, ledger, show)
-        conduct = Conduct(
+        conduct = execution.Conduct(
             ledger=ledger,
             settings=settings,
             resume=resume,
@@ -232,7 +239,7 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: Show, 
             watch=progress.recorded,
         )
         with _interrupts(stop, show.again):
-            return await execute(plan, conduct)
+            return await execution.execute(plan, conduct)
 
 
 def _resumed(plan: "Plan", ledger: "Store", show: Show) -> tuple[str | None, str]:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from evalmark.core.lazy import need
-from evalmark.models.embeddings.loading import load_embedder
+from evalmark.core.lazy import LazyModule, need
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,6 +14,10 @@ if TYPE_CHECKING:
     from evalmark.core.protocols import Embedder
     from evalmark.core.settings import Settings
     from evalmark.core.values.score import Result
+    from evalmark.models.embeddings import loading as loading_module
+else:
+    loading_module = LazyModule("evalmark.models.embeddings.loading")
+
 
 _SHOWN = (("pass", "passed"), ("fail", "failed"), ("error", "errors"), ("unscored", "unscored"))
 
@@ -62,7 +65,7 @@ class Progress:
 
     def loading(self, name: str, settings: "Settings", folders: "tuple[Path, ...]") -> "Embedder":
         """The embedder of this name; shows the download, if there has to be one."""
-        return load_embedder(name, settings, folders, self.fetched)
+        return loading_module.load_embedder(name, settings, folders, self.fetched)
 
     def fetched(self, label: str, done: int, total: int | None) -> None:
         """A download goes on; sizes in bytes."""

@@ -8,17 +8,24 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from evalmark.core.lazy import LazyModule
 from evalmark.core.text import clean, inert
 from evalmark.inputs.documents.known import without_known
-from evalmark.inputs.documents.masking import masked
-from evalmark.reports.terminal.drawing import Look
-from evalmark.storage.merging.shards import is_merged
 from evalmark.storage.store.places import told_place
 
 from .words import store_flag
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
+    from evalmark.inputs.documents import masking
+    from evalmark.reports.terminal import drawing
+    from evalmark.reports.terminal.drawing import Look
+    from evalmark.storage.merging import shards
+else:
+    masking = LazyModule("evalmark.inputs.documents.masking")
+    drawing = LazyModule("evalmark.reports.terminal.drawing")
+    shards = LazyModule("evalmark.storage.merging.shards")
+
 
 _CHUNKS = 1_000
 """Of a file, written at once."""
@@ -28,7 +35,7 @@ def look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
     """Width, colour and characters of the standard output; `store` is where the run is kept, `flags` say so to a command."""
     interactive = is_open(sys.stdout) and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
-    return Look(
+    return drawing.Look(
         store=store,
         flags=flags,
         worst=worst,
@@ -41,7 +48,7 @@ def look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
 def look_at(run: "Run", store: str, worst: int) -> "Look":
     """The same for a run that is kept in `store`, with what a person can do who has it on the screen."""
     seen = look(told_place(store), worst, store_flag(store))
-    return replace(seen, resumable=not is_merged(run))  # to merge once more asks nothing
+    return replace(seen, resumable=not shards.is_merged(run))  # to merge once more asks nothing
 
 
 def say(text: str) -> None:
@@ -81,7 +88,7 @@ def say_document(chunks: Iterable[str]) -> None:
 
 def complain(text: str) -> None:
     """Write to the error stream, unless it is closed; never fails, and nothing in it acts on the terminal."""
-    _write(_obeyed_by_nobody(masked(clean(text))), sys.stderr, sys.__stderr__)
+    _write(_obeyed_by_nobody(masking.masked(clean(text))), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:

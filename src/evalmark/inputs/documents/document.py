@@ -3,13 +3,19 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from evalmark.core.lazy import LazyModule
 
 from .faults import PlacedError
 from .json_walk import walk
 from .strict_json import parse_json
-from .strict_yaml import parse_yaml
 from .text import read_text
+
+if TYPE_CHECKING:
+    from evalmark.inputs.documents import strict_yaml
+else:
+    strict_yaml = LazyModule("evalmark.inputs.documents.strict_yaml")
 
 DataPath = tuple[str | int, ...]
 """Keys and positions that lead to a value, from the top."""
@@ -54,7 +60,7 @@ def document_of(text: str, path: Path, is_text: Callable[[str], bool] = lambda k
         return Document(path=path, data=parse_json(text, place), lines=_json_lines(text))
     notes: list[str] = []
     lines: dict[DataPath, int] = {}
-    data = parse_yaml(text, place, is_text=is_text, notes=notes.append, lines=lines)
+    data = strict_yaml.parse_yaml(text, place, is_text=is_text, notes=notes.append, lines=lines)
     return Document(path=path, data=data, lines=lines, notes=tuple(notes))
 
 

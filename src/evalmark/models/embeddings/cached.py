@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from evalmark.core.errors import EvalmarkError, ModelError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Embedder, EmbeddingCache
 
 from .vectors import checked_vectors, clean_texts
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from evalmark.core.protocols import Vectors
+else:
+    np = LazyModule("numpy")
+
 
 FULL = 131_072
 """Characters after which a batch takes no more texts: some seconds of a small model's work, then kept for good."""

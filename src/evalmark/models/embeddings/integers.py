@@ -8,17 +8,20 @@ which come out alike on every processor and in every batch.
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from evalmark.core.errors import ModelError
+from evalmark.core.lazy import LazyModule
 
 from .onnx import FLOAT, INT8, UINT8, GraphWriter
 from .tensors import TensorFile, opened
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     Matrix = npt.NDArray[np.float32]
+else:
+    np = LazyModule("numpy")
+
 
 _EXEMPT = ".self.value"
 """The product whose error weighs most: each of its rows goes into every token that looks there. It stays in 32 bits, for

@@ -9,11 +9,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingMode
 from evalmark.core.errors import ConfigError, ModelError
-from evalmark.core.lazy import need
+from evalmark.core.lazy import LazyModule, need
 
 from .folder import HASHED, ModelFolder, pinned, read_folder, sha256
 from .packing import pack
@@ -21,11 +19,15 @@ from .runtime import has_bf16, open_exact, open_int8, open_openvino, processors
 from .vectors import clean_texts
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from evalmark.core.protocols import Vectors
 
     from .runtime import Infer, Tokens
 
     Tokenizer = Callable[[list[str]], Any]
+else:
+    np = LazyModule("numpy")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

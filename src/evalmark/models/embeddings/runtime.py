@@ -6,22 +6,23 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evalmark.core.errors import ModelError
-from evalmark.core.lazy import need
+from evalmark.core.lazy import LazyModule, need
 
 from .bert import write_graph
 from .folder import ModelFolder
 from .integers import PROBED, IntegerProducts, probe
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     from evalmark.core.protocols import Vectors
 
     Tokens = npt.NDArray[np.int32]
     Infer = Callable[[Tokens, Tokens], Vectors]
+else:
+    np = LazyModule("numpy")
 
 
 _REPORTS = "openvino_telemetry"

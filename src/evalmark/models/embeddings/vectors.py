@@ -4,12 +4,16 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evalmark.core.errors import ModelError
+from evalmark.core.lazy import LazyModule
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from evalmark.core.protocols import Vectors
+else:
+    np = LazyModule("numpy")
+
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import numpy as np
-
 from evalmark.core.errors import ConfigError, ModelCallError
+from evalmark.core.lazy import LazyModule
 
 from .http import Http, Response, failed, require_key, said
 from .names import BRIDGE, Endpoint, find_endpoint
@@ -17,7 +16,12 @@ from .openai import address, key_headers
 from .wire import encoded
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from evalmark.core.protocols import Vectors
+else:
+    np = LazyModule("numpy")
+
 
 Around = Callable[[Callable[[], Awaitable["Vectors"]]], Awaitable["Vectors"]]
 """Sends one request by calling what it is given, once or until it succeeds: the place for limits and retries."""

@@ -2,15 +2,23 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from evalmark.core.lazy import LazyModule
 from evalmark.core.values.score import Result
-from evalmark.scoring.builtin.grounding import FLAGS  # its limits are looked up late: they load numpy
+
+# its limits are looked up late: they load numpy
 from evalmark.stats.inference.intervals import Share
 from evalmark.stats.inference.means import share_interval
 from evalmark.stats.summary.summary import Group, MetricSummary, Summary
 
 from .figures import so_many
 from .verdicts import TWINS
+
+if TYPE_CHECKING:
+    from evalmark.scoring.builtin import grounding
+else:
+    grounding = LazyModule("evalmark.scoring.builtin.grounding")
 
 NEEDED = 30
 """Labelled outputs from which the measures can be held against people's labels."""
@@ -47,7 +55,9 @@ def about_measures(summary: Summary, results: Iterable[Result], liked: Mapping[s
         f"{metric.name} {metric.mean:z.3f} {'>' if metric.direction == 'lower' else '<'} {flag.limit:g} ({flag.line})"
         for group in summary.groups
         for metric in group.metrics
-        if metric.name != TWINS[0] and (flag := FLAGS.get(metric.name)) is not None and flag.is_beyond(metric.mean)
+        if metric.name != TWINS[0]
+        and (flag := grounding.FLAGS.get(metric.name)) is not None
+        and flag.is_beyond(metric.mean)
     ]
     said = [SIMILARITY]
     if beyond:
@@ -62,7 +72,7 @@ def about_measures(summary: Summary, results: Iterable[Result], liked: Mapping[s
 def _validated(results: Sequence[Result], liked: Mapping[str, bool]) -> list[str]:
     """How often people dislike what each measure puts beyond its limit, and how often the rest."""
     told = [f"Held against your {len(liked)} labelled outputs, as if these were chosen at random:"]
-    for name, flag in FLAGS.items():
+    for name, flag in grounding.FLAGS.items():
         if name == TWINS[0]:
             continue
         flagged: list[bool] = []

@@ -2,16 +2,24 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import EmbeddingCache
 from evalmark.core.settings import Settings
-from evalmark.runs.cluster.site import opened as cluster_site
-from evalmark.runs.cluster.start import where
 from evalmark.runs.engine.line import Engine, Limits, run_trials
-from evalmark.runs.isolation.engine import opened as isolated_engine
 from evalmark.runs.planning.models import Door
 from evalmark.runs.planning.plan import Bound, Plan
+
+if TYPE_CHECKING:
+    from evalmark.runs.cluster import site as site_module
+    from evalmark.runs.cluster import start
+    from evalmark.runs.isolation import engine
+else:
+    site_module = LazyModule("evalmark.runs.cluster.site")
+    start = LazyModule("evalmark.runs.cluster.start")
+    engine = LazyModule("evalmark.runs.isolation.engine")
 
 EngineOf = Callable[[Door, Bound, EmbeddingCache], Engine]
 """Makes the engine of a run out of what all its trials share."""
@@ -30,12 +38,12 @@ async def engine_for(plan: Plan, settings: Settings, limits: Limits) -> AsyncIte
             f"--isolate starts workers on this machine, and --on {settings.on} elsewhere; use one of them."
         )
     if settings.isolate and plan.kept is None:
-        async with isolated_engine(plan.targets, settings.replay) as isolated:
+        async with engine.opened(plan.targets, settings.replay) as isolated:
             yield lambda door, bound, cache: isolated
         return
     if settings.on == "local":
         yield lambda door, bound, cache: run_trials
         return
-    place = where(settings.on, is_trusted=settings.trust_cluster)
-    async with cluster_site(place, plan, settings, limits) as site:
+    place = start.where(settings.on, is_trusted=settings.trust_cluster)
+    async with site_module.opened(place, plan, settings, limits) as site:
         yield site.engine

@@ -30,8 +30,7 @@ from .reading import Reading, Row, rows_of, trials_of
 
 if TYPE_CHECKING:
     from evalmark.stats.summary.bars import Make
-    from evalmark.stats.summary.deciding import Deciding
-    from evalmark.stats.summary.drawing import InOrder, Place
+    from evalmark.stats.summary.drawing import Place
 
 SEEDS = 2**31
 DRAWN = "Cases were asked in a random order"

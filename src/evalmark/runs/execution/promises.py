@@ -5,18 +5,21 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import StoreError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.values.label import Label, about_output, content_of
 from evalmark.core.values.run import Run
 from evalmark.runs.planning.plan import Plan
-from evalmark.stats.calibration.evidence import of_results, of_traffic
-from evalmark.stats.calibration.since import labels_changed
 from evalmark.storage.store.store import Store
 
 from .ledger import Ledger
 
 if TYPE_CHECKING:
+    from evalmark.stats.calibration import evidence, since
     from evalmark.stats.calibration.evidence import Evidence
     from evalmark.stats.calibration.learning import Kind
+else:
+    evidence = LazyModule("evalmark.stats.calibration.evidence")
+    since = LazyModule("evalmark.stats.calibration.since")
 
 
 def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
@@ -29,7 +32,7 @@ def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
         warning
         for entry in plan.locked
         if (found := now[entry.labels.kind, entry.labels.name]) is not None
-        and (warning := labels_changed(entry, found, plan.lock))
+        and (warning := since.labels_changed(entry, found, plan.lock))
     ]
     return replace(plan, notes=(*plan.notes, *said))
 
@@ -37,14 +40,14 @@ def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
 def evidence_now(kind: "Kind", name: str, ledger: Store) -> "Evidence | None":
     """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
     if kind == "project":
-        return of_traffic(ledger.traffic.labelled(name), f"project {name}")
+        return evidence.of_traffic(ledger.traffic.labelled(name), f"project {name}")
     if kind == "file":
         return None
     try:
         run = ledger.run(name)
     except StoreError:  # another machine's
         return None
-    return of_results(run.id, run.results, labels_on(ledger, run))
+    return evidence.of_results(run.id, run.results, labels_on(ledger, run))
 
 
 def labels_on(ledger: Store, run: Run) -> list[Label]:

@@ -3,17 +3,25 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel
-from evalmark.prompts.metrics.metric import PromptMetric
-from evalmark.prompts.metrics.reading import read_prompt_metric
-from evalmark.scoring.judges.reading import read_metric
-from evalmark.scoring.judges.rubric import Rubric
 
 from .models import Configured, Models
 from .plan import Asked, ask
+
+if TYPE_CHECKING:
+    from evalmark.prompts.metrics import reading as prompt_metric_files
+    from evalmark.prompts.metrics.metric import PromptMetric
+    from evalmark.scoring.judges import reading as judge_files
+    from evalmark.scoring.judges import rubric
+    from evalmark.scoring.judges.rubric import Rubric
+else:
+    prompt_metric_files = LazyModule("evalmark.prompts.metrics.reading")
+    judge_files = LazyModule("evalmark.scoring.judges.reading")
+    rubric = LazyModule("evalmark.scoring.judges.rubric")
 
 Wanted = str | Mapping[str, Any] | Callable[..., Any]
 """A scorer as Python code names it: a name, `{name: settings}`, or a callable."""
@@ -57,9 +65,9 @@ def from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: boo
         raise ConfigError(f"{place}: a metric file has no setting {unknown[0]!r} in a suite; it knows {knows}.")
     scorer: Rubric | PromptMetric
     if path.name.lower().endswith(".prompty"):
-        scorer = read_prompt_metric(path, named=named)
+        scorer = prompt_metric_files.read_prompt_metric(path, named=named)
     else:
-        scorer = Rubric(metric=read_metric(path))
+        scorer = rubric.Rubric(metric=judge_files.read_metric(path))
     metric = scorer.metric
     name = str(settings.get("name") or metric.name)
     scorer = replace(scorer, metric=replace(metric, name=name), repeat=settings.get("repeat"))

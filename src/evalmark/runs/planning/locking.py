@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
-from evalmark.stats.calibration.lock_reading import read_lock
-from evalmark.stats.calibration.since import changed
+from evalmark.core.lazy import LazyModule
 
 from .plan import Asked, Plan
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Metric
+    from evalmark.stats.calibration import lock_reading, since
     from evalmark.stats.calibration.lock import Lock, Locked
+else:
+    lock_reading = LazyModule("evalmark.stats.calibration.lock_reading")
+    since = LazyModule("evalmark.stats.calibration.since")
 
 
 NO_LOCK = "none"
@@ -31,7 +34,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     """
     if not path or path == NO_LOCK:
         return plan
-    lock = read_lock(Path(path))
+    lock = lock_reading.read_lock(Path(path))
     asked: list[Asked] = []
     used: dict[str, Locked] = {}
     notes, known = list(plan.notes), False
@@ -52,7 +55,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
         if held is not one:
             used[metric.name] = entry
             embedder = plan.embedder.fingerprint if plan.embedder is not None and one.needs_embedder else ""
-            notes += changed(entry, metric, embedder, lock.path)
+            notes += since.changed(entry, metric, embedder, lock.path)
     if not known:
         notes.append(f"{lock.path} sets no threshold here; it has {', '.join(sorted(lock.metrics)) or 'no metric'}.")
     return replace(plan, asked=tuple(asked), notes=tuple(notes), locked=tuple(used.values()), lock=lock.path)

@@ -7,12 +7,12 @@ from os import environ as own_environ
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel, Embedder, Journal
 from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.spending import Spending
-from evalmark.models.middleware.conditions import Conditions, through
 from evalmark.models.middleware.limited import Limited
 from evalmark.models.middleware.meter import Budget, Meter
 from evalmark.models.middleware.pace import Pace
@@ -20,18 +20,19 @@ from evalmark.models.middleware.patience import Patience
 from evalmark.models.middleware.prices import Prices, read_prices
 from evalmark.models.middleware.retrying import Retrying
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.models.providers.embeddings import open_embedder
 from evalmark.models.providers.http import Http
 from evalmark.models.providers.names import find_endpoint, missing_key
-from evalmark.models.providers.opening import open_chat
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
-    from evalmark.models.middleware.meter import Budget
-    from evalmark.models.middleware.patience import Patience
-    from evalmark.models.middleware.throttle import Throttle
-    from evalmark.models.providers.http import Http
+    from evalmark.models.middleware import conditions as conditions_module
+    from evalmark.models.providers import embeddings, opening
     from evalmark.models.providers.names import Endpoint
+else:
+    conditions_module = LazyModule("evalmark.models.middleware.conditions")
+    embeddings = LazyModule("evalmark.models.providers.embeddings")
+    opening = LazyModule("evalmark.models.providers.opening")
+
 
 DEFAULTS = Settings()
 
@@ -87,7 +88,7 @@ class Models:
             ConfigError: the name means no model.
         """
         within = self.settings.call_timeout
-        return open_chat(name, environ=self.environ, table=self.settings.models, http=self.http, within=within)
+        return opening.open_chat(name, environ=self.environ, table=self.settings.models, http=self.http, within=within)
 
     def embedder(self, name: str) -> Embedder | None:
         """The embedding model behind a server that a name means; None where it means none.
@@ -98,7 +99,7 @@ class Models:
         if not is_remote(name, self.settings.models):
             return None
         throttle = self.throttle()
-        return open_embedder(
+        return embeddings.open_embedder(
             name,
             environ=self.environ,
             table=self.settings.models,
@@ -178,7 +179,7 @@ class Door:
 
     def around(self, model: ChatModel) -> ChatModel:
         """What the run puts around this very object, whatever others there are of its name."""
-        conditions = Conditions(
+        conditions = conditions_module.Conditions(
             meter=self.meter,
             throttle=self._throttle(model),
             prices=self._prices,
@@ -186,7 +187,7 @@ class Door:
             replay=self._models.settings.replay,
             patience=self._models.patience,
         )
-        return through(model, conditions)
+        return conditions_module.through(model, conditions)
 
     def _throttle(self, model: ChatModel) -> "Throttle":
         endpoint = self._models.endpoint(model)

@@ -2,15 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Target
 from evalmark.inputs.suites.suite import TargetSpec
-from evalmark.prompts.templates.reading import read_prompt
 from evalmark.runs.targets.model import ModelTarget
-from evalmark.runs.targets.prompt import PromptTarget
 
 from .models import Models
+
+if TYPE_CHECKING:
+    from evalmark.prompts.templates import reading
+    from evalmark.runs.targets import prompt as prompt_module
+else:
+    reading = LazyModule("evalmark.prompts.templates.reading")
+    prompt_module = LazyModule("evalmark.runs.targets.prompt")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +55,14 @@ def asked_models(
     Raises:
         ConfigError: the prompt cannot be read, no model is named, or a name means none.
     """
-    prompt = None if wanted.prompt is None else read_prompt(wanted.prompt)
+    prompt = None if wanted.prompt is None else reading.read_prompt(wanted.prompt)
     own = () if prompt is None or prompt.model is None else (prompt.model,)
     names = tuple(dict.fromkeys(named)) or wanted.models or own or ((unnamed,) if unnamed else ())
     if not names:
         raise ConfigError(f"{wanted.prompt}: no model is named; name one or several with --model provider/model.")
     asked = [models.chat(name) for name in names]
     if prompt is not None:
-        return tuple(PromptTarget(prompt=prompt, model=model, settings=wanted.settings) for model in asked)
+        return tuple(
+            prompt_module.PromptTarget(prompt=prompt, model=model, settings=wanted.settings) for model in asked
+        )
     return tuple(ModelTarget(model=model, system=wanted.system or "", settings=wanted.settings) for model in asked)

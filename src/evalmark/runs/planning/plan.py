@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel, Embedder, EmbeddingCache, Target
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
@@ -17,8 +18,6 @@ from evalmark.inputs.datasets.options import BadRow, ReadOptions
 from evalmark.inputs.datasets.read import read_cases
 from evalmark.inputs.documents.files import dataset_name
 from evalmark.models.embeddings import loading
-from evalmark.models.embeddings.cached import CachedEmbedder
-from evalmark.models.embeddings.foreign import as_embedder
 from evalmark.runs.targets.given import Given
 from evalmark.scoring.binding.bound import BoundScorer, as_scorer
 from evalmark.scoring.binding.named import resolve
@@ -26,8 +25,13 @@ from evalmark.scoring.binding.named import resolve
 from .models import Models
 
 if TYPE_CHECKING:
+    from evalmark.models.embeddings import cached, foreign
     from evalmark.models.embeddings.cached import CachedEmbedder
     from evalmark.stats.calibration.lock import Locked
+else:
+    cached = LazyModule("evalmark.models.embeddings.cached")
+    foreign = LazyModule("evalmark.models.embeddings.foreign")
+
 
 AS_IT_IS: ReadOptions = ReadOptions()
 
@@ -142,7 +146,7 @@ def embedder_for(
     if not any(a.needs_embedder for a in asked):
         return None
     if not isinstance(wanted, str):
-        return as_embedder(wanted)
+        return foreign.as_embedder(wanted)
     return models.embedder(wanted) or load(wanted, models.settings, folders)
 
 
@@ -205,7 +209,7 @@ class Plan:
 
     def bound(self, cache: EmbeddingCache | None = None, through: Through = as_it_is) -> Bound:
         """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""
-        shared = None if self.embedder is None else CachedEmbedder(self.embedder, cache)
+        shared = None if self.embedder is None else cached.CachedEmbedder(self.embedder, cache)
         scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
         for asked in self.asked:
             scorers[asked.mode].append(asked.bound(shared, through))

@@ -3,26 +3,35 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.documents.files import what_is
 from evalmark.inputs.suites.suite import TargetSpec
-from evalmark.prompts.metrics.compliance import Compliance
-from evalmark.prompts.metrics.machine import Rules, checkable
-from evalmark.prompts.metrics.needs import with_spec
-from evalmark.prompts.metrics.reading import find_metrics
-from evalmark.prompts.specs.prompt_tests import file_of_tests, read_baseline, read_tests, sample_tests
-from evalmark.prompts.specs.recognition import BASELINES
-from evalmark.prompts.specs.spec import PromptSpec, read_spec
 
 from .judging import FromFile, from_file, judge_named, judged
 from .models import Models
 from .overrides import Overrides, asked_models
 from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
+
+if TYPE_CHECKING:
+    from evalmark.prompts.metrics import compliance, machine, needs, reading
+    from evalmark.prompts.specs import prompt_tests, recognition
+    from evalmark.prompts.specs import spec as spec_module
+    from evalmark.prompts.specs.spec import PromptSpec
+else:
+    compliance = LazyModule("evalmark.prompts.metrics.compliance")
+    machine = LazyModule("evalmark.prompts.metrics.machine")
+    needs = LazyModule("evalmark.prompts.metrics.needs")
+    reading = LazyModule("evalmark.prompts.metrics.reading")
+    prompt_tests = LazyModule("evalmark.prompts.specs.prompt_tests")
+    recognition = LazyModule("evalmark.prompts.specs.recognition")
+    spec_module = LazyModule("evalmark.prompts.specs.spec")
 
 ENDINGS = (".prompty", ".prompt.yml", ".prompt.yaml", ".prompt.md")
 METRIC = ".metric.prompty"
@@ -48,7 +57,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     Raises:
         ConfigError: the prompt, a file beside it, a model or a judge cannot be used, or there are no tests.
     """
-    spec = read_spec(path)
+    spec = spec_module.read_spec(path)
     models = Models(settings=settings)
     found = list(metrics_of(path, spec))
     asked = [one for metric in found for one in _judged(metric, overrides, models, spec)]
@@ -70,10 +79,10 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
 def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[FromFile]:
     """What judges the answers: the rules, by a judge and by a machine, and every metric file beside the prompt."""
     if spec.rules:
-        yield FromFile(asked=Asked(scorer=Compliance()), place=str(path))
-        if checkable(spec):
-            yield FromFile(asked=Asked(scorer=Rules()), place=str(path))
-    for file in find_metrics(path):
+        yield FromFile(asked=Asked(scorer=compliance.Compliance()), place=str(path))
+        if machine.checkable(spec):
+            yield FromFile(asked=Asked(scorer=machine.Rules()), place=str(path))
+    for file in reading.find_metrics(path):
         yield from_file(file, {}, str(file), named=False)
 
 
@@ -96,7 +105,7 @@ def with_prompt(asked: Asked, spec: "PromptSpec | None", place: str) -> Asked:
     """
     if not getattr(asked.scorer, "needs_spec", False):  # no need to load what knows more of them
         return asked
-    scorer = with_spec(asked.scorer, spec, place)
+    scorer = needs.with_spec(asked.scorer, spec, place)
     return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
 
 
@@ -106,7 +115,7 @@ def tests_of(path: Path, spec: "PromptSpec") -> tuple[Source, ...]:
     Raises:
         ConfigError: there are neither tests nor samples.
     """
-    files = (spec.folder / name for name in BASELINES)
+    files = (spec.folder / name for name in recognition.BASELINES)
     baseline = next((file for file in files if what_is(file) == "file"), None)
     return (_tests(path, spec), *(() if baseline is None else (tests_in(baseline, spec, "baseline"),)))
 
@@ -114,7 +123,7 @@ def tests_of(path: Path, spec: "PromptSpec") -> tuple[Source, ...]:
 def tests_in(file: Path, spec: "PromptSpec", name: str) -> Source:
     """The tests in one file as a dataset; it can be read also after a target has changed the working directory."""
     here = Path.cwd()
-    reader = read_baseline if file.suffix.lower() == ".txt" else read_tests
+    reader = prompt_tests.read_baseline if file.suffix.lower() == ".txt" else prompt_tests.read_tests
 
     def read(note: Note) -> Iterator[Case | BadRow]:
         return reader(file if Path.cwd() == here else here / file, spec, note)
@@ -123,7 +132,7 @@ def tests_in(file: Path, spec: "PromptSpec", name: str) -> Source:
 
 
 def _tests(path: Path, spec: "PromptSpec") -> Source:
-    file = file_of_tests(spec)
+    file = prompt_tests.file_of_tests(spec)
     if file is not None:
         return tests_in(file, spec, "tests")
     if not spec.prompt.samples:
@@ -133,6 +142,6 @@ def _tests(path: Path, spec: "PromptSpec") -> Source:
         )
 
     def read(note: Note) -> Iterator[Case | BadRow]:
-        return sample_tests(spec, note)
+        return prompt_tests.sample_tests(spec, note)
 
     return Source(info=DatasetInfo(name="samples", path=str(path)), read=read)

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.loading import check_place, is_named_object
 from evalmark.core.foreign.origin import NamedInFile
 from evalmark.core.foreign.pins import told
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Embedder, Target
 from evalmark.core.settings import Settings
 from evalmark.core.values.run import Gate
@@ -16,11 +18,8 @@ from evalmark.inputs.datasets.header import read_header
 from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.suites.read import read_suite
 from evalmark.inputs.suites.suite import DatasetSpec, MetricSpec, Suite, TargetSpec
-from evalmark.prompts.specs.recognition import holds_tests
-from evalmark.prompts.specs.spec import PromptSpec, read_spec
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given import Given
-from evalmark.scoring.builtin.grounding import flag_thresholds
 
 from .checking import refuse
 from .judging import FromFile, Judge, from_file, judge_named, judged
@@ -31,6 +30,16 @@ from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, l
 from .prompting import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
 from .recorded import OpenRecorded, nothing_recorded, recorded_source
 from .references import with_references
+
+if TYPE_CHECKING:
+    from evalmark.prompts.specs import recognition
+    from evalmark.prompts.specs import spec as spec_module
+    from evalmark.prompts.specs.spec import PromptSpec
+    from evalmark.scoring.builtin import grounding
+else:
+    recognition = LazyModule("evalmark.prompts.specs.recognition")
+    spec_module = LazyModule("evalmark.prompts.specs.spec")
+    grounding = LazyModule("evalmark.scoring.builtin.grounding")
 
 
 def plan_suite(
@@ -136,11 +145,11 @@ class _Making:
         )
 
     @cached_property
-    def spec(self) -> PromptSpec | None:
+    def spec(self) -> "PromptSpec | None":
         """The prompt under test with what is known of it; None where none is."""
         wanted = self.suite.target
         is_prompt_asked = isinstance(wanted, TargetSpec) and wanted.prompt is not None and not self.overrides.target
-        return read_spec(wanted.prompt) if is_prompt_asked else None  # type: ignore[union-attr,arg-type]
+        return spec_module.read_spec(wanted.prompt) if is_prompt_asked else None  # type: ignore[union-attr,arg-type]
 
     def _metric(self, metric: MetricSpec) -> FromFile:
         said = {"threshold": metric.threshold, "repeat": metric.repeat}
@@ -194,13 +203,13 @@ class _Making:
         return tuple(dict.fromkeys(name.partition(":")[0] for name in names))
 
 
-def _sources(datasets: Sequence[DatasetSpec], prompt: PromptSpec | None) -> tuple[Source, ...]:
+def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tuple[Source, ...]:
     """The datasets, each by the name that the suite gives, else by the one it gives itself, else by its file's.
 
     Tests of the prompt under test are read with it, unless the suite says how to read them.
     """
     found = [(spec, ReadOptions(**spec.options)) for spec in datasets]
-    of_prompt = [prompt is not None and not s.options and holds_tests(s.path, prompt) for s in datasets]
+    of_prompt = [prompt is not None and not s.options and recognition.holds_tests(s.path, prompt) for s in datasets]
     own = [
         None if spec.named or is_tests else read_header(spec.path, options).name
         for (spec, options), is_tests in zip(found, of_prompt, strict=True)
@@ -220,11 +229,11 @@ def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
     """The suite's gate; `flags: true` adds the interpretation limits of the RAG metrics in use."""
     if not suite.gate_flags:
         return suite.gate
-    limits = flag_thresholds(a.name for a in asked if a.name)
+    limits = grounding.flag_thresholds(a.name for a in asked if a.name)
     gate = suite.gate or Gate()
     return replace(gate, thresholds={**limits, **gate.thresholds})
 
 
-def _of_prompt(spec: PromptSpec | None) -> tuple[str, ...]:
+def _of_prompt(spec: "PromptSpec | None") -> tuple[str, ...]:
     """What a reader should know of the prompt under test."""
     return () if spec is None else (*spec.prompt.notes, *spec.notes)

@@ -3,24 +3,29 @@
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.binding import Binding, bind
 from evalmark.core.foreign.copies import own
 from evalmark.core.foreign.identity import described
 from evalmark.core.foreign.threads import Threads
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel, Embedder
 from evalmark.core.values.case import Case, Output, is_blank
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Direction, Score
-from evalmark.models.embeddings.cached import CachedEmbedder
-from evalmark.models.embeddings.foreign import as_embedder
 
 from .given import as_scores
 from .verdict import meets
 from .wording import shown
+
+if TYPE_CHECKING:
+    from evalmark.models.embeddings import cached, foreign
+else:
+    cached = LazyModule("evalmark.models.embeddings.cached")
+    foreign = LazyModule("evalmark.models.embeddings.foreign")
 
 OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
     "case": lambda case, output: case,
@@ -240,7 +245,7 @@ def as_scorer(
         metric=metric,
         scorer=scorer,
         binding=binding,
-        embedder=embedder if bound_to is None else CachedEmbedder(as_embedder(bound_to), None),
+        embedder=embedder if bound_to is None else cached.CachedEmbedder(foreign.as_embedder(bound_to), None),
         needs_embedder="embedder" in binding.names and bound_to is None,
         judge=judging,
         needs_judge="judge" in binding.names and own_judge is None and not _is_skipped(scorer),

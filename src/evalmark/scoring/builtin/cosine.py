@@ -1,11 +1,17 @@
 """Cosines, in double precision whatever the model computes in."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from evalmark.core.lazy import LazyModule
 
-Matrix = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+else:
+    np = LazyModule("numpy")
+
+
+Matrix: TypeAlias = "npt.NDArray[np.float64]"
 
 
 def rows(vectors: Any) -> Matrix:

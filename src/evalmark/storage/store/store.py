@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import StoreError
+from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Journal, Recorded, Sink, ToolJournal
 from evalmark.core.values.run import Run, Shard
 from evalmark.core.values.spending import Spending
@@ -27,13 +28,11 @@ from evalmark.storage.database.opening import Notes
 from evalmark.storage.database.schema import copy
 from evalmark.storage.database.ways import Connection
 from evalmark.storage.queries import narrowing
-from evalmark.storage.queries.browsing import Browsing
 from evalmark.storage.queries.endings import endings_of
 from evalmark.storage.queries.shared import shared_by
 from evalmark.storage.queries.standing import moment as browsing_moment
 from evalmark.storage.queries.standing import standing_of
 from evalmark.storage.results.stored import all_runs, find_number, find_run, unfinished_run, writing_of
-from evalmark.storage.sessions.kept import Traffic
 
 from . import vectors, writing
 from .access import Access
@@ -45,13 +44,18 @@ from .writing import Writing
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
+    from evalmark.storage.queries import browsing
     from evalmark.storage.queries.browsing import Browsing
     from evalmark.storage.queries.endings import Endings
     from evalmark.storage.queries.narrowing import Known
     from evalmark.storage.queries.shared import Shared
     from evalmark.storage.queries.standing import Moment, Standing
     from evalmark.storage.queries.wanted import Wanted
+    from evalmark.storage.sessions import kept
     from evalmark.storage.sessions.kept import Traffic
+else:
+    browsing = LazyModule("evalmark.storage.queries.browsing")
+    kept = LazyModule("evalmark.storage.sessions.kept")
 
 
 def open_store(
@@ -95,7 +99,7 @@ class Store:
     @cached_property
     def traffic(self) -> "Traffic":
         """What apps did for their users, and what people say of outputs."""
-        return Traffic(self.path, self._access.read, self._access.write)
+        return kept.Traffic(self.path, self._access.read, self._access.write)
 
     @property
     def is_writable(self) -> bool:
@@ -246,7 +250,7 @@ class Store:
             StoreError: there is no such run.
         """
         number = self._access.read(lambda db: find_number(db, self.path, run_id))
-        return Browsing(self._access.connect(), self.path, number)
+        return browsing.Browsing(self._access.connect(), self.path, number)
 
     def search(self, run_id: str, wanted: "Wanted") -> "Known":
         """What is wanted of a run, found by a look at every result; of a large run, that takes seconds.
