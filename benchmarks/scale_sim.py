@@ -29,10 +29,10 @@ from evalmark import Run
 from evalmark.core.context.replaying import ToolReplay
 from evalmark.core.protocols import Sink
 from evalmark.errors import MissingExtraError
-from evalmark.runs.cluster.desk import Duty, run_elsewhere
-from evalmark.runs.cluster.errands import Errands
-from evalmark.runs.cluster.offers import Offers
-from evalmark.runs.cluster.start import connected, where
+from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers
+from evalmark.runs.cluster.ray_connection import connect, parse_place
+from evalmark.runs.cluster.remote_calls import CallProxy
+from evalmark.runs.cluster.services import SharedServices
 from evalmark.runs.engine.line import Limits, Work
 from evalmark.store import open_store
 from evalmark.testing.leaping import run_leaping
@@ -50,10 +50,10 @@ async def carried_out(world: World, sink: Sink | None = None) -> float:
     """Have the desk do everything; gives the processor time, the part of the picture included."""
     setting = world.setting
     work = Work(trials=world.trials(), targets={}, scorers=(), sink=sink or world.books)
-    offers = Offers(ToolReplay(lambda: None, "off"), None, None)
-    duty = Duty(crew=world, errands=Errands(world), offers=offers, room=2 * setting.jobs + 256)
+    offers = SharedServices(ToolReplay(lambda: None, "off"), None, None)
+    duty = CoordinatorConfig(crew=world, errands=CallProxy(world), offers=offers, room=2 * setting.jobs + 256)
     started = time.process_time()
-    outcome = await run_elsewhere(work, Limits(jobs=setting.in_flight), duty)
+    outcome = await run_on_workers(work, Limits(jobs=setting.in_flight), duty)
     took = time.process_time() - started
     assert not outcome.stopped, outcome
     assert outcome.recorded == setting.cases, outcome
@@ -294,7 +294,7 @@ async def ray_calls(calls: int) -> tuple[float, float]:
         async def tell(self, messages: list) -> list:
             return messages
 
-    with connected(where("ray")) as ray:
+    with connect(parse_place("ray")) as ray:
         actor = ray.remote(max_concurrency=100)(Echo).remote()
         message = [("a message",)]
         await actor.tell.remote(message)

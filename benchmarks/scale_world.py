@@ -26,8 +26,19 @@ from evalmark.models.middleware.meter import Meter
 from evalmark.models.middleware.pace import Pace
 from evalmark.models.middleware.prices import Prices, Rates
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.runs.cluster.crew import HandLostError
-from evalmark.runs.cluster.messages import Asks, Came, Done, Finish, Free, Give, Go, Over, Told, Yours
+from evalmark.runs.cluster.messages import (
+    Assign,
+    AttemptFinished,
+    CallRequested,
+    FinishWork,
+    Ready,
+    ReplyDelta,
+    SendNow,
+    TicketResult,
+    TrialFinished,
+    WorkerDone,
+)
+from evalmark.runs.cluster.worker_pool import WorkerLostError
 from evalmark.testing.chat import ScriptedModel
 
 NAME = "openai/imagined"
@@ -168,10 +179,10 @@ class Worker:
 
     def __init__(self, world: "World", number: int, away: float) -> None:
         self._world, self._number, self._away = world, number, away
-        self._waiting: deque[Give] = deque()
-        self._asked: dict[int, Give] = {}
+        self._waiting: deque[Assign] = deque()
+        self._asked: dict[int, Assign] = {}
         self._ticket = 0
-        self._out: list[object] = [Free(world.setting.jobs + 1)]
+        self._out: list[object] = [Ready(world.setting.jobs + 1)]
         self._said = asyncio.Event()
         self._said.set()
         self._is_lost = self._is_finishing = False
@@ -208,19 +219,19 @@ class Worker:
 
     def _check(self) -> None:
         if self._is_lost:
-            raise HandLostError("the node is gone")
+            raise WorkerLostError("the node is gone")
 
     def _take(self, message: object) -> None:
-        if isinstance(message, Give):
+        if isinstance(message, Assign):
             self._waiting.append(message)
-        elif isinstance(message, Go):
+        elif isinstance(message, SendNow):
             seconds, said = self._world.endpoint.answer(self._number, self._world.now)
             self._world.loop.call_later(seconds, self._came, message.ticket, said)
-        elif isinstance(message, Told):
+        elif isinstance(message, TicketResult):
             given = self._asked.pop(message.ticket)
-            output = Output(value="Oslo") if isinstance(message.said, Yours | Reply) else LOST
-            self._say(Done(given.number, 0, output, SCORES))
-        elif isinstance(message, Finish):
+            output = Output(value="Oslo") if isinstance(message.said, ReplyDelta | Reply) else LOST
+            self._say(TrialFinished(given.number, 0, output, SCORES))
+        elif isinstance(message, FinishWork):
             self._is_finishing = True
             if message.now:
                 self._waiting.clear()
@@ -230,17 +241,17 @@ class Worker:
             given = self._waiting.popleft()
             self._ticket += 1
             self._asked[self._ticket] = given
-            self._say(Free(1))
+            self._say(Ready(1))
             key = f"{given.item.position:032x}-0-0"
             request = Keyed(messages=PLAIN.messages, settings=PLAIN.settings, plain=PLAIN, kept_as=key, repeat=0, use=0)
-            self._say(Asks(self._ticket, NAME, IDENTITY, request))
+            self._say(CallRequested(self._ticket, NAME, IDENTITY, request))
         if self._is_finishing and not self._waiting and not self._asked:
-            self._say(Over("", 0.0))
+            self._say(WorkerDone("", 0.0))
             self._is_finishing = False
 
     def _came(self, ticket: int, said: Reply | ModelCallError) -> None:
         if not self._is_lost:
-            self._say(Came(ticket, said))
+            self._say(AttemptFinished(ticket, said))
 
     def _say(self, message: object) -> None:
         self._out.append(message)

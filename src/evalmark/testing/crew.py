@@ -5,23 +5,23 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from evalmark.runs.cluster.crew import CrewError, HandLostError
-from evalmark.runs.cluster.hand import Hand
-from evalmark.runs.cluster.messages import Down, Up
-from evalmark.runs.cluster.post import Post
+from evalmark.runs.cluster.channel import Channel
+from evalmark.runs.cluster.messages import ToCoordinator, ToWorker
+from evalmark.runs.cluster.worker import Worker
+from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
 from evalmark.runs.engine.line import Limits, Work
 
 
 class LocalMember:
     """A hand whose tasks are this event loop's; what it hears and says is copied, as on the way to another process."""
 
-    def __init__(self, hand: Callable[[Post], Hand], seconds: float = 0.0, until: int | None = None) -> None:
+    def __init__(self, hand: Callable[[Channel], Worker], seconds: float = 0.0, until: int | None = None) -> None:
         """It ends by itself once so many messages (`until`) have come or gone; None: never."""
         loop = asyncio.get_running_loop()
         self._seconds, self._left = seconds, until
         self._said = asyncio.Event()
         self._why: str | None = None
-        self.post = Post(lambda: loop.call_soon_threadsafe(self._said.set))
+        self.post = Channel(lambda: loop.call_soon_threadsafe(self._said.set))
         self._hand = hand(self.post)
         self._work = loop.create_task(self._hand.run())
         self._work.add_done_callback(self._ended)
@@ -37,13 +37,13 @@ class LocalMember:
         self._work.cancel()
         self._said.set()
 
-    async def tell(self, messages: Sequence[Down]) -> None:
+    async def tell(self, messages: Sequence[ToWorker]) -> None:
         """Hand over messages. Raises HandLostError: the hand has ended."""
         await asyncio.sleep(self._seconds)
         self._count(messages)
         self._hand.take(deepcopy(messages))
 
-    async def listen(self) -> Sequence[Up]:
+    async def listen(self) -> Sequence[ToCoordinator]:
         """What the hand has to say. Raises HandLostError: the hand has ended."""
         await self._said.wait()
         await asyncio.sleep(self._seconds)
@@ -59,7 +59,7 @@ class LocalMember:
                 self.lose()
         if self._why is not None:
             self._said.set()  # for those who listen again
-            raise HandLostError(self._why)
+            raise WorkerLostError(self._why)
 
     def _ended(self, work: "asyncio.Task[None]") -> None:
         if not work.cancelled() and (error := work.exception()) is not None:
@@ -74,7 +74,7 @@ class LocalCrew:
     3
     """
 
-    made: Callable[[Post], Work]
+    made: Callable[[Channel], Work]
     limits: Limits = field(default_factory=Limits)
     size: int = 2
     seconds: float = 0.0
@@ -97,12 +97,12 @@ class LocalCrew:
         self.members.append(None)
         await asyncio.sleep(self.seconds)
         if number in self.refused:
-            raise CrewError(f"there is no hand {number} to be had")
+            raise NoWorkersError(f"there is no hand {number} to be had")
         if self.until.get(number) == 0:
-            raise HandLostError(f"hand {number} did not get ready")
+            raise WorkerLostError(f"hand {number} did not get ready")
         member = LocalMember(self._hand, self.seconds, self.until.get(number))
         self.members[number] = member
         return member
 
-    def _hand(self, post: Post) -> Hand:
-        return Hand(post, self.made, self.limits)
+    def _hand(self, post: Channel) -> Worker:
+        return Worker(post, self.made, self.limits)

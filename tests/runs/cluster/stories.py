@@ -10,10 +10,10 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.score import Trial
 from evalmark.errors import ModelCallError
-from evalmark.runs.cluster.desk import Duty, run_elsewhere
-from evalmark.runs.cluster.errands import Errands
-from evalmark.runs.cluster.offers import Offers
-from evalmark.runs.cluster.shared import DeskDoor, DeskTools
+from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers
+from evalmark.runs.cluster.remote import RemoteGateway, RemoteTools
+from evalmark.runs.cluster.remote_calls import CallProxy
+from evalmark.runs.cluster.services import SharedServices
 from evalmark.runs.engine.line import Answered, Conversation, Limits, Said, Work, run_trials
 from evalmark.runs.planning.lending import Lender
 from evalmark.runs.planning.models import Door, Models
@@ -193,20 +193,20 @@ class World:
     async def elsewhere(self, kind=LocalCrew, **crew):
         """Have it done by hands."""
         self.crew = kind(made=self.at_a_hand, limits=self.story.limits, **crew)
-        offers = Offers(self.tools, None, None)
+        offers = SharedServices(self.tools, None, None)
         room = 2 * self.story.limits.jobs + self.story.limits.window
-        duty = Duty(crew=self.crew, errands=Errands(self.door), offers=offers, room=room)
+        duty = CoordinatorConfig(crew=self.crew, errands=CallProxy(self.door), offers=offers, room=room)
         work = self.work(
             self.door, self.tools, self.story.trials(), model=NotHere(self.model.name, self.model.identity)
         )
         async with asyncio.timeout(FOR_EVER):
-            self.outcome = await run_elsewhere(work, self.story.limits, duty, **self.more)
+            self.outcome = await run_on_workers(work, self.story.limits, duty, **self.more)
 
     def at_a_hand(self, post):
         def die():
             next(member for member in self.crew.members if member is not None and member.post is post).lose("killed")
 
-        return self.work(DeskDoor(self.models, post), DeskTools(post, "auto"), die=die)
+        return self.work(RemoteGateway(self.models, post), RemoteTools(post, "auto"), die=die)
 
     @property
     def found(self):

@@ -12,8 +12,19 @@ from hypothesis import strategies as st
 from evalmark import Output, Turn
 from evalmark.core.values.call import Reply, Request
 from evalmark.models.middleware.keyed import keyed
-from evalmark.runs.cluster.crew import CrewError, HandLostError
-from evalmark.runs.cluster.messages import Asks, Came, Done, Dropped, Finish, Free, Give, Go, Over, Wants
+from evalmark.runs.cluster.messages import (
+    Assign,
+    AttemptFinished,
+    CallRequested,
+    FinishWork,
+    Ready,
+    SendNow,
+    ServiceRequested,
+    TicketCancelled,
+    TrialFinished,
+    WorkerDone,
+)
+from evalmark.runs.cluster.worker_pool import NoWorkersError, WorkerLostError
 from evalmark.testing.crew import LocalCrew
 from evalmark.testing.sinks import MemorySink
 
@@ -105,7 +116,9 @@ def test_a_turn_that_is_given_up_is_missing_from_the_turns_after_it_and_has_thei
 
 def test_a_target_that_ends_every_hand_ends_the_run():
     story = Story(trials=lambda: trials(500), work=deadly(*(f"x{n}" for n in range(500))))
-    with pytest.raises(CrewError, match=r"^Workers end before they have done anything; the last one said: killed$"):
+    with pytest.raises(
+        NoWorkersError, match=r"^Workers end before they have done anything; the last one said: killed$"
+    ):
         elsewhere(story, size=2)
 
 
@@ -141,12 +154,12 @@ def test_a_run_without_a_hand_can_be_stopped():
 
 
 def test_without_any_hand_there_is_no_run():
-    with pytest.raises(CrewError, match=r"^there is no hand [01] to be had$"):
+    with pytest.raises(NoWorkersError, match=r"^there is no hand [01] to be had$"):
         elsewhere(STORIES["functions"], size=2, refused={0, 1})
 
 
 def test_hands_that_all_end_while_they_get_ready_are_not_hired_for_ever():
-    with pytest.raises(CrewError, match=r"the last one said: hand [0-9]+ did not get ready"):
+    with pytest.raises(NoWorkersError, match=r"the last one said: hand [0-9]+ did not get ready"):
         elsewhere(STORIES["functions"], size=2, until=dict.fromkeys(range(1_000), 0))
 
 
@@ -191,7 +204,7 @@ class Plays:
         self.heard += messages
         self.more.set()
         if len(self.heard) > self.deaf_after:
-            raise HandLostError("it ended")
+            raise WorkerLostError("it ended")
 
     async def listen(self):
         while self.lines and len(self.heard) < self.lines[0][0]:
@@ -200,27 +213,27 @@ class Plays:
         if self.lines:
             return self.lines.pop(0)[1]
         if self.ends:
-            raise HandLostError("it ended")
+            raise WorkerLostError("it ended")
         return await asyncio.Event().wait()
 
 
 def asks(ticket, text):
     request = keyed(Request(messages=(Turn(role="user", content=text),)), "testing:scripted/model")
-    return Asks(ticket, "scripted/model", "testing:scripted/model", request)
+    return CallRequested(ticket, "scripted/model", "testing:scripted/model", request)
 
 
 def test_a_reply_that_has_reached_the_desk_is_not_paid_for_again():
-    Plays((0, [Free(1)]), (1, [asks(1, "x0")]), (2, [Came(1, Reply(text="echo x0"))]))
+    Plays((0, [Ready(1)]), (1, [asks(1, "x0")]), (2, [AttemptFinished(1, Reply(text="echo x0"))]))
     world = elsewhere(Story(trials=lambda: trials(3), work=asking()), kind=Strange, size=1)
-    assert [type(message) for message in PLAYED[-1].heard[:2]] == [Give, Go]
+    assert [type(message) for message in PLAYED[-1].heard[:2]] == [Assign, SendNow]
     assert world.sent == {"x1": 1, "x2": 1}
     assert [result.output.value for result in world.found] == ["echo x0", "echo x1", "echo x2"]
     assert world.journal.under_way == set()
 
 
 def test_a_reply_that_came_and_that_nobody_waits_for_any_more_is_kept():
-    gives_up = (2, [Came(1, Reply(text="echo x0")), Dropped(1)])
-    Plays((0, [Free(1)]), (1, [asks(1, "x0")]), gives_up)
+    gives_up = (2, [AttemptFinished(1, Reply(text="echo x0")), TicketCancelled(1)])
+    Plays((0, [Ready(1)]), (1, [asks(1, "x0")]), gives_up)
     world = elsewhere(Story(trials=lambda: trials(3), work=asking()), kind=Strange, size=1)
     assert world.sent == {"x1": 1, "x2": 1}
     assert [result.output.value for result in world.found] == ["echo x0", "echo x1", "echo x2"]
@@ -228,8 +241,8 @@ def test_a_reply_that_came_and_that_nobody_waits_for_any_more_is_kept():
 
 def test_what_a_hand_has_said_before_it_was_found_to_have_ended_counts():
     """It cannot be told anything any more while its results wait for room."""
-    said = [Done(number, 0, Output(value="from the first hand"), ()) for number in range(1, 5)]
-    Plays((0, [Free(4)]), (4, [*said, Free(1), asks(1, "x9")]), deaf_after=4)
+    said = [TrialFinished(number, 0, Output(value="from the first hand"), ()) for number in range(1, 5)]
+    Plays((0, [Ready(4)]), (4, [*said, Ready(1), asks(1, "x9")]), deaf_after=4)
     limits = replace(LIMITS, window=1, batch=1)
     story = Story(trials=lambda: trials(6), work=plain(), limits=limits)
     world = elsewhere(story, kind=Strange, size=1, sink=MemorySink(seconds=1))
@@ -237,19 +250,22 @@ def test_what_a_hand_has_said_before_it_was_found_to_have_ended_counts():
 
 
 def test_a_request_that_is_given_up_in_the_same_breath_was_never_made():
-    Plays((0, [Free(1)]), (1, [asks(1, "x0"), Dropped(1), Wants(2, "find", ("key",)), Dropped(2)]))
+    Plays(
+        (0, [Ready(1)]),
+        (1, [asks(1, "x0"), TicketCancelled(1), ServiceRequested(2, "find", ("key",)), TicketCancelled(2)]),
+    )
     world = elsewhere(Story(trials=lambda: trials(1), work=asking()), kind=Strange, size=1)
     assert world.sent == {"x0": 1}
 
 
 def test_a_hand_that_says_it_is_done_and_ends_is_not_lost():
-    Plays((0, [Free(2)]), (1, [Done(1, 0, Output(value="A"), ())]), (2, [Over("", 0.0)]), deaf_after=1)
+    Plays((0, [Ready(2)]), (1, [TrialFinished(1, 0, Output(value="A"), ())]), (2, [WorkerDone("", 0.0)]), deaf_after=1)
     world = elsewhere(Story(trials=lambda: trials(1), work=plain()), kind=Strange, size=1)
     assert [result.output.value for result in world.found] == ["A"]
 
 
 def test_a_hand_that_ended_with_a_reason_is_heard_though_it_cannot_be_told_anything():
-    Plays((0, [Free(9)]), (9, [Free(9)]), (18, [Over("no budget", 0.0)]), deaf_after=9)
+    Plays((0, [Ready(9)]), (9, [Ready(9)]), (18, [WorkerDone("no budget", 0.0)]), deaf_after=9)
     world = elsewhere(Story(trials=lambda: trials(90), work=plain()), kind=Strange, size=1)
     assert world.outcome.reason == "no budget"
     assert world.outcome.stopped
@@ -257,7 +273,7 @@ def test_a_hand_that_ended_with_a_reason_is_heard_though_it_cannot_be_told_anyth
 
 
 def test_a_hand_that_does_not_hear_of_a_stop_is_left_behind():
-    Plays((0, [Free(1)]), ends=False)
+    Plays((0, [Ready(1)]), ends=False)
     stop = asyncio.Event()
     limits = replace(LIMITS, grace=3)
 
@@ -273,21 +289,21 @@ def test_a_hand_that_does_not_hear_of_a_stop_is_left_behind():
         size=1,
         stop=stop,
     )
-    assert PLAYED[-1].heard[-1] == Finish(now=True)
+    assert PLAYED[-1].heard[-1] == FinishWork(now=True)
     assert world.outcome.stopped
 
 
 def test_a_wish_that_the_desk_does_not_know_ends_the_run_and_not_the_patience_of_the_hand():
-    Plays((0, [Wants(1, "everything", ())]), ends=False)
+    Plays((0, [ServiceRequested(1, "everything", ())]), ends=False)
     with pytest.raises(KeyError, match="everything"):
         elsewhere(Story(trials=lambda: trials(1), work=plain()), kind=Strange, size=1)
 
 
 def test_calls_of_a_hand_that_ended_are_broken_off_and_their_places_given_to_others():
-    Plays((0, [Free(8)]), (8, [asks(n, f"y{n}") for n in range(8)]), (12, []))
+    Plays((0, [Ready(8)]), (8, [asks(n, f"y{n}") for n in range(8)]), (12, []))
     world = elsewhere(Story(trials=lambda: trials(20), work=asking()), kind=Strange, size=1)
     assert len(world.found) == 20
-    assert Counter(type(message) for message in PLAYED[-1].heard)[Go] == LIMITS.jobs
+    assert Counter(type(message) for message in PLAYED[-1].heard)[SendNow] == LIMITS.jobs
     (spent,) = world.door.meter.spending()
     assert spent.calls == 20
 
@@ -321,7 +337,7 @@ def test_whatever_the_weather_a_run_ends_and_records_nothing_twice(name, size, u
             refused=refused,
             seconds=seconds[0],
         )
-    except CrewError:
+    except NoWorkersError:
         assert refused
     else:
         assert world.outcome.recorded == len(sink.results)

@@ -12,18 +12,18 @@ from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.core.values.score import Trial
 from evalmark.core.values.usage import Usage
 from evalmark.runs.cluster.messages import (
-    Asks,
-    Came,
-    Done,
-    Dropped,
-    Finish,
-    Give,
-    Go,
-    Over,
-    OwnError,
-    Told,
-    Wants,
-    Yours,
+    Assign,
+    AttemptFinished,
+    CallRequested,
+    FinishWork,
+    ReplyDelta,
+    SendNow,
+    ServiceRequested,
+    TicketCancelled,
+    TicketResult,
+    TrialFinished,
+    WorkerDone,
+    WorkerOnlyError,
 )
 from evalmark.runs.engine.line import Answered, Conversation, Said
 
@@ -35,21 +35,21 @@ REPLY = Reply(
     text="yes", usage=Usage(input_tokens=3), headers={"date": "today"}, attempts=(Attempt(seconds=1, error="e"),)
 )
 MESSAGES = [
-    Give(1, TRIAL),
-    Give(2, Answered(trial=TRIAL, output=OUTPUT)),
-    Give(3, Conversation(target="t", turns=(TRIAL, Said(case=CASE, output=OUTPUT)))),
-    Go(4),
-    Told(4, REPLY),
-    Told(4, Yours({"cost": 0.1, "key": "k"})),
-    Told(4, None),
-    Finish(now=True),
-    Asks(5, "openai/small", "https://localhost", REQUEST),
-    Came(5, REPLY),
-    Came(5, OwnError("ValueError: no")),
-    Wants(6, "find", ("key",)),
-    Dropped(6),
-    Done(1, 0, OUTPUT, (Score(name="exact", value=1.0, raw=1, passed=True),)),
-    Over("the budget is reached", 0.1),
+    Assign(1, TRIAL),
+    Assign(2, Answered(trial=TRIAL, output=OUTPUT)),
+    Assign(3, Conversation(target="t", turns=(TRIAL, Said(case=CASE, output=OUTPUT)))),
+    SendNow(4),
+    TicketResult(4, REPLY),
+    TicketResult(4, ReplyDelta({"cost": 0.1, "key": "k"})),
+    TicketResult(4, None),
+    FinishWork(now=True),
+    CallRequested(5, "openai/small", "https://localhost", REQUEST),
+    AttemptFinished(5, REPLY),
+    AttemptFinished(5, WorkerOnlyError("ValueError: no")),
+    ServiceRequested(6, "find", ("key",)),
+    TicketCancelled(6),
+    TrialFinished(1, 0, OUTPUT, (Score(name="exact", value=1.0, raw=1, passed=True),)),
+    WorkerDone("the budget is reached", 0.1),
 ]
 
 
@@ -83,6 +83,6 @@ def test_what_a_call_ended_in_arrives_with_all_that_retries_and_the_journal_need
         "busy", fault="transient", attempts=[Attempt(seconds=0.1, error="busy", status=429, body="{}")], retry_after=7.0
     )
     error.key = "kept-as"
-    arrived = through_a_pipe(Came(1, error)).said
+    arrived = through_a_pipe(AttemptFinished(1, error)).said
     assert str(arrived) == "busy"
     assert vars(arrived) == vars(error)

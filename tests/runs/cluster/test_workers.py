@@ -14,10 +14,10 @@ from evalmark import Turn
 from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ConfigError, ModelError
-from evalmark.runs.cluster.actors import EmbeddingActor
-from evalmark.runs.cluster.brief import Pack, Pooled, for_pool
-from evalmark.runs.cluster.errands import Errand, Errands
-from evalmark.runs.cluster.messages import Asks, Go
+from evalmark.runs.cluster.messages import CallRequested, SendNow
+from evalmark.runs.cluster.payload import EmbedderSpec, Payload, embedder_spec
+from evalmark.runs.cluster.ray_actors import EmbeddingActor
+from evalmark.runs.cluster.remote_calls import CallProxy, RemoteCall
 from evalmark.runs.planning.models import Door
 from evalmark.testing.embedders import HashEmbedder
 from evalmark.testing.journals import MemoryJournal
@@ -39,8 +39,8 @@ def test_a_model_that_a_worker_opens_by_name_is_asked_where_the_desk_asks_it(min
     door = Door(OneModel(settings=Settings(), model=NotHere("openai/a", mine)), MemoryJournal())
 
     async def told():
-        errand = Errand(1, lambda said: isinstance(said, Go) and errand.back(Reply(text="yes")))
-        return (await Errands(door).run(Asks(1, "openai/a", theirs, REQUEST), errand)).said
+        errand = RemoteCall(1, lambda said: isinstance(said, SendNow) and errand.back(Reply(text="yes")))
+        return (await CallProxy(door).run(CallRequested(1, "openai/a", theirs, REQUEST), errand)).said
 
     said = asyncio.run(told())
     if is_refused:
@@ -72,7 +72,7 @@ def loaded(folder):
 
 def sent(thing):
     """Something on its way to an actor here, where all can be imported."""
-    return Pack(
+    return Payload(
         content=pickle.dumps(thing),
         settings=Settings(),
         folder=str(Path.cwd()),
@@ -82,20 +82,20 @@ def sent(thing):
 
 
 def test_an_actor_that_is_started_where_another_model_lies_embeds_nothing():
-    other = for_pool(HashEmbedder(dimensions=4))
-    actor = EmbeddingActor(sent(Pooled(embedder=HashEmbedder(dimensions=8), fingerprint=other.fingerprint)))
+    other = embedder_spec(HashEmbedder(dimensions=4))
+    actor = EmbeddingActor(sent(EmbedderSpec(embedder=HashEmbedder(dimensions=8), fingerprint=other.fingerprint)))
     for call in (actor.start, lambda: actor.embed(["a"])):
         with pytest.raises(ModelError, match=f"the run was started with {other.fingerprint}; put the same files"):
             asyncio.run(call())
 
 
 def test_an_actor_gives_the_vectors_of_its_model():
-    actor = EmbeddingActor(sent(for_pool(HashEmbedder())))
+    actor = EmbeddingActor(sent(embedder_spec(HashEmbedder())))
     assert (asyncio.run(actor.embed(["a", "b"])) == asyncio.run(HashEmbedder()(["a", "b"]))).all()
 
 
 def test_an_actor_that_many_ask_at_once_loads_its_model_once(tmp_path):
-    actor = EmbeddingActor(sent(for_pool(Loads(str(tmp_path)))))
+    actor = EmbeddingActor(sent(embedder_spec(Loads(str(tmp_path)))))
     before = len([*tmp_path.iterdir()])
 
     async def asked():

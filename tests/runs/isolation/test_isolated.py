@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evalmark.runs.engine.line import Work
-from evalmark.runs.isolation.engine import opened
+from evalmark.runs.isolation.engine import open_engine
 from evalmark.runs.targets.function import as_target
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
@@ -444,7 +444,7 @@ def test_a_function_that_no_worker_can_find_is_one_sentence(world):
 
 def test_a_worker_that_ends_between_cases_is_noted():
     async def noted():
-        async with opened([as_target("textwrap:dedent")], "auto") as engine:
+        async with open_engine([as_target("textwrap:dedent")], "auto") as engine:
             (worker,) = engine.workers._idle
             os.kill(worker._process.pid, signal.SIGTERM)  # which it leaves to the run
             os.kill(worker._process.pid, signal.SIGKILL)

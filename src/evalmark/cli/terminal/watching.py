@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 
 from evalmark.core.lazy import need
-from evalmark.runs.isolation import lifeline
+from evalmark.runs.isolation import parent_watch
 
 from . import watched
 
@@ -71,7 +71,7 @@ def _fork(words: Sequence[str]) -> None:
         os.close(listens)
         os.close(alive)
         watched.begin(tells)
-        lifeline.end_with_parent(parent, lives)
+        parent_watch.end_with_parent(parent, lives)
     signal.signal(signal.SIGCHLD, children)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -199,4 +199,4 @@ def _begin_in_a_subprocess(theirs: str) -> None:
     for pipe in (tells, lives):
         os.set_inheritable(pipe, False)
     watched.begin(tells)
-    lifeline.watch(lives)
+    parent_watch.watch_parent(lives)

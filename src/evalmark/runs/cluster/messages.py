@@ -8,44 +8,44 @@ from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score, Trial
 from evalmark.runs.engine.line import Answered, Conversation
 
-Handed = Trial | Answered | Conversation
+WorkItem = Trial | Answered | Conversation
 """What one hand does at one go; a conversation with all of its turns at hand."""
 
 
-class Give(NamedTuple):
+class Assign(NamedTuple):
     """To a hand: do this."""
 
     number: int
-    item: Handed
+    item: WorkItem
 
 
-class Go(NamedTuple):
+class SendNow(NamedTuple):
     """To a hand: the request of this ticket may go out now."""
 
     ticket: int
 
 
-class Told(NamedTuple):
+class TicketResult(NamedTuple):
     """To a hand: what came of a ticket."""
 
     ticket: int
     said: Any
-    """What was wanted; an error to be raised; or `Yours`."""
+    """What was wanted; an error to be raised; or `ReplyDelta`."""
 
 
-class Yours(NamedTuple):
+class ReplyDelta(NamedTuple):
     """What came of a ticket is what the hand itself has reported last, apart from these fields of a reply."""
 
     changes: Mapping[str, Any]
 
 
-class Finish(NamedTuple):
+class FinishWork(NamedTuple):
     """To a hand: nothing more comes. Where `now` is true, leave out what is not begun and hurry with the rest."""
 
     now: bool
 
 
-class Asks(NamedTuple):
+class CallRequested(NamedTuple):
     """From a hand: a model is to be asked, as the run asks it."""
 
     ticket: int
@@ -55,18 +55,18 @@ class Asks(NamedTuple):
     """With the key under which the journal keeps its call."""
 
 
-class Came(NamedTuple):
+class AttemptFinished(NamedTuple):
     """From a hand: what one attempt gave."""
 
     ticket: int
     said: Reply | Exception
 
 
-class OwnError(Exception):
+class WorkerOnlyError(Exception):
     """In the place of an error that only the hand that met it can raise; its text is the error's type and text."""
 
 
-class Wants(NamedTuple):
+class ServiceRequested(NamedTuple):
     """From a hand: something that only the desk can do."""
 
     ticket: int
@@ -75,19 +75,19 @@ class Wants(NamedTuple):
     given: tuple[Any, ...]
 
 
-class Dropped(NamedTuple):
+class TicketCancelled(NamedTuple):
     """From a hand: nobody waits for this ticket any more."""
 
     ticket: int
 
 
-class Free(NamedTuple):
+class Ready(NamedTuple):
     """From a hand: it would like to have so many items more."""
 
     more: int
 
 
-class Done(NamedTuple):
+class TrialFinished(NamedTuple):
     """From a hand: one trial of an item is over."""
 
     number: int
@@ -97,7 +97,7 @@ class Done(NamedTuple):
     scores: tuple[Score, ...]
 
 
-class Over(NamedTuple):
+class WorkerDone(NamedTuple):
     """From a hand: it has come to its end."""
 
     reason: str
@@ -106,5 +106,7 @@ class Over(NamedTuple):
     """The longest time, in seconds, that something kept its event loop to itself."""
 
 
-Down = Give | Go | Told | Finish
-Up = Asks | Came | Wants | Dropped | Free | Done | Over
+ToWorker = Assign | SendNow | TicketResult | FinishWork
+ToCoordinator = (
+    CallRequested | AttemptFinished | ServiceRequested | TicketCancelled | Ready | TrialFinished | WorkerDone
+)

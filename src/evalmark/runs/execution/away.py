@@ -13,12 +13,12 @@ from evalmark.runs.planning.models import Door
 from evalmark.runs.planning.plan import Bound, Plan
 
 if TYPE_CHECKING:
-    from evalmark.runs.cluster import site as site_module
-    from evalmark.runs.cluster import start
+    from evalmark.runs.cluster import ray_connection
+    from evalmark.runs.cluster import session as site_module
     from evalmark.runs.isolation import engine
 else:
-    site_module = LazyModule("evalmark.runs.cluster.site")
-    start = LazyModule("evalmark.runs.cluster.start")
+    site_module = LazyModule("evalmark.runs.cluster.session")
+    ray_connection = LazyModule("evalmark.runs.cluster.ray_connection")
     engine = LazyModule("evalmark.runs.isolation.engine")
 
 EngineOf = Callable[[Door, Bound, EmbeddingCache], Engine]
@@ -38,12 +38,12 @@ async def engine_for(plan: Plan, settings: Settings, limits: Limits) -> AsyncIte
             f"--isolate starts workers on this machine, and --on {settings.on} elsewhere; use one of them."
         )
     if settings.isolate and plan.kept is None:
-        async with engine.opened(plan.targets, settings.replay) as isolated:
+        async with engine.open_engine(plan.targets, settings.replay) as isolated:
             yield lambda door, bound, cache: isolated
         return
     if settings.on == "local":
         yield lambda door, bound, cache: run_trials
         return
-    place = start.where(settings.on, is_trusted=settings.trust_cluster)
-    async with site_module.opened(place, plan, settings, limits) as site:
+    place = ray_connection.parse_place(settings.on, is_trusted=settings.trust_cluster)
+    async with site_module.open_session(place, plan, settings, limits) as site:
         yield site.engine

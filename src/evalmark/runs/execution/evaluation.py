@@ -18,7 +18,7 @@ from evalmark.inputs.datasets.dealing import parse_shard
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.read import as_cases
 from evalmark.inputs.suites.suite import RECORDED
-from evalmark.runs.isolation.starting import refuse_in_a_starting_worker
+from evalmark.runs.isolation.worker_setup import refuse_while_spawning
 from evalmark.runs.planning.judging import Wanted, asked_in_python
 from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.plan import Note, Plan, Source, embedder_for, file_source
@@ -121,7 +121,7 @@ async def evaluate_async(
     data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]
 ) -> Run:
     """`evaluate` on the caller's own loop."""
-    refuse_in_a_starting_worker()
+    refuse_while_spawning()
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         known = ", ".join(Options.__annotations__)

@@ -19,36 +19,38 @@ from evalmark.runs.engine.line import Limits, Outcome, Work, run_trials
 from evalmark.runs.engine.recorder import Watch
 from evalmark.runs.targets.fresh import FreshTarget
 
-from .messages import Ask
-from .pool import Worker, Workers
-from .starting import Order, UsersTarget, recipes_for
+from .messages import RunCase
+from .pool import ProcessPool, WorkerProcess
+from .worker_setup import UserTarget, WorkerConfig, recipes_for
 
 _CONVERSATIONS = count(1)
 _USUAL = Limits()
 
 
 @asynccontextmanager
-async def opened(targets: Sequence[Target], tools: ToolMode) -> AsyncIterator["Isolated"]:
+async def open_engine(targets: Sequence[Target], tools: ToolMode) -> AsyncIterator["IsolatedEngine"]:
     """The engine for these targets; the first worker has loaded them when it is there, and none is left afterwards.
 
     Raises:
         ConfigError: a target cannot be sent to a worker process, or cannot be loaded there.
     """
     recipes = recipes_for(targets)
-    workers = Workers(Order(recipes=recipes, tools=tools, parent=os.getpid(), path=(*sys.path,), users=users_places()))
+    workers = ProcessPool(
+        WorkerConfig(recipes=recipes, tools=tools, parent=os.getpid(), path=(*sys.path,), users=users_places())
+    )
     try:
         if recipes:
             workers.give_back(await workers.take())
-        yield Isolated(workers)
+        yield IsolatedEngine(workers)
     finally:
         await workers.close()
 
 
 @dataclass(frozen=True, slots=True)
-class Isolated:
+class IsolatedEngine:
     """Runs trials whose targets answer in worker processes."""
 
-    workers: Workers
+    workers: ProcessPool
 
     async def __call__(
         self, work: Work, limits: Limits = _USUAL, *, stop: asyncio.Event | None = None, watch: Watch | None = None
@@ -63,7 +65,7 @@ class Isolated:
     def _around(self, target: Target) -> Target:
         if isinstance(target, FreshTarget):
             return IsolatedClass(target.name, self.workers)
-        return IsolatedTarget(target.name, self.workers) if isinstance(target, UsersTarget) else target
+        return IsolatedTarget(target.name, self.workers) if isinstance(target, UserTarget) else target
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,14 @@ class IsolatedTarget:
     """A target that is asked in whichever worker is free."""
 
     name: str
-    workers: Workers
+    workers: ProcessPool
 
     async def __call__(self, case: Case) -> Output:
         """What the target says in its worker. Raises WorkerDiedError: the worker has ended."""
         uses = current_uses()
-        worker = await _taken(self.workers, uses)
+        worker = await _free_worker(self.workers, uses)
         try:
-            return await worker.ask(Ask(self.name, case, uses.repeat, None), uses)
+            return await worker.ask(RunCase(self.name, case, uses.repeat, None), uses)
         finally:
             self.workers.give_back(worker)
 
@@ -88,18 +90,18 @@ class IsolatedClass(IsolatedTarget):
 
     def anew(self) -> Target:
         """A target that keeps one worker, with one object, for the turns of a conversation."""
-        return _Conversation(self.name, self.workers)
+        return _IsolatedConversation(self.name, self.workers)
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
-class _Conversation:
+class _IsolatedConversation:
     """One object in one worker for all turns; where the worker ends, a new object hears the answered turns once more."""
 
     name: str
-    workers: Workers
+    workers: ProcessPool
     heard: list[Case] = field(default_factory=list)
     _number: int = 0
-    _worker: Worker | None = None
+    _worker: WorkerProcess | None = None
 
     async def __call__(self, case: Case) -> Output:
         """What the object says in its worker. Raises WorkerDiedError: the worker has ended."""
@@ -112,7 +114,7 @@ class _Conversation:
         return output
 
     async def _begin(self, uses: Uses) -> None:
-        worker = self._worker = await _taken(self.workers, uses)
+        worker = self._worker = await _free_worker(self.workers, uses)
         weakref.finalize(self, self.workers.give_back, worker).atexit = False
         self._number = next(_CONVERSATIONS)
         for case in self.heard:
@@ -123,10 +125,10 @@ class _Conversation:
 
     async def _ask(self, case: Case, uses: Uses) -> Output:
         assert self._worker is not None  # noqa: S101  `_begin` has set it
-        return await self._worker.ask(Ask(self.name, case, uses.repeat, self._number), uses)
+        return await self._worker.ask(RunCase(self.name, case, uses.repeat, self._number), uses)
 
 
-async def _taken(workers: Workers, uses: Uses) -> Worker:
+async def _free_worker(workers: ProcessPool, uses: Uses) -> WorkerProcess:
     """A worker; what its start takes is no time of the case."""
     with uses.waiting():
         return await workers.take()

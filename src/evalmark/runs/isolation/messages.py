@@ -6,7 +6,7 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.case import Case, Output
 
 
-class Ask(NamedTuple):
+class RunCase(NamedTuple):
     """To a worker: a target is asked a case."""
 
     target: str
@@ -16,7 +16,7 @@ class Ask(NamedTuple):
     """Which conversation the case is a turn of, for targets that remember; None: no such target."""
 
 
-class Told(NamedTuple):
+class ParentReply(NamedTuple):
     """To a worker: what came of a ticket, or the error to raise."""
 
     ticket: int
@@ -25,13 +25,13 @@ class Told(NamedTuple):
     """Seconds that calls of the case have waited for their turn so far."""
 
 
-class Ready(NamedTuple):
+class TargetsLoaded(NamedTuple):
     """From a worker: its targets are loaded; or why they are not."""
 
     fault: str
 
 
-class Answered(NamedTuple):
+class CaseFinished(NamedTuple):
     """From a worker: the answer to what it was asked last."""
 
     output: Output
@@ -41,7 +41,7 @@ class Answered(NamedTuple):
     """Whether the worker can go on no more."""
 
 
-class Wants(NamedTuple):
+class ParentRequest(NamedTuple):
     """From a worker: something that only the process of the run does, such as a model call."""
 
     ticket: int
@@ -49,7 +49,7 @@ class Wants(NamedTuple):
     given: tuple[Any, ...]
 
 
-class Dropped(NamedTuple):
+class ParentRequestCancelled(NamedTuple):
     """From a worker: nobody waits for this ticket any more."""
 
     ticket: int

@@ -20,13 +20,13 @@ from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Output
 from evalmark.runs.engine.trial import describe
 
-from .messages import Answered, Ask, Dropped, Ready, Told, Wants
-from .starting import CLOSED, GUARD, Order, started_without
-from .worker import work
+from .messages import CaseFinished, ParentReply, ParentRequest, ParentRequestCancelled, RunCase, TargetsLoaded
+from .worker import run_worker
+from .worker_setup import FILES_CLOSED, MAIN_GUARD, WorkerConfig, without_user_paths
 
-LOOKS = 0.5
+POLL_SECONDS = 0.5
 """Seconds between looks whether a worker still runs whose pipe something else holds open."""
-FAREWELL = 2.0
+EXIT_SECONDS = 2.0
 """Seconds that workers get to end by themselves when the run is over."""
 _ODD = 1.0
 """Seconds in which a process that has closed its pipe should have ended."""
@@ -36,12 +36,12 @@ class WorkerDiedError(EvalmarkError):
     """The worker process of a case has ended, or was made unusable, before it gave an answer."""
 
 
-class Worker:
+class WorkerProcess:
     """One worker process; asked one case at a time, on the event loop on which it was started."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: WorkerConfig) -> None:
         self._loop = asyncio.get_running_loop()
-        self._answer: asyncio.Future[Answered] | None = None
+        self._answer: asyncio.Future[CaseFinished] | None = None
         self._uses = Uses()
         self._waited = 0.0
         self._models: dict[str, ChatModel] = {}
@@ -51,12 +51,12 @@ class Worker:
         self.has_left = False
         self.asked = 0
         """How many cases it was asked."""
-        self.ready: asyncio.Future[Ready] = self._loop.create_future()
+        self.ready: asyncio.Future[TargetsLoaded] = self._loop.create_future()
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         # Not a daemon: these may have no children of their own. In this thread, since workers end with it.
-        self._process: BaseProcess = context.Process(target=work, args=(theirs, order), name="evalmark worker")
-        with started_without(order.users):
+        self._process: BaseProcess = context.Process(target=run_worker, args=(theirs, order), name="evalmark worker")
+        with without_user_paths(order.users):
             self._process.start()
         theirs.close()
         self._out: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -73,7 +73,7 @@ class Worker:
         """How the process ended."""
         return self._end or "still runs"
 
-    async def ask(self, asked: Ask, uses: Uses) -> Output:
+    async def ask(self, asked: RunCase, uses: Uses) -> Output:
         """What a target says to a case; when nobody waits any more, the process is killed.
 
         Raises:
@@ -117,7 +117,7 @@ class Worker:
         self._process.join(seconds)
         return self._process.exitcode is not None
 
-    def _tell(self, message: Ask | Told) -> None:
+    def _tell(self, message: RunCase | ParentReply) -> None:
         self._out.put(bytes(ForkingPickler.dumps(message)))
 
     def _say(self) -> None:
@@ -132,7 +132,7 @@ class Worker:
         """In a thread of its own: pass on what the worker says, and at last how it ended."""
         try:
             while True:
-                if wait([self._pipe], LOOKS):
+                if wait([self._pipe], POLL_SECONDS):
                     self._take_later(self._received())
                 elif self._process.exitcode is not None:
                     break
@@ -149,7 +149,7 @@ class Worker:
             said = (
                 f"what the target returned cannot be read outside of its worker: {describe(error)}; return plain data"
             )
-            return partial(self._take, Answered(Output(error=said), None))
+            return partial(self._take, CaseFinished(Output(error=said), None))
 
     def _take_later(self, call: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the run is over
@@ -161,16 +161,20 @@ class Worker:
             self._process.join()
             return "has closed the pipe to the run, and was killed"
         code = self._process.exitcode or 0
-        return "was left without the files that it needs, which were closed" if code == CLOSED else told_exit(code)
+        return (
+            "was left without the files that it needs, which were closed"
+            if code == FILES_CLOSED
+            else describe_exit(code)
+        )
 
-    def _take(self, message: Ready | Answered | Wants | Dropped) -> None:
-        if isinstance(message, Ready):
+    def _take(self, message: TargetsLoaded | CaseFinished | ParentRequest | ParentRequestCancelled) -> None:
+        if isinstance(message, TargetsLoaded):
             if not self.ready.done():
                 self.ready.set_result(message)
-        elif isinstance(message, Answered):
+        elif isinstance(message, CaseFinished):
             if self._answer is not None and not self._answer.done():
                 self._answer.set_result(message)
-        elif isinstance(message, Wants):
+        elif isinstance(message, ParentRequest):
             self._calls[message.ticket] = asyncio.create_task(self._do(message, self._uses))
         elif (call := self._calls.get(message.ticket)) is not None:
             call.cancel()
@@ -178,11 +182,11 @@ class Worker:
     def _ended(self, how: str) -> None:
         self._end = how
         if not self.ready.done():
-            self.ready.set_result(Ready(f"it {how} while it loaded the target; {GUARD}"))
+            self.ready.set_result(TargetsLoaded(f"it {how} while it loaded the target; {MAIN_GUARD}"))
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(WorkerDiedError(f"its worker process {how}"))
 
-    async def _do(self, wanted: Wants, uses: Uses) -> None:
+    async def _do(self, wanted: ParentRequest, uses: Uses) -> None:
         """Do what only this process does, as part of the trial under way."""
         try:
             with counting(uses):
@@ -193,9 +197,9 @@ class Worker:
             found = RuntimeError(describe(error))
         finally:
             self._calls.pop(wanted.ticket, None)
-        self._tell(Told(wanted.ticket, found, uses.waited() - self._waited))
+        self._tell(ParentReply(wanted.ticket, found, uses.waited() - self._waited))
 
-    def _work(self, wanted: Wants, uses: Uses) -> Awaitable[Any]:
+    def _work(self, wanted: ParentRequest, uses: Uses) -> Awaitable[Any]:
         if wanted.what == "model":
             return self._lend(wanted.given[0], uses)
         if wanted.what == "call":
@@ -215,7 +219,7 @@ class Worker:
         return await self._models[name](request)
 
 
-def told_exit(code: int) -> str:
+def describe_exit(code: int) -> str:
     """What became of a process, by its exit code; negative for a signal.
 
     >>> told_exit(0), told_exit(-11)
@@ -230,13 +234,13 @@ def told_exit(code: int) -> str:
     return f"was ended by {name}" + (" (kill -9, or the system for want of memory)" if name == "SIGKILL" else "")
 
 
-class Workers:
+class ProcessPool:
     """The workers of one run: as many as cases are asked at the same time."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: WorkerConfig) -> None:
         self._order = order
-        self._all: set[Worker] = set()
-        self._idle: list[Worker] = []
+        self._all: set[WorkerProcess] = set()
+        self._idle: list[WorkerProcess] = []
         self._lost: list[str] = []
 
     def lost_ones(self) -> list[str]:
@@ -246,7 +250,7 @@ class Workers:
             self._forget(worker)
         return self._lost
 
-    async def take(self) -> Worker:
+    async def take(self) -> WorkerProcess:
         """A worker that nobody else asks meanwhile; a new one where all are busy.
 
         Raises:
@@ -258,7 +262,7 @@ class Workers:
                 return worker
             self._forget(worker)
         try:
-            worker = Worker(self._order)
+            worker = WorkerProcess(self._order)
         except (OSError, RuntimeError) as error:
             raise ConfigError(f"--isolate: no worker process can be started: {error}.") from error
         self._all.add(worker)
@@ -272,7 +276,7 @@ class Workers:
             raise ConfigError(f"--isolate: a worker process cannot load the target: {ready.fault}")
         return worker
 
-    def give_back(self, worker: Worker) -> None:
+    def give_back(self, worker: WorkerProcess) -> None:
         """A worker is asked nothing more for now."""
         if worker.is_usable:
             self._idle.append(worker)
@@ -283,7 +287,7 @@ class Workers:
         """End all workers."""
         for worker in self._all:
             worker.finish()
-        deadline = self._loop_time() + FAREWELL
+        deadline = self._loop_time() + EXIT_SECONDS
         for worker in [*self._all]:
             left = max(0.0, deadline - self._loop_time())
             if not await asyncio.to_thread(worker.joined, left):
@@ -293,12 +297,12 @@ class Workers:
     def _loop_time(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _forget(self, worker: Worker) -> None:
+    def _forget(self, worker: WorkerProcess) -> None:
         """Of a worker that ended while it was idle, say so."""
         if not worker.is_usable and not worker.has_left:
             self._lost.append(worker.end)
         self._all.discard(worker)
 
-    def _drop(self, worker: Worker) -> None:
+    def _drop(self, worker: WorkerProcess) -> None:
         worker.kill()
         self._all.discard(worker)

@@ -19,19 +19,19 @@ from evalmark.core.values.case import Output
 from evalmark.runs.engine.line import anew
 from evalmark.runs.engine.trial import answer, describe
 
-from .lifeline import end_with_parent
-from .link import Link, LinkedTools, LinkedUses
-from .messages import Answered, Ask, Ready
-from .starting import CLOSED, Order, look_in
+from .messages import CaseFinished, RunCase, TargetsLoaded
+from .parent_link import ParentLink, ParentTools, ParentTrialContext
+from .parent_watch import end_with_parent
+from .worker_setup import FILES_CLOSED, WorkerConfig, set_import_path
 
 _LEFT_TO_THE_RUN = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that reach a whole group of processes: what they mean for the workers, the process of the run decides."""
 _BEAT = 0.5
 """Seconds."""
-BROKEN = "the target has stopped the event loop of its worker, or cancelled tasks of it"
+LOOP_BROKEN = "the target has stopped the event loop of its worker, or cancelled tasks of it"
 
 
-def work(pipe: "Connection[Any, Any]", order: Order) -> None:
+def run_worker(pipe: "Connection[Any, Any]", order: WorkerConfig) -> None:
     """Serve until the process of the run says that it is over, or ends."""
     end_with_parent(order.parent)
     for name in _LEFT_TO_THE_RUN:
@@ -39,15 +39,15 @@ def work(pipe: "Connection[Any, Any]", order: Order) -> None:
             signal.signal(
                 getattr(signal, name), _nothing
             )  # not ignored: programs that a target starts would inherit that
-    link = Link(pipe)
+    link = ParentLink(pipe)
     try:
-        look_in(order)
+        set_import_path(order)
         targets = {recipe.name: recipe.target() for recipe in order.recipes}
     except BaseException as error:  # noqa: BLE001  foreign code: modules of users
-        link.send(Ready(str(error) if isinstance(error, EvalmarkError) else describe(error)))
+        link.send(TargetsLoaded(str(error) if isinstance(error, EvalmarkError) else describe(error)))
         return
-    link.send(Ready(""))
-    worker = _Worker(link, order, targets)
+    link.send(TargetsLoaded(""))
+    worker = _CaseServer(link, order, targets)
     try:
         asyncio.run(worker.serve())
     except BaseException as error:  # noqa: BLE001  foreign code: it can stop the loop, and raise in it
@@ -60,21 +60,21 @@ def _nothing(*_signal: object) -> None:
     """What a signal does here."""
 
 
-class _Worker:
+class _CaseServer:
     """Answers one case at a time, so that a crash belongs to one."""
 
-    def __init__(self, link: Link, order: Order, targets: Mapping[str, Target]) -> None:
+    def __init__(self, link: ParentLink, order: WorkerConfig, targets: Mapping[str, Target]) -> None:
         self._link, self._targets = link, targets
-        self._tools = LinkedTools(link, order.tools)
+        self._tools = ParentTools(link, order.tools)
         self._remembers: tuple[int, Target] | None = None
         self._depth = sys.getrecursionlimit()
         self._is_asked = False
 
     async def serve(self) -> None:
-        waiting: asyncio.Queue[Ask | None] = asyncio.Queue()
+        waiting: asyncio.Queue[RunCase | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
-        def take(message: Ask | None) -> None:
+        def take(message: RunCase | None) -> None:
             with suppress(RuntimeError):  # the loop is closed: the process is about to end
                 loop.call_soon_threadsafe(waiting.put_nowait, message)
 
@@ -94,9 +94,9 @@ class _Worker:
         """Say that no further case can be answered here, and why, where a case waits for its answer."""
         sys.setrecursionlimit(self._depth)
         if self._is_asked:
-            self._send(Answered(Output(error=f"{describe(error)}: {BROKEN}"), None, is_last=True))
+            self._send(CaseFinished(Output(error=f"{describe(error)}: {LOOP_BROKEN}"), None, is_last=True))
 
-    async def _answered(self, asked: Ask) -> Answered:
+    async def _answered(self, asked: RunCase) -> CaseFinished:
         """The answer of the target; also where it cancels every task that it finds."""
         task = asyncio.create_task(self._answer(asked))
         try:
@@ -104,21 +104,21 @@ class _Worker:
         except asyncio.CancelledError as cancelled:
             _uncancel()
             await asyncio.wait({task}, timeout=1)
-            return Answered(Output(error=f"{describe(cancelled)}: {BROKEN}"), None, is_last=True)
+            return CaseFinished(Output(error=f"{describe(cancelled)}: {LOOP_BROKEN}"), None, is_last=True)
         if task.cancelled():
-            return Answered(Output(error=f"CancelledError: {BROKEN}"), None)
+            return CaseFinished(Output(error=f"CancelledError: {LOOP_BROKEN}"), None)
         return task.result()
 
-    async def _answer(self, asked: Ask) -> Answered:
+    async def _answer(self, asked: RunCase) -> CaseFinished:
         tools = TrialTools(self._tools, asked.case.input)
-        with counting(LinkedUses(self._link, asked.repeat, tools)):
+        with counting(ParentTrialContext(self._link, asked.repeat, tools)):
             try:
                 output = await answer(self._target(asked), asked.case)
             except RunStoppedError as fault:
-                return Answered(Output(error=describe(fault)), fault)
-            return Answered(output, tools.fault)
+                return CaseFinished(Output(error=describe(fault)), fault)
+            return CaseFinished(output, tools.fault)
 
-    def _target(self, asked: Ask) -> Target:
+    def _target(self, asked: RunCase) -> Target:
         """The target, or the one that remembers the conversation."""
         if asked.conversation is None:
             return self._targets[asked.target]
@@ -126,11 +126,11 @@ class _Worker:
             self._remembers = (asked.conversation, anew(self._targets[asked.target]))
         return self._remembers[1]
 
-    def _send(self, found: Answered) -> None:
+    def _send(self, found: CaseFinished) -> None:
         try:
             self._link.send(found)
         except (OSError, BrokenPipeError):
-            os._exit(CLOSED)
+            os._exit(FILES_CLOSED)
         except Exception as error:  # noqa: BLE001  foreign code: what the target has returned is pickled here
             said = f"what the target returned cannot leave its worker process: {describe(error)}; return plain data"
             self._link.send(
@@ -143,7 +143,7 @@ def _beat(loop: asyncio.AbstractEventLoop) -> None:
     loop.call_later(_BEAT, _beat, loop)
 
 
-async def _next(waiting: "asyncio.Queue[Ask | None]") -> Ask | None:
+async def _next(waiting: "asyncio.Queue[RunCase | None]") -> RunCase | None:
     """The next case; a target that cancels all tasks may still do so after its answer."""
     while True:
         try:

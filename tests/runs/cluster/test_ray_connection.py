@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.runs.cluster.start import where
+from evalmark.runs.cluster.ray_connection import parse_place
 from evalmark.store import open_store
 
 
@@ -34,14 +34,14 @@ from evalmark.store import open_store
 )
 def test_what_is_no_place_is_named_with_the_places_there_are(on):
     with pytest.raises(ConfigError, match=r"name local, ray \(.*\), ray:auto .* or ray://HOST:PORT\.$") as said:
-        where(on)
+        parse_place(on)
     assert "secret" not in str(said.value)
 
 
 def test_an_address_says_where():
-    assert where("ray").address is None
-    assert where("ray:auto").address == "auto"
-    assert where("ray://[::1]:10001", is_trusted=True).is_trusted
+    assert parse_place("ray").address is None
+    assert parse_place("ray:auto").address == "auto"
+    assert parse_place("ray://[::1]:10001", is_trusted=True).is_trusted
 
 
 SUITE = {"datasets": ["cases.jsonl"], "metrics": ["equals"], "target": "app:answer"}

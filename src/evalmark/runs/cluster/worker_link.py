@@ -4,29 +4,42 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .crew import Member
-from .errands import Errand
-from .messages import Asks, Came, Done, Down, Dropped, Finish, Free, Go, Over, Told, Up, Wants
+from .messages import (
+    AttemptFinished,
+    CallRequested,
+    FinishWork,
+    Ready,
+    SendNow,
+    ServiceRequested,
+    TicketCancelled,
+    TicketResult,
+    ToCoordinator,
+    ToWorker,
+    TrialFinished,
+    WorkerDone,
+)
+from .remote_calls import RemoteCall
+from .worker_pool import WorkerHandle
 
 if TYPE_CHECKING:
-    from .desk import Desk
+    from .coordinator import Coordinator
 
-_LAST_WORDS = 5.0
+_FINAL_MESSAGES_SECONDS = 5.0
 """Seconds in which a hand that cannot be told anything any more may still say why."""
 
 
-class Talk:
+class WorkerLink:
     """A talk with one hand; tickets are its own, so nothing that is said of one reaches the hand's successor."""
 
-    def __init__(self, desk: "Desk", seat: int, member: Member) -> None:
+    def __init__(self, desk: "Coordinator", seat: int, member: WorkerHandle) -> None:
         self.is_over = False
         """Whether the hand has come to its end by itself."""
         self._desk, self._seat, self._member = desk, seat, member
-        self._out: list[Down] = []
+        self._out: list[ToWorker] = []
         self._rung = asyncio.Event()
-        self._errands: dict[int, Errand] = {}
+        self._errands: dict[int, RemoteCall] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._last: Finish | None = None
+        self._last: FinishWork | None = None
         """What the hand knows of the end of its work."""
         self._listens = False
         self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -55,13 +68,13 @@ class Talk:
                 if task.done() and not self.is_over:
                     task.result()
         finally:
-            await _cancelled(telling, hearing)
+            await _cancel(telling, hearing)
             await self._settle()
 
     async def _last_words(self, hearing: "asyncio.Task[None]") -> None:
         """Hear what a hand has said before it ended, and what it may say of that."""
         while not hearing.done():
-            await asyncio.wait({hearing}, timeout=_LAST_WORDS)
+            await asyncio.wait({hearing}, timeout=_FINAL_MESSAGES_SECONDS)
             if self._listens:
                 return
 
@@ -90,14 +103,14 @@ class Talk:
                 await self._member.tell(out)
             await self._desk.put_aside()
 
-    def _given(self) -> Sequence[Down]:
+    def _given(self) -> Sequence[ToWorker]:
         """Further items, or that there are none; each end is told once."""
         board, is_stopped = self._desk.board, self._desk.stop.is_set()
         gives = [] if is_stopped or self._last is not None else board.take(self._seat)
         if not is_stopped and not board.is_done:
             return gives
-        last = Finish(now=is_stopped)
-        if self._last in (last, Finish(now=True)):
+        last = FinishWork(now=is_stopped)
+        if self._last in (last, FinishWork(now=True)):
             return gives
         self._last = last
         self._desk.ring_all()
@@ -111,28 +124,28 @@ class Talk:
             for message in said:
                 self._take(message)
             for message in said:  # what others wait for comes first, since there may be no room for results
-                if isinstance(message, Done):
+                if isinstance(message, TrialFinished):
                     await self._record(message)
-                elif isinstance(message, Over):
+                elif isinstance(message, WorkerDone):
                     self._over(message)
             if not self._tasks or self._desk.board.is_short(self._seat):
                 self.ring()  # else what comes of its calls will be told soon, and further items with it
 
-    def _take(self, message: Up) -> None:
-        if isinstance(message, Asks):
-            errand = self._errands[message.ticket] = Errand(message.ticket, self._say)
+    def _take(self, message: ToCoordinator) -> None:
+        if isinstance(message, CallRequested):
+            errand = self._errands[message.ticket] = RemoteCall(message.ticket, self._say)
             self._begin(message.ticket, lambda: self._desk.duty.errands.run(message, errand))
-        elif isinstance(message, Came):
+        elif isinstance(message, AttemptFinished):
             if (known := self._errands.get(message.ticket)) is not None:
                 known.back(message.said)
-        elif isinstance(message, Wants):
+        elif isinstance(message, ServiceRequested):
             self._begin(message.ticket, lambda: self._desk.duty.offers.do(message))
-        elif isinstance(message, Dropped):
+        elif isinstance(message, TicketCancelled):
             self._break_off(message.ticket)
-        elif isinstance(message, Free):
+        elif isinstance(message, Ready):
             self._desk.board.free(self._seat, message.more)
 
-    async def _record(self, message: Done) -> None:
+    async def _record(self, message: TrialFinished) -> None:
         """Hand in a result. Only then is it done: who is cancelled before leaves it to another hand."""
         result = self._desk.board.result(self._seat, message)
         if result is None:
@@ -142,15 +155,15 @@ class Talk:
         if self._desk.board.is_done:
             self._desk.ring_all()
 
-    def _over(self, message: Over) -> None:
+    def _over(self, message: WorkerDone) -> None:
         self.is_over = True
         self._desk.over(message, left_out=self._desk.board.held(self._seat) > 0)
 
-    def _say(self, message: Go | Told) -> None:
+    def _say(self, message: SendNow | TicketResult) -> None:
         self._out.append(message)
         self.ring()
 
-    def _begin(self, ticket: int, work: Callable[[], Coroutine[Any, Any, Told]]) -> None:
+    def _begin(self, ticket: int, work: Callable[[], Coroutine[Any, Any, TicketResult]]) -> None:
         async def answered() -> None:
             self._say(await work())
 
@@ -164,7 +177,7 @@ class Talk:
         task.add_done_callback(ended)
 
 
-async def _cancelled(*tasks: "asyncio.Task[None]") -> None:
+async def _cancel(*tasks: "asyncio.Task[None]") -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -13,19 +13,19 @@ from evalmark.core.values.call import Reply, Request
 from evalmark.runs.engine.trial import describe
 from evalmark.runs.planning.models import Door
 
-from .brief import other_address
-from .messages import Asks, Go, OwnError, Told, Yours
+from .messages import CallRequested, ReplyDelta, SendNow, TicketResult, WorkerOnlyError
+from .payload import address_mismatch
 
 _FIELDS = tuple(field.name for field in fields(Reply))
 
 # The wrappers around a model know of requests, and not of who makes them.
-_ERRAND: ContextVar["Errand"] = ContextVar("evalmark_errand")
+_CURRENT_CALL: ContextVar["RemoteCall"] = ContextVar("evalmark_errand")
 
 
-class Errand:
+class RemoteCall:
     """A call that a hand wants to make: each attempt is sent there, and comes back from there."""
 
-    def __init__(self, ticket: int, say: Callable[[Go | Told], None]) -> None:
+    def __init__(self, ticket: int, say: Callable[[SendNow | TicketResult], None]) -> None:
         self.ticket = ticket
         self.came: Reply | None = None
         """What the hand has reported last, where that was a reply."""
@@ -36,7 +36,7 @@ class Errand:
         """What one attempt gives. Raises what it ends in."""
         self.came = None
         self._back = asyncio.get_running_loop().create_future()
-        self._say(Go(self.ticket))
+        self._say(SendNow(self.ticket))
         return await self._back
 
     def back(self, said: Reply | Exception) -> None:
@@ -51,38 +51,38 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
-class _Elsewhere:
+class _ModelOnWorker:
     """A model that is asked by whoever wants it asked."""
 
     name: str
     identity: str
 
     async def __call__(self, request: Request) -> Reply:
-        return await _ERRAND.get().send()
+        return await _CURRENT_CALL.get().send()
 
 
-class Errands:
+class CallProxy:
     """Carries the calls of all hands through one door."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
         self._models: dict[tuple[str, str], ChatModel] = {}
 
-    async def run(self, asked: Asks, errand: Errand) -> Told:
+    async def run(self, asked: CallRequested, errand: RemoteCall) -> TicketResult:
         """What comes of a call, for the hand that wants it. When cancelled, the call counts as broken off."""
-        _ERRAND.set(errand)
+        _CURRENT_CALL.set(errand)
         try:
             with counting(Uses()):
                 reply = await self._model(asked.name, asked.identity)(asked.request)
         except Exception as error:  # noqa: BLE001  what a model raises is its caller's
-            return Told(asked.ticket, _carried(error))
-        return Told(asked.ticket, _told(reply, errand.came))
+            return TicketResult(asked.ticket, _sendable_error(error))
+        return TicketResult(asked.ticket, _new_fields(reply, errand.came))
 
     def _model(self, name: str, identity: str) -> ChatModel:
         known = (name, identity)
         if known not in self._models:
             self._refuse_other_address(name, identity)
-            self._models[known] = self._door.around(_Elsewhere(name, identity))  # the door knows the desk's own one
+            self._models[known] = self._door.around(_ModelOnWorker(name, identity))  # the door knows the desk's own one
         return self._models[known]
 
     def _refuse_other_address(self, name: str, identity: str) -> None:
@@ -92,18 +92,18 @@ class Errands:
         except ConfigError:
             return  # an object of the user's, which says itself where it asks
         if mine != identity and mine.partition("@")[0] == identity.partition("@")[0]:
-            raise other_address(name, identity, mine)
+            raise address_mismatch(name, identity, mine)
 
 
-def _told(reply: Reply, came: Reply | None) -> Reply | Yours:
+def _new_fields(reply: Reply, came: Reply | None) -> Reply | ReplyDelta:
     """The reply, or what of it the hand does not know yet."""
     if came is None:
         return reply
     new = {name: getattr(reply, name) for name in _FIELDS if getattr(reply, name) is not getattr(came, name)}
-    return Yours(new)
+    return ReplyDelta(new)
 
 
-def _carried(error: Exception) -> Any:
+def _sendable_error(error: Exception) -> Any:
     """The error in a form that another process can raise."""
-    is_ours = isinstance(error, OwnError) or type(error).__module__.startswith("evalmark.")
-    return error if is_ours else OwnError(describe(error))
+    is_ours = isinstance(error, WorkerOnlyError) or type(error).__module__.startswith("evalmark.")
+    return error if is_ours else WorkerOnlyError(describe(error))

@@ -10,8 +10,17 @@ from evalmark.core.context.uses import Uses, counting
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ModelCallError, RunStoppedError, ToolError
 from evalmark.models.middleware.keyed import keyed
-from evalmark.runs.cluster.messages import Asks, Came, Dropped, Go, OwnError, Told, Wants, Yours
-from evalmark.runs.cluster.post import Post
+from evalmark.runs.cluster.channel import Channel
+from evalmark.runs.cluster.messages import (
+    AttemptFinished,
+    CallRequested,
+    ReplyDelta,
+    SendNow,
+    ServiceRequested,
+    TicketCancelled,
+    TicketResult,
+    WorkerOnlyError,
+)
 from evalmark.testing.chat import ScriptedModel
 from evalmark.testing.leaping import run_leaping
 
@@ -26,7 +35,7 @@ class Desk:
         self.rung = 0
         self.heard = []
         self.answers = list(answers)
-        self.post = Post(self.ring)
+        self.post = Channel(self.ring)
 
     def ring(self):
         self.rung += 1
@@ -52,28 +61,28 @@ def asked(*answers, replies=("yes",)):
 def test_it_rings_once_for_all_that_is_to_be_fetched():
     desk = Desk()
     for ticket in range(3):
-        desk.post.send(Dropped(ticket))
+        desk.post.send(TicketCancelled(ticket))
     assert desk.rung == 1
-    assert desk.post.fetch() == [Dropped(0), Dropped(1), Dropped(2)]
+    assert desk.post.fetch() == [TicketCancelled(0), TicketCancelled(1), TicketCancelled(2)]
     assert desk.post.fetch() == []
-    desk.post.send(Dropped(3))
+    desk.post.send(TicketCancelled(3))
     assert desk.rung == 2
 
 
 def test_a_request_goes_out_when_the_desk_says_so_and_its_reply_is_what_the_desk_adds_to_it():
-    reply, heard, sent = asked([Go(1)], [Told(1, Yours({"cost": 0.5, "key": "kept"}))])
+    reply, heard, sent = asked([SendNow(1)], [TicketResult(1, ReplyDelta({"cost": 0.5, "key": "kept"}))])
     assert (reply.text, reply.cost, reply.key, sent) == ("yes", 0.5, "kept", 1)
-    assert [type(message) for message in heard] == [Asks, Came]
+    assert [type(message) for message in heard] == [CallRequested, AttemptFinished]
     assert heard[0].request is REQUEST
 
 
 def test_a_request_that_the_desk_knows_the_reply_of_does_not_go_out():
-    reply, _, sent = asked([Told(1, Reply(text="kept"))])
+    reply, _, sent = asked([TicketResult(1, Reply(text="kept"))])
     assert (reply.text, sent) == ("kept", 0)
 
 
 def test_a_request_goes_out_as_often_as_the_desk_says():
-    reply, heard, sent = asked([Go(1)], [Go(1)], [Told(1, Yours({}))], replies=[BUSY, "yes"])
+    reply, heard, sent = asked([SendNow(1)], [SendNow(1)], [TicketResult(1, ReplyDelta({}))], replies=[BUSY, "yes"])
     assert (reply.text, sent) == ("yes", 2)
     assert isinstance(heard[1].said, ModelCallError)
 
@@ -82,12 +91,12 @@ def test_a_request_goes_out_as_often_as_the_desk_says():
     ("told", "kind", "text"),
     [
         pytest.param(RunStoppedError("no budget"), RunStoppedError, "no budget", id="an error of ours"),
-        pytest.param(OwnError("TypeError: no"), TypeError, "no", id="the hand's own error, told back to it"),
+        pytest.param(WorkerOnlyError("TypeError: no"), TypeError, "no", id="the hand's own error, told back to it"),
     ],
 )
 def test_what_the_desk_makes_of_an_error_is_raised(told, kind, text):
     with pytest.raises(kind, match=text):
-        asked([Go(1)], [Told(1, told)], replies=[TypeError("no")])
+        asked([SendNow(1)], [TicketResult(1, told)], replies=[TypeError("no")])
 
 
 class UnprintableError(Exception):
@@ -96,13 +105,13 @@ class UnprintableError(Exception):
 
 
 def test_an_error_without_a_text_is_told_all_the_same():
-    desk, model = Desk([Go(1)], [Told(1, OwnError("?"))]), ScriptedModel([UnprintableError()])
+    desk, model = Desk([SendNow(1)], [TicketResult(1, WorkerOnlyError("?"))]), ScriptedModel([UnprintableError()])
     with pytest.raises(UnprintableError):
         run_leaping(desk.during(desk.post.ask(model, REQUEST)))
     assert str(desk.heard[1].said) == "UnprintableError: (its text cannot be shown)"
 
 
-@pytest.mark.parametrize("answers", [[], [[Go(1)]]], ids=["before it goes out", "while it is under way"])
+@pytest.mark.parametrize("answers", [[], [[SendNow(1)]]], ids=["before it goes out", "while it is under way"])
 def test_who_gives_up_a_request_tells_the_desk(answers):
     desk = Desk(*answers)
 
@@ -112,8 +121,8 @@ def test_who_gives_up_a_request_tells_the_desk(answers):
 
     run_leaping(desk.during(given_up()))
     desk.heard += desk.post.fetch()
-    assert desk.heard[-1] == Dropped(1)
-    desk.post.take(Told(1, Reply(text="too late")))  # nobody waits, and nothing happens
+    assert desk.heard[-1] == TicketCancelled(1)
+    desk.post.take(TicketResult(1, Reply(text="too late")))  # nobody waits, and nothing happens
 
 
 def test_waiting_for_the_desk_counts_as_waiting_and_being_answered_does_not():
@@ -126,9 +135,9 @@ def test_waiting_for_the_desk_counts_as_waiting_and_being_answered_does_not():
     async def story():
         task = asyncio.create_task(asks())
         await asyncio.sleep(3)
-        desk.post.take(Go(1))
+        desk.post.take(SendNow(1))
         await asyncio.sleep(10)
-        desk.post.take(Told(1, Yours({})))
+        desk.post.take(TicketResult(1, ReplyDelta({})))
         await task
 
     run_leaping(story())
@@ -136,13 +145,13 @@ def test_waiting_for_the_desk_counts_as_waiting_and_being_answered_does_not():
 
 
 def test_wishes_are_answered_by_their_tickets_in_any_order():
-    desk = Desk([], [Told(2, "second"), Told(1, "first")])
+    desk = Desk([], [TicketResult(2, "second"), TicketResult(1, "first")])
 
     async def both():
         return await asyncio.gather(desk.post.wants("find", "a"), desk.post.wants("find", "b"))
 
     assert run_leaping(desk.during(both())) == ["first", "second"]
-    assert desk.heard == [Wants(1, "find", ("a",)), Wants(2, "find", ("b",))]
+    assert desk.heard == [ServiceRequested(1, "find", ("a",)), ServiceRequested(2, "find", ("b",))]
 
 
 def test_a_thread_can_wait_for_a_wish_and_gets_its_error():
@@ -159,16 +168,16 @@ def test_a_thread_can_wait_for_a_wish_and_gets_its_error():
     answers = {"find": "recorded", "claim": ToolError("another function")}
     while thread.is_alive():
         for message in desk.post.fetch():
-            desk.post.take(Told(message.ticket, answers[message.what]))
+            desk.post.take(TicketResult(message.ticket, answers[message.what]))
     thread.join()
     assert found == ["recorded", "raised"]
 
 
 def test_who_brings_more_than_may_wait_goes_on_when_it_is_fetched():
     async def story():
-        post = Post(lambda: None)
+        post = Channel(lambda: None)
         for ticket in range(3):
-            post.send(Dropped(ticket))
+            post.send(TicketCancelled(ticket))
         await post.room(3)
         waiting = asyncio.create_task(post.room(2))
         await asyncio.sleep(1)
@@ -181,20 +190,20 @@ def test_who_brings_more_than_may_wait_goes_on_when_it_is_fetched():
 
 def test_nothing_is_lost_when_who_waited_for_room_is_gone():
     async def story():
-        post = Post(lambda: None)
-        post.send(Dropped(1))
+        post = Channel(lambda: None)
+        post.send(TicketCancelled(1))
         waiting = asyncio.create_task(post.room(0))
         await asyncio.sleep(1)
         waiting.cancel()
         await asyncio.sleep(1)
         return post.fetch()
 
-    assert run_leaping(story()) == [Dropped(1)]
+    assert run_leaping(story()) == [TicketCancelled(1)]
 
 
 def test_many_threads_may_send_at_the_same_time():
-    rung, post = [], Post(lambda: rung.append(1))
-    threads = [threading.Thread(target=lambda: [post.send(Dropped(n)) for n in range(500)]) for _ in range(4)]
+    rung, post = [], Channel(lambda: rung.append(1))
+    threads = [threading.Thread(target=lambda: [post.send(TicketCancelled(n)) for n in range(500)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     heard = []

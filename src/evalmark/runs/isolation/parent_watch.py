@@ -22,17 +22,17 @@ def end_with_parent(parent: int, lives: int | None = None) -> None:
             need("ctypes").CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
             lives = None
         if os.getppid() != parent:
-            end_now()
+            kill_this_process()
     if lives is not None:
-        watch(lives)
+        watch_parent(lives)
 
 
-def watch(lives: int) -> None:
+def watch_parent(lives: int) -> None:
     """End this process when nobody has the other end of a pipe any more."""
     need("threading").Thread(target=_end_at_end_of, args=(lives,), name="evalmark parent", daemon=True).start()
 
 
-def end_now() -> None:
+def kill_this_process() -> None:
     """End this process as `kill -9` does."""
     os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
@@ -43,4 +43,4 @@ def _end_at_end_of(lives: int) -> None:
             pass
     except OSError:  # a target has closed it
         return
-    end_now()
+    kill_this_process()

@@ -20,70 +20,70 @@ from evalmark.runs.planning.checking import refuse
 from evalmark.runs.planning.lending import Lender
 from evalmark.runs.planning.models import Door, Models
 
-from .brief import Brief, Pooled, settle, unpacked
-from .hand import Hand
-from .messages import Down, Go, Told, Up
-from .post import Post
-from .shared import DeskDoor, DeskEmbedder, DeskTools, DeskVectors
+from .channel import Channel
+from .messages import SendNow, TicketResult, ToCoordinator, ToWorker
+from .payload import EmbedderSpec, JobSpec, adopt_environment, unpack
+from .remote import RemoteEmbedder, RemoteGateway, RemoteTools, RemoteVectorCache
+from .worker import Worker
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
 
-    from .brief import Pack
+    from .payload import Payload
 
 
-class HandActor:
+class WorkerActor:
     """A hand; its event loop has a thread of its own, so that code which blocks it does not keep the desk waiting."""
 
     def __init__(self, linger: float) -> None:
         self._linger = linger
         self._said = asyncio.Event()
-        self._post: Post
-        self._hand: Hand
+        self._post: Channel
+        self._hand: Worker
         self._loop: asyncio.AbstractEventLoop
         self._fault = ""
 
-    async def start(self, pack: "Pack", pool: Sequence[Any]) -> str:
+    async def start(self, pack: "Payload", pool: Sequence[Any]) -> str:
         """Get ready; gives why that cannot be, or nothing."""
         home, ready = asyncio.get_running_loop(), asyncio.Event()
-        self._post = Post(partial(_later, home, self._said.set))
+        self._post = Channel(partial(_call_soon, home, self._said.set))
 
         def work() -> None:
             try:
-                asyncio.run(self._work(pack, pool, partial(_later, home, ready.set)))
+                asyncio.run(self._work(pack, pool, partial(_call_soon, home, ready.set)))
             except BaseException as error:  # noqa: BLE001  the desk is told, whatever it is
                 self._fault = str(error) if isinstance(error, EvalmarkError) else f"{type(error).__name__}: {error}"
-            _later(home, ready.set)
-            _later(home, self._said.set)
+            _call_soon(home, ready.set)
+            _call_soon(home, self._said.set)
 
         threading.Thread(target=work, name="evalmark", daemon=True).start()
         await ready.wait()
         return self._fault
 
-    async def _work(self, pack: "Pack", pool: Sequence[Any], ready: Any) -> None:
+    async def _work(self, pack: "Payload", pool: Sequence[Any], ready: Any) -> None:
         if (mine := version("evalmark")) != pack.version:
             raise EvalmarkError(f"a worker has evalmark {mine}, and the desk has {pack.version}; install the same.")
-        settle(pack)
+        adopt_environment(pack)
         models = Models(settings=pack.settings)
         try:
-            brief: Brief = unpacked(pack, models)
+            brief: JobSpec = unpack(pack, models)
             refuse(Door(models, None).faults(brief.plan.chat_models))
             self._loop = asyncio.get_running_loop()
-            self._hand = Hand(self._post, lambda post: work_of(brief, models, post, pool), brief.limits)
+            self._hand = Worker(self._post, lambda post: build_work(brief, models, post, pool), brief.limits)
             ready()
             await self._hand.run()
         finally:
             await models.close()
 
-    async def tell(self, messages: Sequence[Down]) -> None:
+    async def tell(self, messages: Sequence[ToWorker]) -> None:
         """Pass on what the desk says."""
         for message in messages:
-            if isinstance(message, Go | Told):
+            if isinstance(message, SendNow | TicketResult):
                 self._post.take(message)  # in this thread, since the hand's own may be waiting for it
             else:
                 self._loop.call_soon_threadsafe(self._hand.take, (message,))
 
-    async def listen(self) -> Sequence[Up]:
+    async def listen(self) -> Sequence[ToCoordinator]:
         """What the hand has to say, as soon as there is something; a little later where that gathers more."""
         await self._said.wait()
         if self._linger:
@@ -101,30 +101,30 @@ class HandActor:
         return os.getpid()
 
 
-def _later(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
+def _call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
     """Have something called on a loop, from any thread."""
     loop.call_soon_threadsafe(call)
 
 
-def work_of(brief: Brief, models: Models, post: Post, pool: Sequence[Any]) -> Work:
+def build_work(brief: JobSpec, models: Models, post: Channel, pool: Sequence[Any]) -> Work:
     """The plan's targets and scorers, bound to what the desk has the say over."""
-    plan, door = brief.plan, DeskDoor(models, post)
+    plan, door = brief.plan, RemoteGateway(models, post)
     if brief.embeds:
-        embedder: Embedder = Pool(pool, brief.embeds) if brief.pooled else DeskEmbedder(post, brief.embeds)
+        embedder: Embedder = EmbeddingPool(pool, brief.embeds) if brief.pooled else RemoteEmbedder(post, brief.embeds)
         plan = replace(plan, embedder=embedder)
-    bound = plan.bound(DeskVectors(post) if brief.pooled else None, door)
+    bound = plan.bound(RemoteVectorCache(post) if brief.pooled else None, door)
     return Work(
         trials=(),
         targets=bound.targets,
         scorers=bound.single,
         turn_scorers=bound.turns,
-        sink=_Nowhere(),
-        tools=DeskTools(post, models.settings.replay),
+        sink=_NoSink(),
+        tools=RemoteTools(post, models.settings.replay),
         lend=Lender(models, lambda: door, asyncio.get_running_loop()),
     )
 
 
-class _Nowhere:
+class _NoSink:
     async def write(self, results: Sequence[Any]) -> None:
         """A hand puts itself in this place."""
 
@@ -135,7 +135,7 @@ class EmbeddingActor:
     Ray may start it anew, and on another node: there too it has to be the model that the desk means.
     """
 
-    def __init__(self, pack: "Pack") -> None:
+    def __init__(self, pack: "Payload") -> None:
         self._pack = pack
         self._one_at_a_time = asyncio.Lock()
         self._embedder: CachedEmbedder | None = None
@@ -152,8 +152,8 @@ class EmbeddingActor:
     async def _ready(self) -> CachedEmbedder:
         async with self._one_at_a_time:
             if self._embedder is None:
-                settle(self._pack)
-                wanted: Pooled = unpacked(self._pack, Models(settings=self._pack.settings))
+                adopt_environment(self._pack)
+                wanted: EmbedderSpec = unpack(self._pack, Models(settings=self._pack.settings))
                 found = CachedEmbedder(wanted.embedder)
                 if (mine := await asyncio.to_thread(getattr, found, "fingerprint")) != wanted.fingerprint:
                     raise ModelError(
@@ -164,7 +164,7 @@ class EmbeddingActor:
             return self._embedder
 
 
-class Pool:
+class EmbeddingPool:
     """The embedding actors of a run as one embedder: each text goes to the same actor each time."""
 
     def __init__(self, actors: Sequence[Any], fingerprint: str) -> None:

@@ -9,14 +9,14 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.protocols import EmbeddingCache
 from evalmark.core.values.tool import ToolRecording
 
-from .messages import Told, Wants
+from .messages import ServiceRequested, TicketResult
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
     from evalmark.models.embeddings.cached import CachedEmbedder
 
 
-class Offers:
+class SharedServices:
     """Answers what hands want, one method for each; their names are what a hand may ask for."""
 
     def __init__(self, tools: ToolReplay, cache: EmbeddingCache, embedder: "CachedEmbedder | None") -> None:
@@ -31,12 +31,12 @@ class Offers:
             "embed": self._embed,
         }
 
-    async def do(self, wanted: Wants) -> Told:
+    async def do(self, wanted: ServiceRequested) -> TicketResult:
         """What comes of a wish; an error of ours is what comes of it too."""
         try:
-            return Told(wanted.ticket, await self._known[wanted.what](*wanted.given))
+            return TicketResult(wanted.ticket, await self._known[wanted.what](*wanted.given))
         except EvalmarkError as error:
-            return Told(wanted.ticket, error)
+            return TicketResult(wanted.ticket, error)
 
     async def _claim(self, tool: str, version: str, home: str) -> None:
         self._tools.claim(tool, version, home)

@@ -15,10 +15,20 @@ from evalmark.core.values.call import Reply
 from evalmark.models.middleware.keyed import Keyed
 from evalmark.runs.engine.trial import describe
 
-from .messages import Asks, Came, Dropped, Go, OwnError, Told, Up, Wants, Yours
+from .messages import (
+    AttemptFinished,
+    CallRequested,
+    ReplyDelta,
+    SendNow,
+    ServiceRequested,
+    TicketCancelled,
+    TicketResult,
+    ToCoordinator,
+    WorkerOnlyError,
+)
 
 
-class Post:
+class Channel:
     """Tickets and messages of one hand; any thread may send, and wait for an answer.
 
     `ring` is called, from any thread, when there is something to fetch.
@@ -26,13 +36,13 @@ class Post:
 
     def __init__(self, ring: Callable[[], object]) -> None:
         self._ring = ring
-        self._out: list[Up] = []
+        self._out: list[ToCoordinator] = []
         self._full: list[Future[None]] = []
-        self._waiting: dict[int, Future[Go | Told]] = {}
+        self._waiting: dict[int, Future[SendNow | TicketResult]] = {}
         self._tickets = count(1)
         self._lock = threading.Lock()
 
-    def send(self, message: Up) -> None:
+    def send(self, message: ToCoordinator) -> None:
         """Have the desk told."""
         with self._lock:
             self._out.append(message)
@@ -40,7 +50,7 @@ class Post:
         if first:
             self._ring()
 
-    def fetch(self) -> Sequence[Up]:
+    def fetch(self) -> Sequence[ToCoordinator]:
         """Everything that the desk is to be told by now."""
         with self._lock:
             out, self._out = self._out, []
@@ -59,7 +69,7 @@ class Post:
             self._full.append(emptied)
         await asyncio.wrap_future(emptied)
 
-    def take(self, message: Go | Told) -> None:
+    def take(self, message: SendNow | TicketResult) -> None:
         """Pass on what the desk says of a ticket."""
         with self._lock:
             waiting = self._waiting.pop(message.ticket, None)
@@ -69,28 +79,32 @@ class Post:
     async def wants(self, what: str, *given: Any) -> Any:
         """What the desk does for this hand alone. Raises what the desk raises."""
         ticket, answer = self._open()
-        self.send(Wants(ticket, what, given))
-        return _given(await self._next(ticket, answer))
+        self.send(ServiceRequested(ticket, what, given))
+        return _result(await self._next(ticket, answer))
 
     def wants_in_thread(self, what: str, *given: Any) -> Any:
         """The same for callers who cannot be suspended; whoever runs the event loop of the post must not call it."""
         ticket, answer = self._open()
-        self.send(Wants(ticket, what, given))
-        return _given(answer.result())
+        self.send(ServiceRequested(ticket, what, given))
+        return _result(answer.result())
 
     async def ask(self, model: ChatModel, request: Keyed) -> Reply:
         """What a model replies, asked from here when and as often as the desk says so. Raises what the desk raises."""
         ticket, answer = self._open()
-        self.send(Asks(ticket, model.name, model.identity, request))
+        self.send(CallRequested(ticket, model.name, model.identity, request))
         mine: Reply | Exception | None = None
         while True:
             with current_uses().waiting():
                 said = await self._next(ticket, answer)
-            if isinstance(said, Told):
+            if isinstance(said, TicketResult):
                 return _reply(said, mine)
             mine = await self._attempt(ticket, model, request)
             answer = self._again(ticket)
-            self.send(Came(ticket, mine if isinstance(mine, Reply | EvalmarkError) else OwnError(describe(mine))))
+            self.send(
+                AttemptFinished(
+                    ticket, mine if isinstance(mine, Reply | EvalmarkError) else WorkerOnlyError(describe(mine))
+                )
+            )
 
     async def _attempt(self, ticket: int, model: ChatModel, request: Keyed) -> Reply | Exception:
         """What one request gives, or the error it ends in."""
@@ -102,17 +116,17 @@ class Post:
         except Exception as error:  # noqa: BLE001  foreign code: a model of the user's may raise anything
             return error
 
-    def _open(self) -> tuple[int, Future[Go | Told]]:
+    def _open(self) -> tuple[int, Future[SendNow | TicketResult]]:
         ticket = next(self._tickets)
         return ticket, self._again(ticket)
 
-    def _again(self, ticket: int) -> Future[Go | Told]:
-        answer: Future[Go | Told] = Future()
+    def _again(self, ticket: int) -> Future[SendNow | TicketResult]:
+        answer: Future[SendNow | TicketResult] = Future()
         with self._lock:
             self._waiting[ticket] = answer
         return answer
 
-    async def _next(self, ticket: int, answer: Future[Go | Told]) -> Go | Told:
+    async def _next(self, ticket: int, answer: Future[SendNow | TicketResult]) -> SendNow | TicketResult:
         try:
             return await asyncio.wrap_future(answer)
         except asyncio.CancelledError:
@@ -122,21 +136,21 @@ class Post:
     def _drop(self, ticket: int) -> None:
         with self._lock:
             self._waiting.pop(ticket, None)
-        self.send(Dropped(ticket))
+        self.send(TicketCancelled(ticket))
 
 
-def _given(said: Go | Told) -> Any:
-    found = said.said if isinstance(said, Told) else None
+def _result(said: SendNow | TicketResult) -> Any:
+    found = said.said if isinstance(said, TicketResult) else None
     if isinstance(found, BaseException):
         raise found
     return found
 
 
-def _reply(told: Told, mine: Reply | Exception | None) -> Reply:
+def _reply(told: TicketResult, mine: Reply | Exception | None) -> Reply:
     """The reply that the desk means."""
-    if isinstance(told.said, Yours) and isinstance(mine, Reply):
+    if isinstance(told.said, ReplyDelta) and isinstance(mine, Reply):
         return replace(mine, **told.said.changes)
-    if isinstance(told.said, OwnError) and isinstance(mine, Exception):
+    if isinstance(told.said, WorkerOnlyError) and isinstance(mine, Exception):
         raise mine
-    reply: Reply = _given(told)
+    reply: Reply = _result(told)
     return reply

@@ -5,21 +5,21 @@ from typing import Protocol
 
 from evalmark.core.errors import EvalmarkError
 
-from .messages import Down, Up
+from .messages import ToCoordinator, ToWorker
 
 
-class HandLostError(Exception):
+class WorkerLostError(Exception):
     """A hand has ended, or cannot be reached any more; the text says why, as far as anybody knows."""
 
 
-class CrewError(EvalmarkError):
+class NoWorkersError(EvalmarkError):
     """No hand can be had, or all of them end before they have done anything."""
 
 
-class Member(Protocol):
+class WorkerHandle(Protocol):
     """A hand, as the desk reaches it."""
 
-    async def tell(self, messages: Sequence[Down]) -> None:
+    async def tell(self, messages: Sequence[ToWorker]) -> None:
         """Hand over messages, in order; when this returns they have arrived.
 
         Raises:
@@ -27,7 +27,7 @@ class Member(Protocol):
         """
         ...
 
-    async def listen(self) -> Sequence[Up]:
+    async def listen(self) -> Sequence[ToCoordinator]:
         """What the hand has to say; waits until there is something.
 
         Raises:
@@ -36,7 +36,7 @@ class Member(Protocol):
         ...
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Brings hands."""
 
     @property
@@ -44,7 +44,7 @@ class Crew(Protocol):
         """How many hands work at the same time."""
         ...
 
-    async def hire(self) -> Member:
+    async def hire(self) -> WorkerHandle:
         """A hand that is ready, in the place of none or of one that has ended.
 
         Raises:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evalmark import Case, Output, Result
 from evalmark.core.values.score import Trial
-from evalmark.runs.cluster.board import MOST_LOST, Board
-from evalmark.runs.cluster.messages import Done
+from evalmark.runs.cluster.messages import TrialFinished
+from evalmark.runs.cluster.scheduler import MAX_WORKERS_LOST, WorkQueue
 from evalmark.runs.engine.line import Answered, Conversation, Said
 
 BAD_ROW = Output(error="cases.csv:3: too few cells")
@@ -26,7 +26,7 @@ def singles(count):
 
 def board(items, room=4, hands=1, free=4):
     """A board whose hands would like to have so many items each."""
-    made = Board(iter(items), room)
+    made = WorkQueue(iter(items), room)
     for hand in range(hands):
         made.free(hand, free)
     return made
@@ -34,7 +34,7 @@ def board(items, room=4, hands=1, free=4):
 
 def finish(board, hand, number, part=0, value="ok"):
     """The result of a part, or None."""
-    said = Done(number, part, Output(value=value), ())
+    said = TrialFinished(number, part, Output(value=value), ())
     if (result := board.result(hand, said)) is not None:
         board.done(hand, said)
     return result
@@ -71,7 +71,7 @@ def test_a_result_counts_once():
 def test_a_result_that_is_not_handed_in_is_still_to_be_done():
     one = board(singles(1), hands=2)
     one.take(0)
-    assert one.result(0, Done(1, 0, Output(value="ok"), ())) is not None
+    assert one.result(0, TrialFinished(1, 0, Output(value="ok"), ())) is not None
     assert not one.is_done
     one.lose(0, "gone")
     assert len(one.take(1)) == 1
@@ -151,7 +151,7 @@ class Hands:
     """Hands that work one item after the other, and are lost over some."""
 
     def __init__(self, items, count, room, poison=()):
-        self.board, self.poison = Board(iter(items), room), poison
+        self.board, self.poison = WorkQueue(iter(items), room), poison
         self.found = []
         self.lost = 0
         self.work = [{} for _ in range(count)]
@@ -177,7 +177,7 @@ class Hands:
         except GoneError:
             self.lose(hand)
         else:
-            said = Done(number, part, output, ())
+            said = TrialFinished(number, part, output, ())
             self.found.append(self.board.result(hand, said))
             self.board.done(hand, said)
 
@@ -253,7 +253,7 @@ def test_whatever_happens_every_trial_gets_one_result_and_turns_know_those_befor
     assert Counter(result.trial.position for result in found) == dict.fromkeys(range(places), 1)
     expected = wanted(kinds)
     for result in found:
-        gave_up = (result.output.error or "").startswith(f"{MOST_LOST} workers ended while they had this case")
+        gave_up = (result.output.error or "").startswith(f"{MAX_WORKERS_LOST} workers ended while they had this case")
         assert gave_up or result.output == expected[result.trial.position]
 
 
@@ -277,7 +277,7 @@ def test_a_case_that_no_hand_survives_is_given_up_and_no_other_one(count, poison
     assert set(found) == set(range(count))
     poison = {place for place in poison if place < count}
     assert {place for place, output in found.items() if output.error} == poison
-    assert story.lost <= MOST_LOST * len(poison)
+    assert story.lost <= MAX_WORKERS_LOST * len(poison)
 
 
 def test_a_case_that_is_given_up_says_how_often_and_why():
@@ -288,7 +288,7 @@ def test_a_case_that_is_given_up_says_how_often_and_why():
 
 def test_a_long_conversation_whose_hands_end_now_and_then_is_not_given_up():
     hands = Hands([Conversation(target="", turns=[trial(n, "conversation") for n in range(40)])], 1, 1)
-    for _ in range(2 * MOST_LOST):
+    for _ in range(2 * MAX_WORKERS_LOST):
         hands.take(0)
         hands.step(0)
         hands.lose(0)

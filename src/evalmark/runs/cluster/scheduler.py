@@ -8,14 +8,14 @@ from evalmark.core.values.case import Output
 from evalmark.core.values.score import Result, Trial
 from evalmark.runs.engine.line import Answered, Conversation, Item, Said
 
-from .hand import trials_of
-from .messages import Done, Give, Handed
+from .messages import Assign, TrialFinished, WorkItem
+from .worker import trials_of
 
-MOST_LOST = 5
+MAX_WORKERS_LOST = 5
 """Hands that may end over one item before it is given up."""
-_SUSPECT = 2
+_SUSPECT_AFTER = 2
 """Hands that have ended over an item, from which on it is thought to be the reason."""
-_ASIDE = 1_000
+_MAX_READY_RESULTS = 1_000
 """Results that need no hand and wait to be recorded, from which on nothing further is read."""
 
 
@@ -23,11 +23,11 @@ _Turns = tuple[Trial | Result | Said | Answered, ...]
 
 
 @dataclass(slots=True, eq=False)
-class _Entry:
+class _OpenItem:
     """An item that is not over yet."""
 
     number: int
-    item: Handed
+    item: WorkItem
     trials: list[Trial] = field(init=False)
     open: set[int] = field(init=False)
     """Its parts without a result."""
@@ -44,21 +44,21 @@ class _Entry:
 
     @property
     def is_suspect(self) -> bool:
-        return self.lost >= _SUSPECT
+        return self.lost >= _SUSPECT_AFTER
 
-    def rest(self, number: int) -> "_Entry | None":
+    def rest(self, number: int) -> "_OpenItem | None":
         """What is still to be done of it, as an item of its own; None where that is nothing.
 
         Turns that were answered are what the others build on. Of a suspect, the next turn alone comes first.
         """
         if not isinstance(self.item, Conversation):
-            return _Entry(number, self.item, lost=self.lost) if self.open else None
+            return _OpenItem(number, self.item, lost=self.lost) if self.open else None
         turns = (*self._turns(self.item), *self.later)
         last = next((place for place, turn in enumerate(turns) if not isinstance(turn, Said)), None)
         if last is None:
             return None
         end = last + 1 if self.is_suspect else len(turns)
-        return _Entry(number, replace(self.item, turns=turns[:end]), lost=self.lost, later=turns[end:])
+        return _OpenItem(number, replace(self.item, turns=turns[:end]), lost=self.lost, later=turns[end:])
 
     def _turns(self, item: Conversation) -> Iterator[Trial | Result | Said | Answered]:
         part = 0
@@ -74,10 +74,10 @@ class _Entry:
 
 
 @dataclass(slots=True, eq=False)
-class _Lot:
+class _WorkerItems:
     """What one hand has."""
 
-    entries: dict[int, _Entry] = field(default_factory=dict)
+    entries: dict[int, _OpenItem] = field(default_factory=dict)
     """By number."""
     free: int = 0
     """How many more it would like to have."""
@@ -89,7 +89,7 @@ class _Lot:
         return len(self.entries) == 1 and next(iter(self.entries.values())).is_suspect
 
 
-class Board:
+class WorkQueue:
     """Gives out items, takes results, and gives what a lost hand had to others.
 
     A hand gets as many items as it says it can begin, so that all hands have something to do, also at the end; and no
@@ -99,9 +99,9 @@ class Board:
 
     def __init__(self, items: Iterator[Item], room: int) -> None:
         self._items, self._room = items, room
-        self._lots: dict[int, _Lot] = {}
-        self._again: deque[_Entry] = deque()
-        self._suspects: deque[_Entry] = deque()
+        self._lots: dict[int, _WorkerItems] = {}
+        self._again: deque[_OpenItem] = deque()
+        self._suspects: deque[_OpenItem] = deque()
         self._emptying: set[int] = set()
         """Hands that get nothing more until they have nothing, since suspects wait."""
         self._out = 0
@@ -120,20 +120,20 @@ class Board:
     @property
     def is_full(self) -> bool:
         """Whether no new item is read before results that need no hand are recorded."""
-        return len(self.aside) >= _ASIDE
+        return len(self.aside) >= _MAX_READY_RESULTS
 
-    def take(self, hand: int) -> list[Give]:
+    def take(self, hand: int) -> list[Assign]:
         """What a hand is to do besides what it has."""
-        lot = self._lots.setdefault(hand, _Lot())
+        lot = self._lots.setdefault(hand, _WorkerItems())
         gives = []
         while len(lot.entries) < self._room and lot.free > 0 and (entry := self._next(hand, lot)) is not None:
             lot.entries[entry.number] = entry
             lot.free -= 1
             self._out += 1
-            gives.append(Give(entry.number, entry.item))
+            gives.append(Assign(entry.number, entry.item))
         return gives
 
-    def _next(self, hand: int, lot: _Lot) -> _Entry | None:
+    def _next(self, hand: int, lot: _WorkerItems) -> _OpenItem | None:
         if lot.has_suspect:
             return None
         if self._suspects and not lot.entries:
@@ -151,7 +151,7 @@ class Board:
             self._emptying.add(hand)
         return hand in self._emptying
 
-    def _fresh(self) -> _Entry | None:
+    def _fresh(self) -> _OpenItem | None:
         while not self.is_full:
             item = next(self._items, None)
             if item is None:
@@ -164,12 +164,12 @@ class Board:
                 item = replace(item, turns=tuple(item.turns))
             if trials_of(item):
                 self._number += 1
-                return _Entry(self._number, item)
+                return _OpenItem(self._number, item)
         return None
 
     def free(self, hand: int, more: int) -> None:
         """A hand would like to have so many items more."""
-        lot = self._lots.setdefault(hand, _Lot())
+        lot = self._lots.setdefault(hand, _WorkerItems())
         lot.free += more
         lot.most = max(lot.most, lot.free)
 
@@ -178,14 +178,14 @@ class Board:
         lot = self._lots.get(hand)
         return lot is not None and lot.free == lot.most
 
-    def result(self, hand: int, said: Done) -> Result | None:
+    def result(self, hand: int, said: TrialFinished) -> Result | None:
         """The result of a trial; None where it has one already."""
         entry = self._lots[hand].entries.get(said.number)
         if entry is None or said.part not in entry.open:
             return None
         return Result(trial=entry.trials[said.part], output=said.output, scores=said.scores)
 
-    def done(self, hand: int, said: Done) -> None:
+    def done(self, hand: int, said: TrialFinished) -> None:
         """The result is about to be durable, so that nobody needs to bring it again."""
         entries = self._lots[hand].entries
         entry = entries[said.number]
@@ -199,20 +199,20 @@ class Board:
 
     def lose(self, hand: int, why: str) -> list[Result]:
         """A hand has ended: others get what it had. Gives results without scores for what too many have ended over."""
-        entries = list(self._lots.pop(hand, _Lot()).entries.values())
+        entries = list(self._lots.pop(hand, _WorkerItems()).entries.values())
         self._emptying.discard(hand)
         self._out -= len(entries)
         given_up: list[Result] = []
         for entry in reversed(entries):
             entry.lost = 1 if entry.told else entry.lost + 1
-            if entry.lost >= MOST_LOST:
+            if entry.lost >= MAX_WORKERS_LOST:
                 given_up += (_given_up(entry, part, why) for part in sorted(entry.open))
                 entry.open.clear()
                 entry.lost = 0
             self._give_back(entry)
         return given_up
 
-    def _give_back(self, entry: _Entry) -> None:
+    def _give_back(self, entry: _OpenItem) -> None:
         """Have what is left of an item done, if anything is, before anything new."""
         if (rest := entry.rest(self._number + 1)) is not None:
             self._number += 1
@@ -231,6 +231,6 @@ class Board:
         return len(self._lots[hand].entries) if hand in self._lots else 0
 
 
-def _given_up(entry: _Entry, part: int, why: str) -> Result:
+def _given_up(entry: _OpenItem, part: int, why: str) -> Result:
     error = f"{entry.lost} workers ended while they had this case, so it is given up; the last one: {why}"
     return Result(trial=entry.trials[part], output=Output(error=error), scores=())

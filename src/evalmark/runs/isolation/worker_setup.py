@@ -22,18 +22,18 @@ from evalmark.runs.targets.program import ProgramTarget
 if TYPE_CHECKING:
     from evalmark.core.context.replaying import ToolMode
 
-UsersTarget = FunctionTarget | FreshTarget | ProgramTarget | AgentTarget
+UserTarget = FunctionTarget | FreshTarget | ProgramTarget | AgentTarget
 """Targets that are code of users; models and prompts are asked by the process of the run itself."""
-CLOSED = 113
+FILES_CLOSED = 113
 """The exit status of a worker that can no more say what it has found, since a target has closed its files."""
-_WHERE = "define it at the top of a module, or name it as 'module:attribute'."
+_DEFINE_AT_TOP = "define it at the top of a module, or name it as 'module:attribute'."
 _COMMAND = "evalmark.cli"
 _SAFE_PATH = "PYTHONSAFEPATH"
-GUARD = 'in a script, calls of evaluate() have to stand under `if __name__ == "__main__":`'
+MAIN_GUARD = 'in a script, calls of evaluate() have to stand under `if __name__ == "__main__":`'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recipe:
+class TargetRecipe:
     """How a worker gets a target."""
 
     name: str
@@ -47,15 +47,15 @@ class Recipe:
         try:
             found: Target = as_target(pickle.loads(self.pickled))  # noqa: S301  made by `_recipe` in the process of the run
         except (AttributeError, ImportError) as error:
-            raise ConfigError(f"{error}; {_WHERE}") from error
+            raise ConfigError(f"{error}; {_DEFINE_AT_TOP}") from error
         return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class WorkerConfig:
     """What a worker is told once."""
 
-    recipes: tuple[Recipe, ...]
+    recipes: tuple[TargetRecipe, ...]
     tools: "ToolMode"
     """What is done with recordings of tools."""
     parent: int
@@ -81,7 +81,7 @@ class _Path(list[str]):
 
 
 @contextmanager
-def started_without(users: Collection[str]) -> Iterator[None]:
+def without_user_paths(users: Collection[str]) -> Iterator[None]:
     """Have workers load what evalmark is built on before they look into users' places, as this process did.
 
     A script of the user's that runs again in a worker is loaded first, and finds its neighbours.
@@ -104,37 +104,37 @@ def _set_back(safe: str | None) -> None:
         os.environ[_SAFE_PATH] = safe
 
 
-def look_in(order: Order) -> None:
+def set_import_path(order: WorkerConfig) -> None:
     """In a worker: look for modules where the process of the run does."""
     find_in([Path(place) for place in order.users])
     sys.path[:] = order.path
     _set_back(order.safe_path)
 
 
-def recipes_for(targets: Sequence[Target]) -> tuple[Recipe, ...]:
+def recipes_for(targets: Sequence[Target]) -> tuple[TargetRecipe, ...]:
     """How workers get those targets that are users' code.
 
     Raises:
         ConfigError: one of them cannot be sent to another process.
     """
-    return tuple(_recipe(target) for target in targets if isinstance(target, UsersTarget))
+    return tuple(_recipe(target) for target in targets if isinstance(target, UserTarget))
 
 
-def _recipe(target: UsersTarget) -> Recipe:
+def _recipe(target: UserTarget) -> TargetRecipe:
     thing = _thing(target)
     if _is_found_by_name(target.name, thing):
-        return Recipe(name=target.name, pickled=None)
+        return TargetRecipe(name=target.name, pickled=None)
     try:
         sent = replace(target, threads=Threads()) if isinstance(target, FunctionTarget | ProgramTarget) else thing
-        return Recipe(name=target.name, pickled=pickle.dumps(sent))
+        return TargetRecipe(name=target.name, pickled=pickle.dumps(sent))
     except Exception as error:
         raise ConfigError(
             f"--isolate: the target {target.name!r} cannot be sent to a worker process ({type(error).__name__}: {error}). "
-            f"{_WHERE[0].upper()}{_WHERE[1:]}"
+            f"{_DEFINE_AT_TOP[0].upper()}{_DEFINE_AT_TOP[1:]}"
         ) from error
 
 
-def _thing(target: UsersTarget) -> Any:
+def _thing(target: UserTarget) -> Any:
     """What the user has named or given."""
     if isinstance(target, FunctionTarget):
         return target.function
@@ -154,7 +154,7 @@ def _is_found_by_name(name: str, thing: Any) -> bool:
     return found is not None and (found is thing or found is getattr(thing, "__self__", None))
 
 
-def refuse_in_a_starting_worker() -> None:
+def refuse_while_spawning() -> None:
     """Raises ConfigError in a worker that still runs the user's script to find the functions that it defines."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise ConfigError(f"A worker process has met a call of evaluate() while it started; {GUARD}.")
+        raise ConfigError(f"A worker process has met a call of evaluate() while it started; {MAIN_GUARD}.")

@@ -11,36 +11,41 @@ from evalmark.runs.engine.line import Item, Limits, Outcome, Work
 from evalmark.runs.engine.recorder import Recorder, Watch
 from evalmark.runs.engine.trial import judge
 
-from .board import MOST_LOST, Board
-from .crew import Crew, CrewError, HandLostError, Member
-from .errands import Errands
-from .messages import Over
-from .offers import Offers
-from .talk import Talk
+from .messages import WorkerDone
+from .remote_calls import CallProxy
+from .scheduler import MAX_WORKERS_LOST, WorkQueue
+from .services import SharedServices
+from .worker_link import WorkerLink
+from .worker_pool import NoWorkersError, WorkerHandle, WorkerLostError, WorkerPool
 
-_FRUITLESS = 3
+_MAX_FRUITLESS_PER_SLOT = 3
 """Hands a seat that may end one after the other before anything is done."""
-_LEAST_FRUITLESS = 4 * MOST_LOST
+_MIN_FRUITLESS = 4 * MAX_WORKERS_LOST
 """The same for all seats together, where these are few: the first cases may be some that no hand survives."""
-_AGAIN = 30.0
+_RETRY_SECONDS = 30.0
 """Seconds after which a hand is asked for once more where none could be had, while others are at work."""
-_LATE = 5.0
+_EXTRA_GRACE = 5.0
 """Seconds beyond the grace of a stop in which hands have to say that they are done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Duty:
+class CoordinatorConfig:
     """What a desk needs besides the work itself."""
 
-    crew: Crew
-    errands: Errands
-    offers: Offers
+    crew: WorkerPool
+    errands: CallProxy
+    offers: SharedServices
     room: int
     """Items that one hand has at a time."""
 
 
-async def run_elsewhere(
-    work: Work, limits: Limits, duty: Duty, *, stop: asyncio.Event | None = None, watch: Watch | None = None
+async def run_on_workers(
+    work: Work,
+    limits: Limits,
+    duty: CoordinatorConfig,
+    *,
+    stop: asyncio.Event | None = None,
+    watch: Watch | None = None,
 ) -> Outcome:
     """Have every trial answered and judged by the hands of a crew, and record the results here.
 
@@ -50,24 +55,26 @@ async def run_elsewhere(
         StoreError: the sink could not write; what was acknowledged before is kept.
         CrewError: there are no hands, or they end before they have done anything.
     """
-    desk = Desk(work, limits, duty, stop or asyncio.Event(), watch)
+    desk = Coordinator(work, limits, duty, stop or asyncio.Event(), watch)
     return await desk.run()
 
 
-class Desk:
+class Coordinator:
     """The moving parts of one run; lives as long as `run_elsewhere`."""
 
-    def __init__(self, work: Work, limits: Limits, duty: Duty, stop: asyncio.Event, watch: Watch | None) -> None:
+    def __init__(
+        self, work: Work, limits: Limits, duty: CoordinatorConfig, stop: asyncio.Event, watch: Watch | None
+    ) -> None:
         self.duty, self.stop = duty, stop
-        self.board = Board(iter(cast(Iterable[Item], work.trials)), duty.room)
+        self.board = WorkQueue(iter(cast(Iterable[Item], work.trials)), duty.room)
         self._work, self._limits = work, limits
         self._recorder = Recorder(work.sink, watch, limits.window, limits.batch)
-        self._seats = [_Seat(self, number) for number in range(duty.crew.size)]
+        self._seats = [_WorkerSlot(self, number) for number in range(duty.crew.size)]
         self._ended = asyncio.Event()
         """No further hand is needed."""
-        self._vacant: dict[int, CrewError] = {}
+        self._vacant: dict[int, NoWorkersError] = {}
         """Seats for which there is no hand."""
-        self._missed: dict[int, CrewError] = {}
+        self._missed: dict[int, NoWorkersError] = {}
         """Those for which there was none at some time."""
         self._left_out = False
         self._reason = ""
@@ -82,9 +89,9 @@ class Desk:
         stopping = asyncio.create_task(self._stop_them())
         tasks = [*sitting, stopping, recording]
         try:
-            await _until_all(sitting, recording, stopping)
+            await _wait_all(sitting, recording, stopping)
             tasks.append(asyncio.create_task(self.put_aside()))
-            await _until_all(tasks[-1:], recording)
+            await _wait_all(tasks[-1:], recording)
             self._recorder.end()
             await recording
         finally:
@@ -118,7 +125,7 @@ class Desk:
         await self.stop.wait()
         self._left_out = self.board.close() or self._left_out
         self.ring_all()
-        await asyncio.sleep(self._limits.grace + _LATE)
+        await asyncio.sleep(self._limits.grace + _EXTRA_GRACE)
         self._left_out = True
 
     def ring_all(self) -> None:
@@ -146,7 +153,7 @@ class Desk:
         if was_full:
             self.ring_all()
 
-    def over(self, message: Over, *, left_out: bool) -> None:
+    def over(self, message: WorkerDone, *, left_out: bool) -> None:
         """A hand has come to its end by itself."""
         self._longest_block = max(self._longest_block, message.longest_block)
         self._left_out = self._left_out or left_out or bool(message.reason)
@@ -166,11 +173,11 @@ class Desk:
             scorers = self._work.scorers if given_up.trial.mode == "single" else self._work.turn_scorers
             scores = await judge(scorers, given_up.trial.case, given_up.output)
             self.board.aside.append(replace(given_up, scores=scores))
-        if self._fruitless > max(_LEAST_FRUITLESS, _FRUITLESS * len(self._seats)):
-            raise CrewError(f"Workers end before they have done anything; the last one said: {why}")
+        if self._fruitless > max(_MIN_FRUITLESS, _MAX_FRUITLESS_PER_SLOT * len(self._seats)):
+            raise NoWorkersError(f"Workers end before they have done anything; the last one said: {why}")
         self.ring_all()
 
-    async def hired(self, seat: int) -> Member | None:
+    async def hired(self, seat: int) -> WorkerHandle | None:
         """A hand for a seat; None where none is needed any more.
 
         Raises:
@@ -184,12 +191,12 @@ class Desk:
                 if hiring.done() and not self._ended.is_set():
                     self._vacant.pop(seat, None)
                     return hiring.result()
-            except CrewError as error:
+            except NoWorkersError as error:
                 self._vacant[seat] = error
                 self._missed.setdefault(seat, error)  # what was wrong first may be why there is no room now
                 if len(self._vacant) == len(self._seats):
                     raise
-                await self._unless_ended(asyncio.create_task(asyncio.sleep(_AGAIN)))
+                await self._unless_ended(asyncio.create_task(asyncio.sleep(_RETRY_SECONDS)))
             finally:
                 hiring.cancel()
         return None
@@ -205,12 +212,12 @@ class Desk:
                 task.cancel()
 
 
-class _Seat:
+class _WorkerSlot:
     """A place for a hand, and for whoever takes its place when it ends."""
 
-    def __init__(self, desk: Desk, number: int) -> None:
+    def __init__(self, desk: Coordinator, number: int) -> None:
         self._desk, self._number = desk, number
-        self._talk: Talk | None = None
+        self._talk: WorkerLink | None = None
 
     def ring(self) -> None:
         """There may be something to tell."""
@@ -224,16 +231,16 @@ class _Seat:
                 member = await self._desk.hired(self._number)
                 if member is None:
                     return
-                self._talk = Talk(self._desk, self._number, member)
+                self._talk = WorkerLink(self._desk, self._number, member)
                 await self._talk.run()
-            except HandLostError as lost:
+            except WorkerLostError as lost:
                 self._talk = None
                 await self._desk.lose(self._number, str(lost))
             else:
                 return
 
 
-async def _until_all(
+async def _wait_all(
     tasks: Sequence["asyncio.Task[None]"], recording: "asyncio.Task[None]", stopping: "asyncio.Task[None] | None" = None
 ) -> None:
     """Return when all tasks are done, or when one of the others is; raises what any of them raises."""

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
-_SHORTEST = 8
+_MIN_SECRET = 8
 """Characters of a variable that may be a secret; shorter ones stand in any text by chance."""
 _OURS = "evalmark.models.providers."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class JobSpec:
     """What each hand is told once."""
 
     plan: Plan
@@ -42,7 +42,7 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pooled:
+class EmbedderSpec:
     """What an actor of a pool is sent: the embedder, and what it has to be."""
 
     embedder: Embedder
@@ -51,7 +51,7 @@ class Pooled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pack:
+class Payload:
     """Something on its way to a worker, and what it takes to open it there."""
 
     content: bytes
@@ -65,9 +65,9 @@ class Pack:
     """Of evalmark."""
 
 
-def brief_for(plan: Plan, limits: Limits) -> Brief:
+def job_spec(plan: Plan, limits: Limits) -> JobSpec:
     """The brief of a plan."""
-    return Brief(
+    return JobSpec(
         plan=replace(plan, sources=(), embedder=None, models=None, kept=None),
         limits=limits,
         embeds="" if plan.embedder is None else plan.embedder.fingerprint,
@@ -75,14 +75,16 @@ def brief_for(plan: Plan, limits: Limits) -> Brief:
     )
 
 
-def pack(thing: object, settings: Settings, cloudpickle: "ModuleType", environ: Mapping[str, str] = os.environ) -> Pack:
+def make_payload(
+    thing: object, settings: Settings, cloudpickle: "ModuleType", environ: Mapping[str, str] = os.environ
+) -> Payload:
     """The thing, ready to be sent.
 
     Raises:
         ConfigError: something of it cannot be sent, or the value of a secret variable is part of it.
     """
-    return Pack(
-        content=packed(thing, cloudpickle, environ),
+    return Payload(
+        content=pickle_checked(thing, cloudpickle, environ),
         settings=replace(settings, store=Settings().store),
         folder=str(Path.cwd()),
         path=tuple(sys.path),
@@ -90,7 +92,7 @@ def pack(thing: object, settings: Settings, cloudpickle: "ModuleType", environ: 
     )
 
 
-def packed(thing: object, cloudpickle: "ModuleType", environ: Mapping[str, str]) -> bytes:
+def pickle_checked(thing: object, cloudpickle: "ModuleType", environ: Mapping[str, str]) -> bytes:
     """The thing as bytes: models go by their names, and are opened where they are asked.
 
     Raises:
@@ -98,7 +100,7 @@ def packed(thing: object, cloudpickle: "ModuleType", environ: Mapping[str, str])
     """
     into = io.BytesIO()
     try:
-        _packer(cloudpickle)(into).dump(thing)
+        _pickler(cloudpickle)(into).dump(thing)
     except (TypeError, AttributeError, ValueError, pickle.PicklingError, RecursionError) as error:
         raise ConfigError(
             f"The target or a scorer cannot be sent to a worker: {error}. Make what it holds inside the function, or "
@@ -113,7 +115,7 @@ def packed(thing: object, cloudpickle: "ModuleType", environ: Mapping[str, str])
     return content
 
 
-def _packer(cloudpickle: "ModuleType") -> Any:
+def _pickler(cloudpickle: "ModuleType") -> Any:
     class Packer(cloudpickle.CloudPickler):  # type: ignore[misc, name-defined]
         def persistent_id(self, thing: object) -> tuple[str, ...] | None:
             if isinstance(thing, Models):
@@ -131,10 +133,10 @@ class _Unpacker(pickle.Unpickler):
         self._models = models
 
     def persistent_load(self, known: tuple[str, ...]) -> object:
-        return self._models if known[0] == "models" else _asked_alike(self._models, *known[1:])
+        return self._models if known[0] == "models" else _checked_model(self._models, *known[1:])
 
 
-def _asked_alike(models: Models, name: str, identity: str) -> ChatModel:
+def _checked_model(models: Models, name: str, identity: str) -> ChatModel:
     """The model of a name, which has to be the one that the desk means.
 
     Raises:
@@ -142,11 +144,11 @@ def _asked_alike(models: Models, name: str, identity: str) -> ChatModel:
     """
     model = models.chat(name)
     if model.identity != identity:
-        raise other_address(name, model.identity, identity)
+        raise address_mismatch(name, model.identity, identity)
     return model
 
 
-def other_address(name: str, there: str, here: str) -> ConfigError:
+def address_mismatch(name: str, there: str, here: str) -> ConfigError:
     """What is said where a worker would ask a model elsewhere than the desk."""
     return ConfigError(
         f"{name} is {there} for a worker, and {here} where the run was started; set the variables that "
@@ -154,7 +156,7 @@ def other_address(name: str, there: str, here: str) -> ConfigError:
     )
 
 
-def unpacked(pack: Pack, models: Models) -> Any:
+def unpack(pack: Payload, models: Models) -> Any:
     """What was packed, with its models opened by `models`.
 
     Only what the user's own desk has packed is ever read here.
@@ -162,7 +164,7 @@ def unpacked(pack: Pack, models: Models) -> Any:
     return _Unpacker(io.BytesIO(pack.content), models).load()
 
 
-def settle(pack: Pack) -> None:
+def adopt_environment(pack: Payload) -> None:
     """Find modules and files as the desk does, where they are here at all."""
     pin()
     sys.path.extend(place for place in pack.path if place not in sys.path)
@@ -176,13 +178,13 @@ def _secret_in(content: bytes, environ: Mapping[str, str]) -> str | None:
         (
             name
             for name, value in environ.items()
-            if _SECRET.search(name) and len(value) >= _SHORTEST and value.encode() in content
+            if _SECRET.search(name) and len(value) >= _MIN_SECRET and value.encode() in content
         ),
         None,
     )
 
 
-def for_pool(embedder: Embedder) -> Pooled:
+def embedder_spec(embedder: Embedder) -> EmbedderSpec:
     """What an actor is sent of an embedder: nothing that it has loaded."""
     bare = replace(embedder) if hasattr(embedder, "__dataclass_fields__") else embedder  # type: ignore[type-var]
-    return Pooled(embedder=bare, fingerprint=embedder.fingerprint)
+    return EmbedderSpec(embedder=bare, fingerprint=embedder.fingerprint)

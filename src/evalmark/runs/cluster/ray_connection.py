@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 from evalmark.core.errors import ConfigError, EvalmarkError, MissingExtraError
 from evalmark.core.lazy import need
 
-from .knock import NOBODY, REFUSED, Entrance, entrance_of, status_of
+from .auth_probe import UNAUTHENTICATED, UNAVAILABLE, GrpcEndpoint, grpc_endpoint, grpc_status
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-OWN = "ray"
-RUNNING = "ray:auto"
+LOCAL_RAY = "ray"
+RUNNING_RAY = "ray:auto"
 _QUIET = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
 _UNCOUNTED = {"RAY_USAGE_STATS_ENABLED": "0"}
 _ALONE = {
@@ -40,7 +40,7 @@ _MEMORY = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
+class ClusterAddress:
     """Which Ray is meant."""
 
     address: str | None
@@ -49,7 +49,7 @@ class Where:
     """Whether a cluster is used that takes anybody's work."""
 
 
-def where(on: str, *, is_trusted: bool = False) -> Where:
+def parse_place(on: str, *, is_trusted: bool = False) -> ClusterAddress:
     """Which Ray `--on` means.
 
     >>> where("ray").address, where("ray:auto").address, where("ray://10.0.0.1:10001").address
@@ -58,10 +58,10 @@ def where(on: str, *, is_trusted: bool = False) -> Where:
     Raises:
         ConfigError: it means nothing.
     """
-    if on == OWN:
-        return Where(address=None, is_trusted=is_trusted)
-    if on == RUNNING:
-        return Where(address="auto", is_trusted=is_trusted)
+    if on == LOCAL_RAY:
+        return ClusterAddress(address=None, is_trusted=is_trusted)
+    if on == RUNNING_RAY:
+        return ClusterAddress(address="auto", is_trusted=is_trusted)
     try:
         parts = urlsplit(on)
         fine = parts.scheme == "ray" and bool(parts.hostname) and parts.port is not None and not parts.path
@@ -70,14 +70,14 @@ def where(on: str, *, is_trusted: bool = False) -> Where:
     if not fine or "@" in on:
         found = "" if "@" in on else f" {on!r}"  # it may hold a password
         raise ConfigError(
-            f"--on{found} is no place to run; name local, {OWN} (a Ray of its own on this machine), {RUNNING} (the "
+            f"--on{found} is no place to run; name local, {LOCAL_RAY} (a Ray of its own on this machine), {RUNNING_RAY} (the "
             "cluster that this machine is part of) or ray://HOST:PORT."
         )
-    return Where(address=on, is_trusted=is_trusted)
+    return ClusterAddress(address=on, is_trusted=is_trusted)
 
 
 @contextmanager
-def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.environ) -> Iterator["ModuleType"]:
+def connect(place: ClusterAddress, environ: "os._Environ[str] | dict[str, str]" = os.environ) -> Iterator["ModuleType"]:
     """The library of Ray, connected, and without words of its own on the terminal; a Ray of our own ends with the block.
 
     Raises:
@@ -85,20 +85,20 @@ def connected(place: Where, environ: "os._Environ[str] | dict[str, str]" = os.en
         ConfigError: the cluster cannot be reached, or takes anybody's work and `is_trusted` is False.
     """
     own = {**_ALONE, "RAY_AUTH_TOKEN": secrets.token_hex(32)} if place.address is None else _UNCOUNTED
-    with _surrounded(environ, own):  # read by Ray when it is imported, and by what it starts
+    with _environment(environ, own):  # read by Ray when it is imported, and by what it starts
         ray = need("ray", "ray")
         logging.getLogger("ray").setLevel(logging.ERROR)
         # Ray says on the standard output that a worker has ended, where reports stand; the desk says so in the run.
         ray._private.worker._worker_logs_enabled = False
-        _look_at(place, environ)
-        _connect(ray, place)
+        _check_access(place, environ)
+        _init_ray(ray, place)
         try:
             yield ray
         finally:
             ray.shutdown()
 
 
-def _have_read_again() -> None:
+def _reload_ray_config() -> None:
     """Have Ray look at the environment: else the first token that it sees is its own for the life of the process."""
     need("ray", "ray")
     raylet = need("ray._raylet", "ray")
@@ -106,7 +106,7 @@ def _have_read_again() -> None:
     raylet.AuthenticationTokenLoader.instance().reset_cache()
 
 
-def _connect(ray: "ModuleType", place: Where) -> None:
+def _init_ray(ray: "ModuleType", place: ClusterAddress) -> None:
     given: dict[str, Any] = dict(_QUIET)
     if place.address is None:
         given |= {"address": "local", "object_store_memory": _MEMORY}
@@ -115,13 +115,13 @@ def _connect(ray: "ModuleType", place: Where) -> None:
     try:
         ray.init(**given)
     except Exception as error:  # foreign code: Ray raises many kinds, by version and by what is wrong
-        reason = why(error).rstrip(".")
+        reason = error_line(error).rstrip(".")
         raise ConfigError(
             f"--on: Ray cannot be used: {reason}. {_BY_CHANCE if _FORKED in reason else _CHECK}"
         ) from error
 
 
-def why(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     """What Ray says, in a line: our own sentence, else the last one of a traceback, or the first one of all else."""
     if isinstance(cause := getattr(error, "cause", None), EvalmarkError):
         return str(cause)
@@ -130,7 +130,7 @@ def why(error: Exception) -> str:
 
 
 @contextmanager
-def _surrounded(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str, str]) -> Iterator[None]:
+def _environment(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str, str]) -> Iterator[None]:
     """Have these variables set, and as they were afterwards; Ray knows of it both times.
 
     Raises:
@@ -139,7 +139,7 @@ def _surrounded(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str,
     before = {name: environ.get(name) for name in more}
     environ.update(more)
     try:
-        _have_read_again()
+        _reload_ray_config()
         yield
     finally:
         for name, value in before.items():
@@ -148,12 +148,12 @@ def _surrounded(environ: "os._Environ[str] | dict[str, str]", more: Mapping[str,
             else:
                 environ[name] = value
         with suppress(MissingExtraError):
-            _have_read_again()
+            _reload_ray_config()
 
 
-def _look_at(place: Where, environ: Mapping[str, str]) -> None:
+def _check_access(place: ClusterAddress, environ: Mapping[str, str]) -> None:
     """Raises ConfigError for a cluster that would not take our work, or takes everybody's."""
-    entrance = None if place.address is None else entrance_of(place.address, environ)
+    entrance = None if place.address is None else grpc_endpoint(place.address, environ)
     if entrance is None:
         return  # it is ours, or there is none and Ray says where it looked
     _refuse_unanswered(entrance)
@@ -161,28 +161,28 @@ def _look_at(place: Where, environ: Mapping[str, str]) -> None:
         _refuse_open(entrance, environ)
 
 
-def _refuse_unanswered(entrance: Entrance) -> None:
+def _refuse_unanswered(entrance: GrpcEndpoint) -> None:
     """Raises ConfigError where Ray itself would try for a minute, line by line, and not say what is wrong."""
-    status = status_of(entrance, is_stranger=False)
-    if status == REFUSED:
+    status = grpc_status(entrance, is_stranger=False)
+    if status == UNAUTHENTICATED:
         raise ConfigError(
             f"--on: the Ray cluster at {entrance.target} does not take this token. Set RAY_AUTH_MODE=token and "
             "RAY_AUTH_TOKEN to the one that it was started with."
         )
-    if status == NOBODY:
+    if status == UNAVAILABLE:
         raise ConfigError(f"--on: no Ray cluster answers at {entrance.target}. Check the address, and that it runs.")
 
 
-def _refuse_open(entrance: Entrance, environ: Mapping[str, str]) -> None:
+def _refuse_open(entrance: GrpcEndpoint, environ: Mapping[str, str]) -> None:
     """Raises ConfigError for a cluster on other machines, unless it turned a stranger away."""
     # Behind a client's address on this machine may be any other one.
     if not entrance.is_for_clients and _is_here(entrance):
         return
-    status = status_of(entrance, is_stranger=True)
+    status = grpc_status(entrance, is_stranger=True)
     # Where certificates are used on both sides, a stranger, who has none, is not even answered.
-    if status == REFUSED or (status == NOBODY and environ.get("RAY_USE_TLS", "").lower() in ("1", "true")):
+    if status == UNAUTHENTICATED or (status == UNAVAILABLE and environ.get("RAY_USE_TLS", "").lower() in ("1", "true")):
         return
-    if status == NOBODY:
+    if status == UNAVAILABLE:
         raise ConfigError(
             f"--on: the Ray cluster at {entrance.target} did not say whether it asks for a token. Try again, or say "
             "--trust-cluster where its network is closed."
@@ -193,7 +193,7 @@ def _refuse_open(entrance: Entrance, environ: Mapping[str, str]) -> None:
     )
 
 
-def _is_here(entrance: Entrance) -> bool:
+def _is_here(entrance: GrpcEndpoint) -> bool:
     """Whether only this machine can reach it."""
     host = entrance.target.rpartition(":")[0].strip("[]")
     try:

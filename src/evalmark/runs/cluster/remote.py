@@ -11,17 +11,17 @@ from evalmark.core.values.tool import ToolRecording
 from evalmark.models.middleware.keyed import keyed
 from evalmark.runs.planning.models import Configured, Door, Models
 
-from .post import Post
+from .channel import Channel
 
 if TYPE_CHECKING:
     from evalmark.core.context.replaying import ToolMode
     from evalmark.core.protocols import Vectors
 
 
-class FromHere:
+class RemoteModel:
     """A model that is asked from here, when the desk says so: replay, journal, limits and budget are the desk's."""
 
-    def __init__(self, model: ChatModel, post: Post) -> None:
+    def __init__(self, model: ChatModel, post: Channel) -> None:
         self.name, self.identity = model.name, model.identity
         self._model, self._post = model, post
 
@@ -30,10 +30,10 @@ class FromHere:
         return await self._post.ask(self._model, keyed(request, self.identity))
 
 
-class DeskDoor(Door):
+class RemoteGateway(Door):
     """The door of a hand: puts the way to the desk around every model."""
 
-    def __init__(self, models: Models, post: Post) -> None:
+    def __init__(self, models: Models, post: Channel) -> None:
         super().__init__(models, None)
         self._post = post
 
@@ -41,14 +41,14 @@ class DeskDoor(Door):
         """The model as the desk lets it be asked."""
         if isinstance(model, Configured):
             return replace(model, model=self(model.model))
-        return FromHere(model, self._post)
+        return RemoteModel(model, self._post)
 
 
-class DeskTools(ToolReplay):
+class RemoteTools(ToolReplay):
     """The tools of a run: what is recorded, and how often, is known to the desk."""
 
-    def __init__(self, post: Post, mode: "ToolMode") -> None:
-        super().__init__(_no_journal, mode)
+    def __init__(self, post: Channel, mode: "ToolMode") -> None:
+        super().__init__(_no_tool_log, mode)
         self._post = post
 
     def claim(self, tool: str, version: str, home: str) -> None:
@@ -68,14 +68,14 @@ class DeskTools(ToolReplay):
         self._post.wants_in_thread("failed")
 
 
-def _no_journal() -> "ToolJournal":
+def _no_tool_log() -> "ToolJournal":
     raise LookupError("the recordings of tools are kept by the desk")
 
 
-class DeskVectors:
+class RemoteVectorCache:
     """The vectors that the desk keeps."""
 
-    def __init__(self, post: Post) -> None:
+    def __init__(self, post: Channel) -> None:
         self._post = post
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
@@ -87,10 +87,10 @@ class DeskVectors:
         await self._post.wants("keep_vectors", fingerprint, dict(vectors))
 
 
-class DeskEmbedder:
+class RemoteEmbedder:
     """An embedding model behind a server, which the desk asks: its limits hold for all hands together."""
 
-    def __init__(self, post: Post, fingerprint: str) -> None:
+    def __init__(self, post: Channel, fingerprint: str) -> None:
         self.fingerprint = fingerprint
         self._post = post
 

@@ -18,11 +18,11 @@ from evalmark.core.protocols import ChatModel, ToolJournal
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.tool import ToolRecording
 
-from .lifeline import end_now
-from .messages import Answered, Ask, Dropped, Ready, Told, Wants
+from .messages import CaseFinished, ParentReply, ParentRequest, ParentRequestCancelled, RunCase, TargetsLoaded
+from .parent_watch import kill_this_process
 
 
-class Link:
+class ParentLink:
     """Tickets and messages of one worker; any thread and any event loop may send, and wait for an answer."""
 
     def __init__(self, pipe: "Connection[Any, Any]") -> None:
@@ -33,25 +33,25 @@ class Link:
         self.waited = 0.0
         """Seconds that calls of the case have waited for their turn, as far as is known here."""
 
-    def send(self, message: Ready | Answered | Wants | Dropped) -> None:
+    def send(self, message: TargetsLoaded | CaseFinished | ParentRequest | ParentRequestCancelled) -> None:
         """Tell the process of the run. Raises what pickling a message raises."""
         data = ForkingPickler.dumps(message)
         with self._lock:
             self._pipe.send_bytes(data)
 
-    def hear(self, take: Callable[[Ask | None], object]) -> None:
+    def hear(self, take: Callable[[RunCase | None], object]) -> None:
         """Pass on what the process of the run says, until it says that it is over; end with it where it ends before."""
         try:
             while (message := self._pipe.recv()) is not None:
-                if isinstance(message, Told):
+                if isinstance(message, ParentReply):
                     self._settle(message)
                 else:
                     take(message)
         except (OSError, EOFError):
-            end_now()
+            kill_this_process()
         take(None)
 
-    def _settle(self, told: Told) -> None:
+    def _settle(self, told: ParentReply) -> None:
         with self._lock:
             waiting = self._waiting.pop(told.ticket, None)
         self.waited = told.waited
@@ -70,7 +70,7 @@ class Link:
         except asyncio.CancelledError:
             with self._lock:
                 self._waiting.pop(ticket, None)
-            self.send(Dropped(ticket))
+            self.send(ParentRequestCancelled(ticket))
             raise
 
     def wants_in_thread(self, what: str, *given: Any) -> Any:
@@ -81,21 +81,21 @@ class Link:
         ticket, answer = next(self._tickets), Future[Any]()
         with self._lock:
             self._waiting[ticket] = answer
-        self.send(Wants(ticket, what, given))
+        self.send(ParentRequest(ticket, what, given))
         return ticket, answer
 
 
-async def lend(link: Link, name: str) -> ChatModel:
+async def parent_model(link: ParentLink, name: str) -> ChatModel:
     """A chat model that the process of the run asks: its calls are recorded, replayed, limited and counted there."""
     found, identity = await link.wants("model", name)
-    return _Lent(name=found, identity=identity, link=link)
+    return ParentModel(name=found, identity=identity, link=link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lent:
+class ParentModel:
     name: str
     identity: str
-    link: Link
+    link: ParentLink
 
     async def __call__(self, request: Request) -> Reply:
         """The model's reply. Raises what the model raises."""
@@ -111,11 +111,11 @@ class _Lent:
         return reply
 
 
-class LinkedUses(Uses):
+class ParentTrialContext(Uses):
     """The calls of one case: how long they waited, the process of the run knows."""
 
-    def __init__(self, link: Link, repeat: int, tools: TrialTools) -> None:
-        super().__init__(repeat, tools, partial(lend, link))
+    def __init__(self, link: ParentLink, repeat: int, tools: TrialTools) -> None:
+        super().__init__(repeat, tools, partial(parent_model, link))
         self._link, link.waited = link, 0.0
 
     def waited(self) -> float:
@@ -123,10 +123,10 @@ class LinkedUses(Uses):
         return self._link.waited
 
 
-class LinkedTools(ToolReplay):
+class ParentTools(ToolReplay):
     """The tools of a run: what is recorded, and how often, is known to its own process."""
 
-    def __init__(self, link: Link, mode: Any) -> None:
+    def __init__(self, link: ParentLink, mode: Any) -> None:
         super().__init__(_no_journal, mode)
         self._link = link
 

@@ -14,25 +14,25 @@ from evalmark.runs.engine.recorder import Watch
 from evalmark.runs.planning.models import Door
 from evalmark.runs.planning.plan import Bound, Plan
 
-from .brief import Brief, Pack, brief_for, for_pool, pack
-from .desk import Duty, run_elsewhere
-from .errands import Errands
-from .offers import Offers
-from .on_ray import RayCrew, processors
-from .start import Where, connected
+from .coordinator import CoordinatorConfig, run_on_workers
+from .payload import JobSpec, Payload, embedder_spec, job_spec, make_payload
+from .ray_connection import ClusterAddress, connect
+from .ray_workers import RayWorkerPool, cpu_count
+from .remote_calls import CallProxy
+from .services import SharedServices
 
-WINDOW = 256
+WORKER_WINDOW = 256
 """Trials that one hand judges at a time, so that little is done again when it ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class ClusterSession:
     """A cluster that is connected, and what its workers are told."""
 
     ray: ModuleType
-    brief: Brief
-    sent: Pack
-    embedder: Pack | None
+    brief: JobSpec
+    sent: Payload
+    embedder: Payload | None
     hands: int
 
     def engine(self, door: Door, bound: Bound, cache: EmbeddingCache) -> Engine:
@@ -45,34 +45,38 @@ class Site:
         async def run(
             work: Work, limits: Limits = each, *, stop: asyncio.Event | None = None, watch: Watch | None = None
         ) -> Outcome:
-            crew = RayCrew(self.ray, self.sent, self.embedder, self.hands)
+            crew = RayWorkerPool(self.ray, self.sent, self.embedder, self.hands)
             await crew.check_pool()
-            offers = Offers(work.tools or ToolReplay(_nothing, "off"), cache, bound.embedder)
-            duty = Duty(crew=crew, errands=Errands(door), offers=offers, room=2 * each.jobs + each.window)
-            return await run_elsewhere(work, limits, duty, stop=stop, watch=watch)
+            offers = SharedServices(work.tools or ToolReplay(_nothing, "off"), cache, bound.embedder)
+            duty = CoordinatorConfig(
+                crew=crew, errands=CallProxy(door), offers=offers, room=2 * each.jobs + each.window
+            )
+            return await run_on_workers(work, limits, duty, stop=stop, watch=watch)
 
         return run
 
 
 @asynccontextmanager
-async def opened(place: Where, plan: Plan, settings: Settings, limits: Limits) -> AsyncIterator[Site]:
+async def open_session(
+    place: ClusterAddress, plan: Plan, settings: Settings, limits: Limits
+) -> AsyncIterator[ClusterSession]:
     """The site of a run; nothing of the run is begun before it stands.
 
     Raises:
         MissingExtraError: Ray is not installed.
         ConfigError: the cluster cannot be used, or the plan cannot be sent to its workers.
     """
-    connection = connected(place)
+    connection = connect(place)
     ray = await asyncio.to_thread(connection.__enter__)
     try:
-        hands = min(settings.workers or processors(ray), limits.jobs)
-        each = replace(limits, jobs=limits.jobs // hands, window=min(limits.window, WINDOW))
-        brief = brief_for(plan, each)
-        sent = pack(brief, settings, ray.cloudpickle)
+        hands = min(settings.workers or cpu_count(ray), limits.jobs)
+        each = replace(limits, jobs=limits.jobs // hands, window=min(limits.window, WORKER_WINDOW))
+        brief = job_spec(plan, each)
+        sent = make_payload(brief, settings, ray.cloudpickle)
         embedder = None
         if brief.pooled and plan.embedder is not None:
-            embedder = pack(for_pool(plan.embedder), settings, ray.cloudpickle)
-        yield Site(ray=ray, brief=brief, sent=sent, embedder=embedder, hands=hands)
+            embedder = make_payload(embedder_spec(plan.embedder), settings, ray.cloudpickle)
+        yield ClusterSession(ray=ray, brief=brief, sent=sent, embedder=embedder, hands=hands)
     finally:
         await asyncio.to_thread(connection.__exit__, None, None, None)
 
