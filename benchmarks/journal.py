@@ -17,7 +17,7 @@ from statistics import median, quantiles
 from rows import add_json, telling
 
 from evalmark import Run, Turn
-from evalmark.core.protocols import Journal
+from evalmark.core.protocols import CallLog
 from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.usage import Usage
 from evalmark.store import open_store
@@ -71,7 +71,7 @@ class Taken:
     waits: dict[str, list[float]]
 
 
-async def ask_all(calls: list[Call], journal: Journal | None) -> Taken:
+async def ask_all(calls: list[Call], journal: CallLog | None) -> Taken:
     """Send, await and keep all calls, so many at a time."""
     waits: dict[str, list[float]] = {"sending": [], "keep": []}
 
@@ -96,7 +96,7 @@ async def ask_all(calls: list[Call], journal: Journal | None) -> Taken:
     return Taken(wall=time.perf_counter() - wall, cpu=time.process_time() - cpu, waits=waits)
 
 
-async def find_all(calls: list[Call], journal: Journal) -> float:
+async def find_all(calls: list[Call], journal: CallLog) -> float:
     """Seconds of CPU to find every call."""
     cpu = time.process_time()
     for call in calls:
@@ -119,7 +119,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
         run = Run(id="measured", name="measured", created="2026-11-21T14:32:05Z", status="running")
         store.start(run)
-        journal = store.journal(run.id)
+        journal = store.call_log(run.id)
         asyncio.run(ask_all(calls[:IN_FLIGHT], journal))  # imports are not what is measured
         bare = asyncio.run(ask_all(calls, None))
         kept = asyncio.run(ask_all(calls, journal))

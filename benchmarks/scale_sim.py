@@ -258,7 +258,7 @@ def tell_store(tell: Tell, cases: int) -> None:
         with tempfile.TemporaryDirectory() as name, open_store(Path(name) / "evalmark.db") as store:
             run = Run(id="imagined", name="imagined", created="2026-11-22T00:00:00Z", status="running")
             store.start(run)
-            world = World(setting, journal=store.journal(run.id) if kept else None, packs=True)
+            world = World(setting, call_log=store.call_log(run.id) if kept else None, packs=True)
             took = await carried_out(world, store.sink(run.id) if kept else None)
             return (took - world.own) / cases * 1e3
 

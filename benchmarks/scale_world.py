@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from evalmark import Case, Output, Result, Score, Turn
-from evalmark.core.protocols import Journal
+from evalmark.core.protocols import CallLog
 from evalmark.core.values.call import Attempt, Call, Reply, Request
 from evalmark.core.values.score import Trial
 from evalmark.core.values.usage import Usage
@@ -290,7 +290,7 @@ class World:
     """Everything that is imagined, and a crew for the desk."""
 
     setting: Setting
-    journal: Journal | None = None
+    call_log: CallLog | None = None
     """Where calls are kept; None: they are counted."""
     packs: bool = False
     """Whether messages are packed and unpacked, as between processes."""
@@ -318,7 +318,7 @@ class World:
             meter=self.meter,
             throttle=throttle,
             prices=prices,
-            journal=self.journal or self.books,
+            call_log=self.call_log or self.books,
             chance=Random(setting.seed + 3),  # noqa: S311
         )
 

@@ -24,7 +24,7 @@ from journal import IN_FLIGHT, made
 from rows import Tell, add_json, telling
 
 from evalmark import Case, Output, Result, Run, Score
-from evalmark.core.protocols import Journal, Sink
+from evalmark.core.protocols import CallLog, Sink
 from evalmark.core.values.score import Trial
 from evalmark.storage.postgres.connection import ServerConnection
 from evalmark.store import open_store
@@ -42,7 +42,7 @@ def result(number: int) -> Result:
     )
 
 
-async def keep_calls(journal: Journal, calls: list) -> None:
+async def keep_calls(journal: CallLog, calls: list) -> None:
     left = iter(calls)
 
     async def hand() -> None:
@@ -73,7 +73,7 @@ def write(place: str, name: str, count: int) -> None:
     with open_store(place) as store:
         store.start(Run(id=name, name=name, created="2026-11-21T14:32:05Z", status="running"))
         turn("ready")
-        asyncio.run(keep_calls(store.journal(name), calls))
+        asyncio.run(keep_calls(store.call_log(name), calls))
         turn("calls")
         asyncio.run(keep_results(store.sink(name), results))
         turn("results")

@@ -42,7 +42,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         open_store(Path(folder) / "store.db") as store,
-        counting(Uses(0, TrialTools(ToolReplay(store.tool_journal), "Which tea?"))),
+        counting(Uses(0, TrialTools(ToolReplay(store.tool_log), "Which tea?"))),
     ):
         made = seconds_each(lambda number: tool(f"query {number}"), RECORDED)
         found = seconds_each(lambda number: tool(f"query {number % RECORDED}"), 3_000)

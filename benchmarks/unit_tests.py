@@ -41,8 +41,8 @@ def record(path: Path, pairs: list[tuple[str, str]]) -> None:
         for s in spans
     ]
     with open_store(path) as store:
-        store.traffic.keep([Session(id="5" * 16, project="bench", started=MOMENT)], spans)
-        store.traffic.label(labels)
+        store.sessions.keep([Session(id="5" * 16, project="bench", started=MOMENT)], spans)
+        store.sessions.label(labels)
 
 
 class Took(NamedTuple):

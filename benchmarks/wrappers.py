@@ -69,7 +69,7 @@ class Nowhere:
 
 
 def everything(budget: Budget, pace: Pace) -> ChatModel:
-    given = Conditions(meter=Meter(budget, (), PRICES), throttle=Throttle(pace), prices=PRICES, journal=Nowhere())
+    given = Conditions(meter=Meter(budget, (), PRICES), throttle=Throttle(pace), prices=PRICES, call_log=Nowhere())
     return through(Instant(), given)
 
 

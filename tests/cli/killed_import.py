@@ -33,7 +33,7 @@ def kept() -> list[object]:
     if not Path(STORE).exists():
         return [[], 0]
     with open_store(STORE) as store:  # for writing: also mends what a kill left behind
-        return [[[run.status, len(run.results)] for run in store.runs()], len(store.traffic.all_labels())]
+        return [[[run.status, len(run.results)] for run in store.runs()], len(store.sessions.all_labels())]
 
 
 def attempt(folder: Path, point: int | None, how: str) -> dict[str, object]:

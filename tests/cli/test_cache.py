@@ -23,7 +23,7 @@ def record(*calls, path=STORE) -> None:
         await asyncio.gather(*map(journal.keep, calls))
 
     with open_store(path) as store:
-        asyncio.run(everything(store.journal()))
+        asyncio.run(everything(store.call_log()))
 
 
 def left() -> int:
@@ -194,7 +194,7 @@ def test_an_export_takes_the_place_of_an_older_one(evalmark, recorded):
 def test_the_calls_of_a_run_are_exported(evalmark, recorded):
     with open_store(STORE) as store:
         store.start(sample.run())
-        asyncio.run(store.journal(sample.run().id).keep(call(9)))
+        asyncio.run(store.call_log(sample.run().id).keep(call(9)))
         store.finish(sample.run(status="complete"))
     assert evalmark("cache", "export", "out.jsonl", "--run", "last").out == "out.jsonl: 1 call\n"
     said = evalmark("cache", "export", "out.jsonl", "--run", "last~7")
@@ -207,7 +207,7 @@ def test_what_a_run_has_used_is_exported_with_what_it_has_paid_for(evalmark, rec
     scores = (Score(name="m", detail={"calls": [key(2), key(3), "gone"]}), Score(name="n", detail={"calls": 7}))
     with open_store(STORE) as store:
         store.start(sample.run())
-        asyncio.run(store.journal(sample.run().id).keep(call(9)))
+        asyncio.run(store.call_log(sample.run().id).keep(call(9)))
         result = replace(sample.answered(sample.trials([sample.case(1)])[0]), output=output, scores=scores)
         asyncio.run(store.sink(sample.run().id).write([result]))
         store.finish(sample.run(status="complete"))
@@ -242,8 +242,8 @@ def test_every_verb_of_the_cache_has_help(evalmark):
 def with_tools(recorded):
     with open_store(STORE) as store:
         for number in (5, 6):
-            store.tool_journal().keep(tool_call(number))
-        store.tool_journal().keep(tool_call(7, tool="cube", version=""))
+            store.tool_log().keep(tool_call(number))
+        store.tool_log().keep(tool_call(7, tool="cube", version=""))
     return recorded
 
 
@@ -258,7 +258,7 @@ def test_tools_are_listed_under_the_models(evalmark, with_tools):
 
 def test_a_store_with_tools_alone_lists_them(evalmark, world):
     with open_store(STORE) as store:
-        store.tool_journal().keep(tool_call(1))
+        store.tool_log().keep(tool_call(1))
     said = evalmark("cache", "list").out
     assert "No calls" not in said
     assert "square" in said
@@ -325,7 +325,7 @@ def test_a_case_is_shown_with_the_calls_of_its_tools_in_full(evalmark, with_tool
 def test_nothing_that_a_tool_gave_acts_on_the_terminal(evalmark, world):
     odd = tool_call(1, tool="\x1b[2Jname", version="\x1b]0;x\x07", result="\x1b[31mred", arguments={"\x9b2J": "\x1bc"})
     with open_store(STORE) as store:
-        store.tool_journal().keep(odd)
+        store.tool_log().keep(odd)
         store.start(sample.run())
         (trial,) = sample.trials([sample.case(1)])
         named = replace(sample.answered(trial), output=Output(value=1, metadata={"calls": [odd.key]}))

@@ -214,8 +214,8 @@ def record_by_hand(path) -> None:
         created="2026-11-21T14:32:05.000+00:00",
     )
     with open_store(path) as store:
-        asyncio.run(store.journal().keep(failed))
-        store.tool_journal().keep(searched)
+        asyncio.run(store.call_log().keep(failed))
+        store.tool_log().keep(searched)
 
 
 def answer_by_hand(path) -> None:
@@ -224,7 +224,9 @@ def answer_by_hand(path) -> None:
     session = Session(id="5" * 16, project="support", started=began)
     said = {"input": "Is my order on its way?", "output": "Yes, since this morning.", "seconds": 1.5, "name": "answer"}
     with open_store(path) as store:
-        store.traffic.keep([session], [Span(id="a" * 16, session=session.id, project="support", started=began, **said)])
+        store.sessions.keep(
+            [session], [Span(id="a" * 16, session=session.id, project="support", started=began, **said)]
+        )
 
 
 def steady(line: str) -> str:

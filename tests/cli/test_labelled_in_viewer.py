@@ -35,7 +35,7 @@ def test_a_recorded_answer_that_is_labelled_in_the_viewer_is_a_test_case(evalmar
         answer(question)
     assert flush()
     with open_store(STORE) as store:
-        spans = store.traffic.answers("shop")
+        spans = store.sessions.answers("shop")
         labelled(shown(store), [({"span": spans[0].id}, True), ({"span": spans[1].id}, False)])
     found = {case.inputs: case for case in UnitTest("x").for_project_sessions("shop").get_all_test_cases()}
     assert found.keys() == {"Is it open?", "Where?"}
@@ -64,7 +64,7 @@ def test_recorded_answers_that_are_labelled_in_the_viewer_calibrate_a_metric(eva
     words = ("calibrate", "bot", "--metric", "similarity", "--embeddings", "emb:angle")
     assert evalmark(*words).code == 3
     with open_store(STORE) as store:
-        said = [({"span": span.id}, int(str(span.output)[4:]) < 50) for span in store.traffic.answers("bot")]
+        said = [({"span": span.id}, int(str(span.output)[4:]) < 50) for span in store.sessions.answers("bot")]
         labelled(shown(store), said)
     assert evalmark(*words).code == 0
     labels = read_lock(Path("evalmark.lock.json")).metrics["similarity"].labels

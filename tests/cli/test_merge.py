@@ -363,14 +363,14 @@ def test_labels_are_carried_over(evalmark, shards):
         shown = evalmark("show", "last", "--case", case, "--store", "merged.db")
         assert f"{case} is wrong" in shown.out
     with open_store("merged.db", read_only=True) as store:
-        assert len(store.traffic.labels_of_run(kept().id)) == 2
-        assert sorted(label.about.partition(":")[0] for label in store.traffic.all_labels()) == [
+        assert len(store.sessions.labels_of_run(kept().id)) == 2
+        assert sorted(label.about.partition(":")[0] for label in store.sessions.all_labels()) == [
             "output",
             "output",
             "score",
             "score",
         ]
-        assert all(f":{kept().id}/" in label.about for label in store.traffic.all_labels())
+        assert all(f":{kept().id}/" in label.about for label in store.sessions.all_labels())
 
 
 def spoil(path, sql):

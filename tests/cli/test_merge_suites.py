@@ -237,7 +237,7 @@ def test_labels_that_shards_are_given_after_the_merge_arrive_when_they_are_merge
     assert merge() == f"These shards were merged before, as {whole.id}; 2 new labels written there.\n"
     assert merge() == f"These shards were merged before, as {whole.id}; nothing new is written.\n"
     with open_store(into, read_only=True) as store:
-        said = store.traffic.all_labels()
+        said = store.sessions.all_labels()
     assert [(label.about.partition(":")[0], label.liked) for label in said] == [
         ("output", True),
         ("output", False),

@@ -57,7 +57,7 @@ def test_labels_made_in_the_page_are_saved_as_a_file_that_note_reads_back(evalma
     assert evalmark("note", "--file", f"labels-{run}.jsonl").out == f"labels-{run}.jsonl: 3 labels kept, by ann.\n"
     with open_store(".evalmark/evalmark.db", read_only=True) as kept:
         ids = {f"output:{run}/{result.trial.id}": result.trial.case.id for result in kept.run(run).results}
-        found = {ids[label.about]: label for label in kept.traffic.labels(ids)}
+        found = {ids[label.about]: label for label in kept.sessions.labels(ids)}
     assert {case: (one.liked, one.score, one.comment, one.by) for case, one in found.items()} == {
         "b": (False, 0.25, 'Not "?" at all, größer \u2028 😀', "ann"),
         "d": (True, None, "", "ann"),

@@ -208,9 +208,9 @@ def test_a_run_that_broke_off_on_another_machine_says_that_nobody_knows_what_was
 
 
 def results_at(address: str) -> int:
-    from evalmark.storage.store.places import is_there
+    from evalmark.storage.store.location import store_exists
 
-    if not is_there(address):
+    if not store_exists(address):
         return 0
     with open_store(address, read_only=True) as store:
         runs = store.runs(1)

@@ -70,7 +70,7 @@ class ChatModel(Protocol):
         ...
 
 
-class Journal(Protocol):
+class CallLog(Protocol):
     """Keeps calls. What `keep` has returned from survives a kill at any moment."""
 
     async def find(self, key: str) -> Reply | None:
@@ -94,7 +94,7 @@ class Journal(Protocol):
         ...
 
 
-class ToolJournal(Protocol):
+class ToolLog(Protocol):
     """Keeps what tools gave. Both methods may be called from any number of threads at once."""
 
     def find(self, key: str) -> ToolRecording | None:

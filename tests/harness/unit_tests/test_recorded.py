@@ -38,7 +38,7 @@ def labelled(world):
     flush()
     with open_store(world / ".evalmark" / "evalmark.db") as store:
         said = Word(liked=True, by="ann")
-        found = [subjects.subject(store, span.id) for span in store.traffic.answers("demoChatGPT")]
+        found = [subjects.subject(store, span.id) for span in store.sessions.answers("demoChatGPT")]
         note(store, [(subject, said) for subject in found])
     return world
 
@@ -54,7 +54,7 @@ def test_the_recorded_functions_are_evaluated_as_they_are(labelled, strategy, mo
     ]
     flush()
     with open_store(labelled / ".evalmark" / "evalmark.db", read_only=True) as store:
-        assert len(store.traffic.answers("demoChatGPT")) == 2
+        assert len(store.sessions.answers("demoChatGPT")) == 2
 
 
 def test_a_change_that_breaks_what_people_liked_fails_the_process(labelled, strategy):

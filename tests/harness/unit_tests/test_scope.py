@@ -111,8 +111,8 @@ def test_nothing_to_test_is_an_error_that_says_what_to_do(world, answers, projec
 def test_labels_for_answers_that_are_gone_are_nothing(world):
     ids = record(recorded(world), {"input": {"q": 1}, "output": "a deg=0", "likes": UP})
     with open_store(recorded(world)) as store:
-        (label,) = store.traffic.labels([f"span:{ids[0]}"])
-        store.traffic.label([type(label)(about="span:" + "f" * 16, liked=True, by="x", created="2026", content="c")])
+        (label,) = store.sessions.labels([f"span:{ids[0]}"])
+        store.sessions.label([type(label)(about="span:" + "f" * 16, liked=True, by="x", created="2026", content="c")])
     assert len(UnitTest("x").for_project_sessions("demo").get_all_test_cases()) == 1
 
 

@@ -17,7 +17,7 @@ from evalmark.models.middleware.prices import Prices, Rates
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.models.providers.http import Http
 from evalmark.models.providers.opening import open_chat
-from evalmark.testing.journals import MemoryJournal
+from evalmark.testing.call_logs import MemoryCallLog
 from evalmark.testing.scripted import Answer, ScriptedServer
 
 from .asking import ask
@@ -44,7 +44,7 @@ class World:
     pace: Pace = field(default_factory=lambda: Pace(start=50, most=50))
     budget: Budget = field(default_factory=Budget)
     rates: Rates | None = None
-    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    call_log: MemoryCallLog = field(default_factory=MemoryCallLog)
     replay: Any = "auto"
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class World:
                 meter=self.meter,
                 throttle=self.throttle,
                 prices=self.prices,
-                journal=self.journal,
+                call_log=self.call_log,
                 replay=self.replay,
                 patience=self.patience,
                 chance=random.Random(7),  # noqa: S311

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark import ToolCall, Turn
-from evalmark.core.protocols import Journal
+from evalmark.core.protocols import CallLog
 from evalmark.core.values.call import Attempt, Call, Reply, Request, Token
 from evalmark.core.values.usage import Usage
 
@@ -54,11 +54,11 @@ def call(text: str = "What is the capital of France?", reply: Reply | None = FUL
 class JournalContract:
     """Inherit it, and say how to open a journal and how many requests it knows to be under way."""
 
-    def open(self, tmp_path) -> AbstractContextManager[Journal]:
+    def open(self, tmp_path) -> AbstractContextManager[CallLog]:
         """A new journal at this place, or the one that is there already."""
         raise NotImplementedError
 
-    def under_way(self, journal: Journal) -> int:
+    def under_way(self, journal: CallLog) -> int:
         """How many requests went out and did not come back, as a run that is resumed would print it."""
         raise NotImplementedError
 
@@ -182,7 +182,7 @@ class JournalContract:
         assert [each and each.text for each in found] == [str(number) for number in range(300)]
 
 
-async def _keep_and_find(journal: Journal, kept: Call) -> Reply | None:
+async def _keep_and_find(journal: CallLog, kept: Call) -> Reply | None:
     await journal.sending(kept.key)
     await journal.keep(kept)
     return await journal.find(kept.key)

@@ -31,7 +31,7 @@ async def ask_all(store, run_id: str, url: str) -> None:
             meter=Meter(),
             throttle=Throttle(Pace(start=AT_ONCE, most=AT_ONCE)),
             prices=Prices(),
-            journal=store.journal(run_id),
+            call_log=store.call_log(run_id),
         ),
     )
 

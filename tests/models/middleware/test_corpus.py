@@ -160,7 +160,7 @@ def test_f24_a_request_that_is_refused_is_an_error_of_its_case_alone(provider, s
     assert isinstance(bad, ModelCallError)
     assert (bad.fault, good.text) == ("rejected", "good")
     assert f"answered {status}" in str(bad)
-    assert world.journal.calls[0].error or world.journal.calls[1].error
+    assert world.call_log.calls[0].error or world.call_log.calls[1].error
 
 
 @pytest.mark.parametrize("provider", MODELS)
@@ -175,9 +175,9 @@ def test_f24_a_wrong_key_or_model_stops_the_run_after_the_first_requests_with_on
     assert f"answered {status}" in message
     assert world.key in message or status == 404
     assert KEY not in message
-    assert world.journal.calls
-    assert all(message in str(call.error) for call in world.journal.calls)
-    assert world.journal.under_way == set(), "nothing is left that a resumed run would call broken off"
+    assert world.call_log.calls
+    assert all(message in str(call.error) for call in world.call_log.calls)
+    assert world.call_log.under_way == set(), "nothing is left that a resumed run would call broken off"
 
 
 LOST = [
@@ -202,7 +202,7 @@ def test_f25_every_attempt_of_a_call_that_fails_for_good_is_kept():
         (found,) = world.ask("The capital of France?")
         assert server.count == len(found.attempts) == 6
     assert "It was sent 6 times in" in str(found)
-    (call,) = world.journal.calls
+    (call,) = world.call_log.calls
     assert call.error.count("Attempt ") == 6
     assert (call.reply, world.meter.spending()[0].failed) == (None, 1)
 
@@ -235,7 +235,7 @@ def test_f26_f27_an_attempt_has_a_deadline_and_the_time_told_is_that_of_the_good
     assert found.text == PARIS
     assert {attempt.status for attempt in found.attempts} == {None}  # one, or two on a machine that is busy
     assert found.seconds < 0.25
-    assert world.journal.calls[0].reply.attempts == found.attempts
+    assert world.call_log.calls[0].reply.attempts == found.attempts
 
 
 def test_f26_a_body_beyond_the_cap_is_not_read():
@@ -300,7 +300,7 @@ def test_f29_f30_a_reply_that_is_not_whole_says_so_and_is_never_replayed(provide
         (second,) = world.ask("The capital of France?")
         assert server.count == 2
     assert (first.status, first.attempts, second.text) == (status, (), PARIS)
-    assert [call.reply.status for call in world.journal.calls] == [status, "ok"]
+    assert [call.reply.status for call in world.call_log.calls] == [status, "ok"]
     assert world.meter.spending()[0].calls == 2  # it was paid for all the same
 
 
@@ -311,7 +311,7 @@ def test_f31_a_model_that_changes_behind_its_name_is_noted():
         world = World(server=server)
         found = world.ask("one", "two", workers=1)
     assert [reply.model for reply in found] == ["some-model-2026-01", "some-model-2026-06"]
-    assert [call.reply.model for call in world.journal.calls] == ["some-model-2026-01", "some-model-2026-06"]
+    assert [call.reply.model for call in world.call_log.calls] == ["some-model-2026-01", "some-model-2026-06"]
     (note,) = world.meter.notes()
     assert note.startswith(
         "openai/some-model: 2 models answered under this name (some-model-2026-01, some-model-2026-06)"
@@ -344,7 +344,7 @@ def test_f32_a_budget_stops_within_one_call_of_each_worker_and_a_larger_one_goes
         found = world.ask(*map(str, range(100)), workers=4)
         paid = server.count
         assert 10 <= paid <= 14
-        more = World(server=server, budget=Budget(max_cost=1_000.0), rates=rates, journal=world.journal)
+        more = World(server=server, budget=Budget(max_cost=1_000.0), rates=rates, call_log=world.call_log)
         again = more.ask(*map(str, range(100)), workers=4)
         assert server.count == 100  # nothing that was paid for is paid again
     assert sum(isinstance(each, RunStoppedError) for each in found) == 100 - paid
@@ -364,7 +364,7 @@ def test_f13_what_is_recorded_needs_no_server(replay):
     with ScriptedServer() as server:
         world = World(server=server)
         first = world.ask("one", "two")
-    offline = World(server=server, journal=world.journal, replay=replay)
+    offline = World(server=server, call_log=world.call_log, replay=replay)
     found = offline.ask("one", "two")
     assert [(reply.text, reply.replayed) for reply in found] == [("one", True), ("two", True)]
     assert [reply.key for reply in found] == [reply.key for reply in first]
@@ -376,6 +376,6 @@ def test_no_secret_reaches_the_journal_or_a_message():
         world = World(server=server, patience=QUICK)
         (found,) = world.ask("Paris")
     assert isinstance(found, ModelCallError)
-    kept = f"{found} {found.attempts} {world.journal.calls}"
+    kept = f"{found} {found.attempts} {world.call_log.calls}"
     assert "(not kept)" in kept
     assert KEY not in kept

@@ -6,14 +6,14 @@ from contextlib import nullcontext
 import pytest
 
 from evalmark.errors import StoreFullError
-from evalmark.testing.journals import MemoryJournal
+from evalmark.testing.call_logs import MemoryCallLog
 
 from .journal_contract import JournalContract, call
 
 
 class TestMemoryJournal(JournalContract):
     def open(self, tmp_path):
-        return nullcontext(MemoryJournal())
+        return nullcontext(MemoryCallLog())
 
     def under_way(self, journal):
         return len(journal.under_way)
@@ -21,14 +21,14 @@ class TestMemoryJournal(JournalContract):
 
 class TestSlowMemoryJournal(JournalContract):
     def open(self, tmp_path):
-        return nullcontext(MemoryJournal(seconds=0.001))
+        return nullcontext(MemoryCallLog(seconds=0.001))
 
     def under_way(self, journal):
         return len(journal.under_way)
 
 
 def test_a_full_journal_says_so_and_keeps_what_it_has():
-    journal = MemoryJournal(full_after=1)
+    journal = MemoryCallLog(full_after=1)
     asyncio.run(journal.keep(call("one")))
     with pytest.raises(StoreFullError, match="full"):
         asyncio.run(journal.keep(call("two")))

@@ -15,7 +15,7 @@ from evalmark.models.middleware.limited import Limited
 from evalmark.models.middleware.meter import Budget, Meter
 from evalmark.models.middleware.replayed import Replayed
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.testing.journals import MemoryJournal
+from evalmark.testing.call_logs import MemoryCallLog
 from evalmark.testing.leaping import run_leaping
 
 from .asking import OPENAI, ask, closed, conditions, fault, limit, reply
@@ -46,7 +46,7 @@ def one_line(error):
 def test_a_reply_is_durable_before_anyone_has_it():
     events = []
 
-    class Slow(MemoryJournal):
+    class Slow(MemoryCallLog):
         async def keep(self, call):
             await asyncio.sleep(1.0)
             events.append("kept")
@@ -61,7 +61,7 @@ def test_a_reply_is_durable_before_anyone_has_it():
 
 
 def test_a_kept_call_says_who_was_asked_what_and_when():
-    journal, model = MemoryJournal(), Watched(["Paris"], **OPENAI)
+    journal, model = MemoryCallLog(), Watched(["Paris"], **OPENAI)
     found = run_leaping(Journaled(model, journal)(ask()))
     (call,) = journal.calls
     assert (call.model, call.identity, call.request) == (model.name, model.identity, ask())
@@ -71,7 +71,7 @@ def test_a_kept_call_says_who_was_asked_what_and_when():
 
 
 def test_an_error_is_kept_with_all_its_attempts():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     error = ModelCallError(
         "openai: answered 503 Service Unavailable.",
         fault="transient",
@@ -94,21 +94,21 @@ def test_an_error_is_kept_with_all_its_attempts():
 def test_an_error_after_very_many_attempts_keeps_the_last_bodies():
     attempt = Attempt(seconds=0.1, error="answered 429", status=429, body="x" * 4_096)
     error = ModelCallError("a limit", fault="transient", attempts=(attempt,) * 200)
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     with pytest.raises(ModelCallError):
         run_leaping(Journaled(Watched([error]), journal)(ask()))
     assert 6 * 4_096 < len(journal.calls[0].error) < 50_000
 
 
 def test_a_run_that_is_stopped_keeps_nothing():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     with pytest.raises(RunStoppedError):
         run_leaping(Journaled(Watched([RunStoppedError("the budget is reached")]), journal)(ask()))
     assert journal.calls == []
 
 
 def test_a_call_that_comes_back_with_the_end_of_the_run_is_kept_and_no_longer_under_way():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     limited = Limited(Watched([closed()]), Throttle(), announcing(journal))
     with pytest.raises(RunStoppedError):
         run_leaping(Journaled(limited, journal)(ask()))
@@ -118,36 +118,36 @@ def test_a_call_that_comes_back_with_the_end_of_the_run_is_kept_and_no_longer_un
 
 
 def test_a_journal_that_cannot_be_written_ends_the_run_before_more_is_paid_for():
-    class Broken(MemoryJournal):
+    class Broken(MemoryCallLog):
         async def sending(self, key):
             raise StoreError("the disk is gone")
 
     model = Watched()
     with one_line(RunStoppedError) as caught:
-        run_leaping(through(model, conditions(journal=Broken()))(ask()))
+        run_leaping(through(model, conditions(call_log=Broken()))(ask()))
     assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
     assert model.asked == []
     with one_line(RunStoppedError):
-        run_leaping(through(model, conditions(journal=MemoryJournal(full_after=0)))(ask()))
+        run_leaping(through(model, conditions(call_log=MemoryCallLog(full_after=0)))(ask()))
 
 
 def test_a_journal_that_cannot_be_read_ends_the_run_too():
-    class Broken(MemoryJournal):
+    class Broken(MemoryCallLog):
         async def find(self, key):
             raise StoreError("the disk is gone")
 
     model = Watched()
     with one_line(RunStoppedError) as caught:
-        run_leaping(through(model, conditions(journal=Broken()))(ask()))
+        run_leaping(through(model, conditions(call_log=Broken()))(ask()))
     assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
     assert model.asked == []
 
 
 def test_the_journal_hears_of_a_request_when_it_goes_out_and_not_while_it_waits():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     model = Watched(seconds=1.0)
     limited = Limited(model, Throttle(), announcing(journal))
-    held = conditions(throttle=Throttle(), journal=journal)
+    held = conditions(throttle=Throttle(), call_log=journal)
 
     async def main():
         first = await held.throttle.enter()
@@ -166,7 +166,7 @@ def test_the_journal_hears_of_a_request_when_it_goes_out_and_not_while_it_waits(
 
 
 def test_what_is_recorded_is_not_asked_again():
-    journal, model, meter = MemoryJournal(), Watched(["Paris", "Lyon"]), Meter()
+    journal, model, meter = MemoryCallLog(), Watched(["Paris", "Lyon"]), Meter()
     first = run_leaping(recorded(model, journal)(ask()))
     again = run_leaping(recorded(model, journal, meter=meter)(ask()))
     assert (first.replayed, again) == (False, replace(first, replayed=True))
@@ -175,17 +175,17 @@ def test_what_is_recorded_is_not_asked_again():
 
 
 def test_a_recording_out_of_a_file_says_under_which_key_it_is_kept():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     texts(recorded(Watched(), journal), ask())
     (call,) = journal.calls
-    handed_on = MemoryJournal()
+    handed_on = MemoryCallLog()
     asyncio.run(handed_on.keep(replace(call, reply=replace(call.reply, key=""))))
     found = asyncio.run(recorded(Watched(), handed_on, "strict")(ask()))
     assert (found.key, found.replayed) == (call.key, True)
 
 
 def test_what_is_recorded_counts_as_replayed_and_against_no_budget():
-    given = conditions(journal=MemoryJournal(), meter=Meter(Budget(max_calls=1)))
+    given = conditions(call_log=MemoryCallLog(), meter=Meter(Budget(max_calls=1)))
     model = Watched(["Paris"])
     assert [texts(through(model, given), ask()) for _ in range(3)] == [["Paris"]] * 3
     (spent,) = given.meter.spending()
@@ -194,21 +194,21 @@ def test_what_is_recorded_counts_as_replayed_and_against_no_budget():
 
 @pytest.mark.parametrize("status", ["truncated", "refused", "filtered", "empty"])
 def test_a_reply_that_is_not_whole_is_asked_for_again(status):
-    journal, model = MemoryJournal(), Watched([reply("Par", status=status), "Paris"])
+    journal, model = MemoryCallLog(), Watched([reply("Par", status=status), "Paris"])
     first = run_leaping(recorded(model, journal)(ask()))
     again = run_leaping(recorded(model, journal)(ask()))
     assert (first.status, again.text, again.replayed) == (status, "Paris", False)
 
 
 def test_an_error_is_asked_again():
-    journal, model = MemoryJournal(), Watched([fault(), "Paris"])
+    journal, model = MemoryCallLog(), Watched([fault(), "Paris"])
     with pytest.raises(ModelCallError):
         run_leaping(recorded(model, journal)(ask()))
     assert run_leaping(recorded(model, journal)(ask())).text == "Paris"
 
 
 def test_repeats_and_repeated_questions_of_a_trial_are_calls_of_their_own():
-    journal, model = MemoryJournal(), Watched(["1", "2", "3", "4"])
+    journal, model = MemoryCallLog(), Watched(["1", "2", "3", "4"])
     asked = recorded(model, journal)
     assert texts(asked, ask(), ask()) == ["1", "2"]
     assert texts(asked, ask(), ask(), repeat=1) == ["3", "4"]
@@ -217,14 +217,14 @@ def test_repeats_and_repeated_questions_of_a_trial_are_calls_of_their_own():
 
 
 def test_two_servers_never_share_a_recording():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     one = recorded(Watched(["1"], name="a/m", identity="a/m@http://one"), journal)
     two = recorded(Watched(["2"], name="a/m", identity="a/m@http://two"), journal)
     assert (texts(one, ask()), texts(two, ask()), texts(one, ask())) == (["1"], ["2"], ["1"])
 
 
 def test_record_asks_everything_once_more_and_replaces_what_was_there():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     texts(recorded(Watched(["old"]), journal), ask())
     model = Watched(["new", "newest"])
     recording = recorded(model, journal, "record")
@@ -235,7 +235,7 @@ def test_record_asks_everything_once_more_and_replaces_what_was_there():
 
 
 def test_record_does_not_lose_a_good_reply_to_an_error():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     texts(recorded(Watched(["old"]), journal), ask())
     with pytest.raises(ModelCallError):
         texts(recorded(Watched([fault()]), journal, "record"), ask())
@@ -243,14 +243,14 @@ def test_record_does_not_lose_a_good_reply_to_an_error():
 
 
 def test_off_asks_every_time_and_still_keeps_what_was_paid_for():
-    journal, model = MemoryJournal(), Watched(["1", "2"])
+    journal, model = MemoryCallLog(), Watched(["1", "2"])
     asked = recorded(model, journal, "off")
     assert (texts(asked, ask()), texts(asked, ask())) == (["1"], ["2"])
     assert [call.reply.text for call in journal.calls] == ["1", "2"]
 
 
 def test_strict_sends_nothing_and_says_what_is_missing_and_how_to_record_it():
-    journal, model = MemoryJournal(), Watched(**OPENAI)
+    journal, model = MemoryCallLog(), Watched(**OPENAI)
     strict = recorded(model, journal, "strict")
     with one_line(NotRecordedError) as caught:
         texts(strict, ask("What is the capital of\n  " + "France " * 40))
@@ -264,7 +264,7 @@ def test_strict_sends_nothing_and_says_what_is_missing_and_how_to_record_it():
 
 
 def test_strict_says_when_only_the_first_repeat_is_recorded():
-    journal = MemoryJournal()
+    journal = MemoryCallLog()
     texts(recorded(Watched(), journal), ask())
     with pytest.raises(NotRecordedError, match="no reply for repeat 3 and use 1 of it under the key"):
         texts(recorded(Watched(), journal, "strict"), ask(), repeat=2)
@@ -285,7 +285,7 @@ def together(model, count, *, cancel=(), after=0.5):
 
 @pytest.mark.parametrize("mode", ["auto", "record"])
 def test_the_same_question_at_the_same_moment_goes_out_once(mode):
-    journal, model, meter = MemoryJournal(), Watched(["1", "2", "3"], seconds=1.0), Meter()
+    journal, model, meter = MemoryCallLog(), Watched(["1", "2", "3"], seconds=1.0), Meter()
     found = together(recorded(model, journal, mode, meter=meter), 3)
     assert [(each.text, each.replayed) for each in found] == [("1", False), ("1", True), ("1", True)]
     assert len(model.asked) == len(journal.calls) == 1
@@ -293,12 +293,12 @@ def test_the_same_question_at_the_same_moment_goes_out_once(mode):
 
 
 def test_with_off_it_goes_out_as_often_as_it_is_asked():
-    found = together(recorded(Watched(["1", "2", "3"], seconds=1.0), MemoryJournal(), "off"), 3)
+    found = together(recorded(Watched(["1", "2", "3"], seconds=1.0), MemoryCallLog(), "off"), 3)
     assert [each.text for each in found] == ["1", "2", "3"]
 
 
 def test_when_the_one_who_sends_it_gives_up_the_next_one_sends_it():
-    journal, model = MemoryJournal(), Watched(["1", "2"], seconds=1.0)
+    journal, model = MemoryCallLog(), Watched(["1", "2"], seconds=1.0)
     found = together(recorded(model, journal), 4, cancel=[0])
     assert isinstance(found[0], asyncio.CancelledError)
     assert [each.text for each in found[1:]] == ["2", "2", "2"]
@@ -306,7 +306,7 @@ def test_when_the_one_who_sends_it_gives_up_the_next_one_sends_it():
 
 
 def test_one_who_waits_and_gives_up_changes_nothing():
-    journal, model = MemoryJournal(), Watched(["1", "2"], seconds=1.0)
+    journal, model = MemoryCallLog(), Watched(["1", "2"], seconds=1.0)
     found = together(recorded(model, journal), 3, cancel=[1])
     assert isinstance(found[1], asyncio.CancelledError)
     assert [found[0].text, found[2].text] == ["1", "1"]
@@ -314,7 +314,7 @@ def test_one_who_waits_and_gives_up_changes_nothing():
 
 
 def test_those_who_ask_at_the_same_moment_share_an_error_and_nobody_else_does():
-    journal, model = MemoryJournal(), Watched([fault(), "Paris"], seconds=1.0)
+    journal, model = MemoryCallLog(), Watched([fault(), "Paris"], seconds=1.0)
     asked = recorded(model, journal)
     found = together(asked, 3)
     assert [type(each) for each in found] == [ModelCallError] * 3
@@ -323,7 +323,7 @@ def test_those_who_ask_at_the_same_moment_share_an_error_and_nobody_else_does():
 
 
 def test_a_reply_that_was_paid_for_is_kept_when_its_caller_gives_up_while_it_is_written():
-    journal, model = MemoryJournal(seconds=1.0), Watched(["1", "2"], seconds=1.0)
+    journal, model = MemoryCallLog(seconds=1.0), Watched(["1", "2"], seconds=1.0)
 
     async def main():
         task = asyncio.create_task(recorded(model, journal)(ask()))

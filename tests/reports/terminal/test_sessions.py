@@ -6,7 +6,7 @@ from rich.cells import cell_len
 from evalmark.core.values.session import Session
 from evalmark.reports.terminal.drawing import Look
 from evalmark.reports.terminal.sessions import session_list
-from evalmark.storage.sessions.kept import Recorded
+from evalmark.storage.sessions.store import Recorded
 
 
 def recorded(project, dropped=0, asked="Is Oslo in Norway, or where else?"):

@@ -151,7 +151,7 @@ def keep_calls(store: Store) -> None:
     """The calls that results name."""
     judge = Request(messages=(Turn(role="system", content="You judge."), Turn(role="user", content="Is it correct?")))
     asyncio.run(
-        store.journal().keep(
+        store.call_log().keep(
             Call(
                 key="k1",
                 model="openai/small",
@@ -172,7 +172,7 @@ def keep_session(store: Store) -> None:
     step = Span(
         id="c" * 16, session=SESSION, project="shop", parent=answer.id, started=began, kind="tool", name="hours"
     )
-    store.traffic.keep([Session(id=SESSION, project="shop", started=began)], [step, answer])
+    store.sessions.keep([Session(id=SESSION, project="shop", started=began)], [step, answer])
 
 
 @pytest.fixture

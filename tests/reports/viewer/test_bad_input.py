@@ -96,7 +96,7 @@ def test_a_run_that_is_deleted_while_its_page_is_open_takes_no_label_and_says_wh
     answer = sent(own, {"run": RUN, "number": "1", "liked": "up", "by": "ann", "back": CASE})
     assert answer.status == 409
     assert "there are no runs" in answer.text
-    assert store.traffic.all_labels() == []
+    assert store.sessions.all_labels() == []
     assert from_browser(own, f"{CASE}/whole.json").status == 404
 
 
@@ -109,7 +109,7 @@ def test_a_store_that_is_opened_for_reading_shows_no_form_and_takes_none(store, 
         answer = sent(app, {"run": RUN, "number": "1", "liked": "up", "by": "ann"})
     assert answer.status == 409
     assert "reading only" in answer.text
-    assert store.traffic.all_labels() == []
+    assert store.sessions.all_labels() == []
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ def test_a_label_that_is_being_written_and_the_place_in_a_row_stay(followed, pag
     assert page.evaluate("window.scrollY") >= 400
     page.keyboard.press("Enter")
     comes(page, f"tr[data-id='{held}'] .labelled")
-    assert followed.store.traffic.all_labels()[0].liked is True
+    assert followed.store.sessions.all_labels()[0].liked is True
     followed.write(11)
     comes(page, "text=11 trials so far")
     assert page.locator(f"tr[data-id='{held}'] .labelled").count() == 1

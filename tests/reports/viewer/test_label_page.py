@@ -75,7 +75,7 @@ def test_one_output_after_the_other_is_labelled(ann, store):
         page = ann.says(page, "up", comment="so so" if place == 1 else "")
     assert heading(page) == "All 6 labelled"
     assert len(set(seen)) == 6
-    labels = store.traffic.all_labels()
+    labels = store.sessions.all_labels()
     assert {(label.by, label.liked) for label in labels} == {("ann", True)}
     assert [label.comment for label in labels] == ["so so", *[""] * 5]
     subjects = {of_result(RUN, result(number)).about for number in range(30)}
@@ -129,7 +129,7 @@ def test_the_last_label_is_undone_and_its_output_comes_back(ann, store):
     page = ann.looks(answer.headers["location"])
     assert heading(page) == "Output 2 of 6"
     assert "1 of 6 labelled by" in page
-    assert store.traffic.all_labels()[-1].withdrawn
+    assert store.sessions.all_labels()[-1].withdrawn
 
 
 def test_a_comment_alone_leaves_the_output_to_be_labelled(ann, store):
@@ -187,14 +187,14 @@ def test_recorded_answers_are_labelled_in_the_same_way(own, store, ann):
         Span(id=f"{n:016x}", session=session.id, project="demo", started=session.started, input=f"Q{n}?", output="yes")
         for n in range(3)
     ]
-    store.traffic.keep([session], [*spans, replace(spans[0], id="f" * 16, error="E: x", output=None)])
+    store.sessions.keep([session], [*spans, replace(spans[0], id="f" * 16, error="E: x", output=None)])
     page = ann.looks("/label/queue?what=project%3Ademo")
     for place in range(1, 4):
         assert heading(page) == f"Output {place} of 3"
         page = ann.says(page, "down" if place == 2 else "up")
     assert heading(page) == "All 3 labelled"
     assert '<a href="/sessions?project=demo">' in page
-    found = store.traffic.labelled("demo")
+    found = store.sessions.labelled("demo")
     assert (len(found.said), sum(one.liked for one in found.said)) == (3, 2)
 
 

@@ -22,7 +22,7 @@ GOOD, BAD = '<span class="labelled pass">good</span>', '<span class="labelled fa
 def test_a_thumb_on_an_output_is_kept_for_the_output_and_shown(own, store):
     answer = sent(own, {**FIRST, "liked": "up", "by": "ann", "back": CASE})
     assert (answer.status, answer.headers["location"]) == (303, CASE)
-    (label,) = store.traffic.all_labels()
+    (label,) = store.sessions.all_labels()
     subject = of_result(RUN, result(0))
     assert (label.about, label.content, label.liked, label.by) == (subject.about, subject.content, True, "ann")
     assert GOOD in from_browser(own, CASE).text
@@ -69,7 +69,7 @@ def test_cases_are_filtered_by_what_is_said_of_the_answers_that_stand_there_now(
 
 def test_a_key_in_a_comment_is_not_kept_and_that_is_said(own, store):
     sent(own, {**FIRST, "comment": "It told sk-proj-abcdefghijklmnopqrstuvwx!", "by": "ann"})
-    assert [label.comment for label in store.traffic.all_labels()] == ["It told (not kept)!"]
+    assert [label.comment for label in store.sessions.all_labels()] == ["It told (not kept)!"]
     cookie = f"evalmark-7878=a-token-of-this-test; {sent(own, {**FIRST, 'liked': 'up', 'by': 'ann'}).headers['set-cookie'].partition(';')[0]}"
     answer = sent(own, {**FIRST, "comment": "password: hunter2-xyz"}, x_evalmark_part="1", cookie=cookie)
     assert "What looks like a key or a password was taken out of your comment." in answer.text
@@ -78,14 +78,14 @@ def test_a_key_in_a_comment_is_not_kept_and_that_is_said(own, store):
 def test_what_was_said_is_taken_back_and_the_history_keeps_it(own, store):
     sent(own, {**FIRST, "liked": "up", "by": "ann"})
     assert sent(own, {**FIRST, "withdraw": "1", "by": "ann"}).status == 303
-    assert [label.withdrawn for label in store.traffic.all_labels()] == [False, True]
-    assert in_force(store.traffic.all_labels()) == ()
+    assert [label.withdrawn for label in store.sessions.all_labels()] == [False, True]
+    assert in_force(store.sessions.all_labels()) == ()
     assert GOOD not in from_browser(own, CASE).text
 
 
 def test_a_score_of_a_judge_is_labelled_by_itself(own, store):
     assert sent(own, {**FIRST, "metric": "correct", "liked": "down", "by": "ann"}).status == 303
-    (label,) = store.traffic.all_labels()
+    (label,) = store.sessions.all_labels()
     assert label.about == of_result(RUN, result(0), "correct").about
     assert BAD not in from_browser(own, f"/runs/{RUN}").text
 
@@ -96,7 +96,7 @@ def test_the_browser_keeps_the_name_of_who_labels(own, store):
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {*cookie.split("; ")}
     kept = cookie.partition(";")[0]
     sent(own, {"run": RUN, "number": "2", "liked": "up"}, cookie=f"evalmark-7878=a-token-of-this-test; {kept}")
-    assert [label.by for label in store.traffic.all_labels()] == ["Zoë \N{SNOWMAN}; a=b"] * 2
+    assert [label.by for label in store.sessions.all_labels()] == ["Zoë \N{SNOWMAN}; a=b"] * 2
 
 
 def test_a_script_gets_the_form_alone(own):
@@ -120,7 +120,7 @@ def test_enter_in_a_field_keeps_what_is_in_it_and_gives_no_thumb(own, store):
     first = re.search(r"<button[^>]*>", form)[0]  # which a browser presses where somebody presses Enter
     assert "name=" not in first
     sent(own, {**FIRST, "score": "", "comment": "So so.", "by": "ann"})
-    assert [(label.liked, label.comment) for label in store.traffic.all_labels()] == [(None, "So so.")]
+    assert [(label.liked, label.comment) for label in store.sessions.all_labels()] == [(None, "So so.")]
 
 
 @pytest.mark.parametrize("place", ["//evil.example", "/\\evil.example", "https://evil.example", "", "/a\nb", "x"])
@@ -151,7 +151,7 @@ def test_what_cannot_be_kept_is_said_in_a_sentence(own, store, fields, status, s
     answer = sent(own, fields)
     assert answer.status == status
     assert said in answer.text
-    assert store.traffic.all_labels() == []
+    assert store.sessions.all_labels() == []
 
 
 def test_where_the_store_may_only_be_read_labels_are_shown_and_none_is_given(store):
@@ -162,7 +162,7 @@ def test_where_the_store_may_only_be_read_labels_are_shown_and_none_is_given(sto
         assert GOOD in from_browser(viewer, CASE).text
         assert '<form class="label' not in from_browser(viewer, CASE).text
         assert sent(viewer, {**FIRST, "liked": "down", "by": "ann"}).status == 409
-    assert len(store.traffic.all_labels()) == 1
+    assert len(store.sessions.all_labels()) == 1
 
 
 OTHER = {"run": RUN, "number": "4"}

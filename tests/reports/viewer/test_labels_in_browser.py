@@ -44,7 +44,7 @@ def address(store) -> Iterator[str]:
     note(store, said)
     session = Session(id="5" * 16, project="shop", started="2026-11-22T00:00:00+00:00")
     span = Span(id="a" * 16, session=session.id, project="shop", started=session.started, input="Open?", output="Yes.")
-    store.traffic.keep([session], [span, replace(span, id="b" * 16, input="Where?")])
+    store.sessions.keep([session], [span, replace(span, id="b" * 16, input="Where?")])
     with served(store, author="ann") as made:
         yield made.address_of("/")
 
@@ -102,7 +102,7 @@ def by_button(page, word):
 def said_of(store, number, by="ann"):
     """The last thumb on an output."""
     about = of_result(RUN, result(number)).about
-    return next((one.liked for one in reversed(store.traffic.labels([about])) if one.by == by), None)
+    return next((one.liked for one in reversed(store.sessions.labels([about])) if one.by == by), None)
 
 
 def row(page, case):
@@ -154,16 +154,16 @@ def test_the_cursor_follows_the_focus(person):
 
 
 def test_without_a_cursor_nothing_is_labelled_and_it_is_said(person, store):
-    before = len(store.traffic.all_labels())
+    before = len(store.sessions.all_labels())
     page = person.goes(run_path(RUN))
     person.types("u")
     expect(page.locator("#aloud")).to_have_text("Choose a row first: j and k move the cursor.")
-    assert len(store.traffic.all_labels()) == before
+    assert len(store.sessions.all_labels()) == before
 
 
 def test_no_key_acts_while_somebody_types_or_holds_a_modifier(person, store):
     page = person.goes(run_path(RUN))
-    said = len(store.traffic.all_labels())
+    said = len(store.sessions.all_labels())
     person.types("j")
     for key in ("Control+u", "Alt+u", "Meta+d", "Shift+U"):
         page.keyboard.press(key)
@@ -175,7 +175,7 @@ def test_no_key_acts_while_somebody_types_or_holds_a_modifier(person, store):
     page.focus("select[name=verdict]")
     person.types("u")
     expect(page.locator("dialog")).to_have_count(0)
-    assert len(store.traffic.all_labels()) == said
+    assert len(store.sessions.all_labels()) == said
 
 
 def test_in_a_matrix_one_goes_to_an_answer_before_it_is_labelled(person, store):
@@ -186,7 +186,7 @@ def test_in_a_matrix_one_goes_to_an_answer_before_it_is_labelled(person, store):
     second = page.locator("tbody[data-rows] > tr").nth(0).locator("td").nth(1)
     expect(second.locator("button[value=up]")).to_have_attribute("aria-pressed", "true")
     about = of_result(OTHER, result(0, "new")).about
-    assert [label.liked for label in store.traffic.labels([about])] == [True]
+    assert [label.liked for label in store.sessions.labels([about])] == [True]
 
 
 def test_the_help_opens_by_a_key_and_gives_the_focus_back(person):
@@ -237,7 +237,7 @@ def test_on_the_page_of_a_case_its_output_is_labelled_and_neighbours_are_gone_to
     page.keyboard.type("due to judo")
     page.keyboard.press("Enter")
     expect(page.locator("#aloud")).to_have_text("Kept")
-    last = store.traffic.all_labels()[-1]
+    last = store.sessions.all_labels()[-1]
     assert (last.liked, last.comment) == (None, "due to judo")
     assert focused(page) == "Keep"
     expect(page.locator(".answered .note", has_text="ann: due to judo")).to_have_count(1)
@@ -265,7 +265,7 @@ def test_what_people_write_is_there_at_once_and_gone_once_it_is_taken_back(perso
 
 def test_what_could_not_be_sent_is_said_as_an_alert(person, store):
     page = person.goes(run_path(RUN))
-    said = len(store.traffic.all_labels())
+    said = len(store.sessions.all_labels())
     page.route("**/labels", lambda route: route.abort())
     person.types("ju")
     alert = row(page, "case-000").locator("[role=alert]")
@@ -274,7 +274,7 @@ def test_what_could_not_be_sent_is_said_as_an_alert(person, store):
     row(page, "case-000").locator("input[name=number]").evaluate("one => one.value = '999999'")
     person.types("u")
     expect(alert).to_contain_text("has no such result")
-    assert len(store.traffic.all_labels()) == said
+    assert len(store.sessions.all_labels()) == said
 
 
 def test_two_people_label_blindly_and_see_in_the_end_how_far_they_agree(browser, address):
@@ -329,7 +329,7 @@ def test_all_of_it_works_without_a_script(browser, address, store):
     person.goes("/label/queue?what=project:shop")
     person.labels("+-", by_button)
     assert {
-        label.by: label.liked for label in store.traffic.labels(["span:" + "a" * 16, "span:" + "b" * 16])
+        label.by: label.liked for label in store.sessions.labels(["span:" + "a" * 16, "span:" + "b" * 16])
     }.keys() == {"cas"}
 
 

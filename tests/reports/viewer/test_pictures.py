@@ -38,7 +38,7 @@ def pictures(text: str) -> list[str]:
 def label(store, run, results, liked):
     """Have somebody say of each result whether it is good."""
     subjects = [of_result(run.id, one) for one in results]
-    store.traffic.label(
+    store.sessions.label(
         [
             Label(
                 about=subject.about,
@@ -121,7 +121,7 @@ def several(store, prices):
     ]
 
     async def go():
-        await asyncio.gather(*(store.journal().keep(call) for call in calls))
+        await asyncio.gather(*(store.call_log().keep(call) for call in calls))
 
     asyncio.run(go())
 

@@ -70,9 +70,9 @@ def month(tmp_path_factory):
     path = tmp_path_factory.mktemp("traffic") / "evalmark.db"
     record_month(path)
     with open_store(path) as store:
-        found = store.traffic.sessions()
+        found = store.sessions.sessions()
         for number, liked in (("user-0", True), ("user-1", False), ("user-1", True)):
-            span = store.traffic.session(id_of(found, number)).answers[0]
+            span = store.sessions.session(id_of(found, number)).answers[0]
             note(store, [(of_span(span), Word(by="ann" if liked else "bob", liked=liked))])
         yield store, shown(store), partial(id_of, found)
 
@@ -127,7 +127,7 @@ def test_sessions_are_filtered_by_their_address(month, query, found):
 
 def test_a_label_that_was_taken_back_or_is_only_a_comment_counts_as_in_a_report(store):
     keep_session(store)
-    app, subject = shown(store), of_span(store.traffic.span("a" * 16))
+    app, subject = shown(store), of_span(store.sessions.span("a" * 16))
 
     def standing():
         return [one for one in ("up", "down", "disputed", "not") if "Open?" in page(app, f"/sessions?labelled={one}")]
@@ -152,7 +152,7 @@ def test_pages_follow_each_other_and_come_back(store):
     many = [
         Session(id=f"{n:016x}", project="shop", started=began, metadata={"session": f"user-{n}"}) for n in range(120)
     ]
-    store.traffic.keep(
+    store.sessions.keep(
         many, [Span(id=f"{n:016x}", session=f"{n:016x}", project="shop", started=began) for n in range(120)]
     )
     app, seen, at = shown(store), [], "/sessions?project=shop"
@@ -197,7 +197,7 @@ def test_a_step_that_failed_and_an_answer_that_failed_say_why(month):
 
 def test_the_id_of_an_answer_or_a_step_leads_to_its_session(month):
     store, app, ids = month
-    session = store.traffic.session(ids("user-3"))
+    session = store.sessions.session(ids("user-3"))
     for span in (session.answers[1], next(span for span in session.spans if span.parent)):
         answer = from_browser(app, f"/sessions/{span.id}")
         assert (answer.status, answer.headers["location"]) == (303, f"/sessions/{session.id}#span-{span.id}")
@@ -217,7 +217,7 @@ def test_the_id_of_an_answer_or_a_step_leads_to_its_session(month):
 )
 def test_the_address_of_a_session_takes_what_the_command_line_takes(month, typed, led_to):
     store, app, ids = month
-    session = store.traffic.session(ids("user-3"))
+    session = store.sessions.session(ids("user-3"))
     names = {"session": session.id, "answer": session.answers[0].id}
     answer = from_browser(app, f"/sessions/{typed.format(**names)}")
     assert (answer.status, answer.headers["location"]) == (303, f"/sessions/{led_to.format(**names)}")
@@ -225,7 +225,7 @@ def test_the_address_of_a_session_takes_what_the_command_line_takes(month, typed
 
 
 def test_what_several_sessions_could_be_meant_by_is_said(store):
-    store.traffic.keep([replace(HEADER, id=f"b{number}" * 8) for number in range(2)], [])
+    store.sessions.keep([replace(HEADER, id=f"b{number}" * 8) for number in range(2)], [])
     for end in ("", "/whole.json"):
         text = words(page(shown(store), f"/sessions/b{end}", 404))
         assert "could be session b0b0b0b0b0b0b0b0, session b1b1b1b1b1b1b1b1; write more of the id." in text
@@ -246,27 +246,27 @@ def test_a_label_is_given_by_the_form_of_an_answer_and_is_a_test_case(store):
         sent(app, {name: fields[name] for name in ("span", "liked", "by", "back")}).headers["location"]
         == fields["back"]
     )
-    (label,) = store.traffic.labels(["span:" + "a" * 16])
+    (label,) = store.sessions.labels(["span:" + "a" * 16])
     assert (label.liked, label.by) == (True, "ann")
-    assert [case.input for case in store.traffic.labelled("shop").cases] == ["Open?"]
+    assert [case.input for case in store.sessions.labelled("shop").cases] == ["Open?"]
     assert "good" in words(page(app, "/sessions"))
 
 
 def test_a_step_is_labelled_in_its_own_form(month):
     store, app, ids = month
-    session = store.traffic.session(ids("user-0"))
+    session = store.sessions.session(ids("user-0"))
     step = next(span for span in session.spans if span.name == "gpt")
     form = re.search(
         rf'<li class="deep-1" id="span-{step.id}">.*?</form>', page(app, f"/sessions/{session.id}"), re.DOTALL
     )
     assert f'name="span" value="{step.id}"' in form[0]
     assert sent(app, {"span": step.id, "liked": "down", "by": "eve"}).status == 303
-    assert [label.by for label in store.traffic.labels([f"span:{step.id}"])] == ["eve"]
+    assert [label.by for label in store.sessions.labels([f"span:{step.id}"])] == ["eve"]
 
 
 def test_the_history_of_labels_tells_who_said_what_when(store):
     keep_session(store)
-    subject = of_span(store.traffic.span("a" * 16))
+    subject = of_span(store.sessions.span("a" * 16))
     for said in (
         Word(by="ann", liked=True),
         Word(by="ann", liked=False, comment="No <i>."),
@@ -294,7 +294,7 @@ def test_the_download_is_the_whole_session_as_json(month):
     store, app, ids = month
     answer = from_browser(app, f"/sessions/{ids('user-3')}/whole.json")
     assert answer.headers["content-disposition"] == 'attachment; filename="session.json"'
-    found, kept = json.loads(answer.body), store.traffic.session(ids("user-3"))
+    found, kept = json.loads(answer.body), store.sessions.session(ids("user-3"))
     assert found["metadata"] == {"session": "user-3", "plan": "pro", "password": "(not kept)"}
     assert {span["id"]: span["output"] for span in found["spans"]} == {span.id: span.output for span in kept.spans}
     assert len(found["spans"]) == 8
@@ -332,7 +332,7 @@ SPAN = Span(id="2" * 16, session=HEADER.id, project="shop", started=BEGAN, secon
 
 
 def test_spans_without_their_session_are_shown_all_the_same(store):
-    store.traffic.keep([], [SPAN])
+    store.sessions.keep([], [SPAN])
     app = shown(store)
     assert "Nothing is recorded yet" in page(app, "/sessions")
     said = words(page(app, f"/sessions/{HEADER.id}"))
@@ -342,7 +342,7 @@ def test_spans_without_their_session_are_shown_all_the_same(store):
 
 def test_a_hundred_thousand_spans_of_one_session_are_shown_in_parts(store):
     steps = [replace(SPAN, id=f"{n:016x}", parent=SPAN.id, kind="tool", name=f"tool-{n}") for n in range(100_000)]
-    store.traffic.keep([HEADER], [*steps, SPAN])
+    store.sessions.keep([HEADER], [*steps, SPAN])
     app = shown(store)
     text = page(app, f"/sessions/{HEADER.id}")
     said = words(text)
@@ -365,7 +365,7 @@ def test_deep_and_endless_steps_have_an_end(store):
         replace(SPAN, id="f" * 16, parent="e" * 16, name="f"),
     ]
     selfish = replace(SPAN, id="d" * 16, parent="d" * 16, name="self")
-    store.traffic.keep([HEADER], [*reversed(deep), SPAN, *ring, selfish])
+    store.sessions.keep([HEADER], [*reversed(deep), SPAN, *ring, selfish])
     text = page(shown(store), f"/sessions/{HEADER.id}")
     assert text.count('class="recorded"') == 403
     assert "deep-9" not in text
@@ -373,7 +373,7 @@ def test_deep_and_endless_steps_have_an_end(store):
 
 def test_long_texts_are_cut_and_the_download_has_all_of_them(store):
     long = "0123456789" * 1_000_000
-    store.traffic.keep([HEADER], [replace(SPAN, output=long), replace(SPAN, id="3" * 16, input=long, output="No.")])
+    store.sessions.keep([HEADER], [replace(SPAN, output=long), replace(SPAN, id="3" * 16, input=long, output="No.")])
     app = shown(store)
     text = page(app, f"/sessions/{HEADER.id}")
     assert len(text) < 200_000
@@ -384,7 +384,7 @@ def test_long_texts_are_cut_and_the_download_has_all_of_them(store):
 
 
 def test_a_long_question_is_listed_by_its_beginning(store):
-    store.traffic.keep([HEADER], [replace(SPAN, input="\u263a \ud800 " + "x" * 100_000)])
+    store.sessions.keep([HEADER], [replace(SPAN, input="\u263a \ud800 " + "x" * 100_000)])
     assert "\u263a \ufffd xxx" in page(shown(store), "/sessions")
 
 
@@ -392,7 +392,7 @@ def test_lone_surrogates_and_marks_that_reorder_are_signs(store):
     odd = "\ud800\u202e\x1b[31m"
     session = replace(HEADER, project=odd, metadata={"session": odd})
     fields = {"project": odd, "name": odd, "template": odd, "input": odd, "output": odd, "model": odd}
-    store.traffic.keep([session], [replace(SPAN, **fields)])
+    store.sessions.keep([session], [replace(SPAN, **fields)])
     app = shown(store)
     sign = "\u27e8U+D800\u27e9"
     text = page(app, "/sessions")
@@ -407,7 +407,7 @@ def test_lone_surrogates_and_marks_that_reorder_are_signs(store):
 
 def test_hostile_ids_lead_to_their_pages(store):
     odd = '"><script>../?#'
-    store.traffic.keep([replace(HEADER, id=odd)], [replace(SPAN, session=odd, id=f"{odd}1", started="never")])
+    store.sessions.keep([replace(HEADER, id=odd)], [replace(SPAN, session=odd, id=f"{odd}1", started="never")])
     app = shown(store)
     link = re.search(r'<a class="name" href="(/sessions/~[\w-]+)"', page(app, "/sessions"))[1]
     assert "Open?" in page(app, link)
@@ -425,7 +425,7 @@ def test_a_store_that_is_deleted_meanwhile_is_said(store, tmp_path):
 
 
 def test_a_damaged_span_is_said_and_the_list_still_stands(store):
-    store.traffic.keep([HEADER], [SPAN])
+    store.sessions.keep([HEADER], [SPAN])
     with closing(sqlite3.connect(store.path)) as db:
         db.execute("update span set content = replace(content, 'Yes', 'Yet')")
         db.commit()

@@ -29,8 +29,8 @@ def record_payloads(path) -> None:
                 record_payload(session, text, has_failed=bool(number % 2))
     assert flush(30)
     with open_store(path) as store:
-        for one in store.traffic.sessions():
-            for span in store.traffic.session(one.session.id).spans:
+        for one in store.sessions.sessions():
+            for span in store.sessions.session(one.session.id).spans:
                 text = str(span.name)
                 note(store, [(of_span(span), Word(by=text[:200], liked=False, comment=text))])
                 note(store, [(of_span(span), Word(by=text[:200], liked=True, score=0.5, comment=text))])
@@ -53,7 +53,7 @@ def opened(tmp_path_factory) -> Iterator[tuple]:
     record_payloads(path)
     record_month(path)
     with open_store(path) as store:
-        sessions = store.traffic.sessions()  # before the browser is there, which holds a loop
+        sessions = store.sessions.sessions()  # before the browser is there, which holds a loop
         with served(store, author="ann") as made, chromium() as browser:
             yield store, made, browser, sessions
 
@@ -129,8 +129,8 @@ def test_a_person_filters_opens_and_labels_by_key(watched, opened):
     page.keyboard.press("n")
     page.wait_for_selector("h1:has-text('user-0')")
     assert watched.faults == []
-    said = {one.session.metadata["session"]: store.traffic.session(one.session.id).answers for one in sessions[:4]}
-    labels = in_force(store.traffic.labels([f"span:{said['user-0'][0].id}", f"span:{said['user-3'][1].id}"]))
+    said = {one.session.metadata["session"]: store.sessions.session(one.session.id).answers for one in sessions[:4]}
+    labels = in_force(store.sessions.labels([f"span:{said['user-0'][0].id}", f"span:{said['user-3'][1].id}"]))
     assert [(label.by, label.liked) for label in labels] == [("ann", True), ("ann", False)]
 
 

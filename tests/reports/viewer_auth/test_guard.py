@@ -105,13 +105,13 @@ def test_with_good_headers_a_page_is_looked_at_and_takes_no_form(app):
 def test_a_form_that_no_page_of_the_viewer_sends_changes_nothing(own, store, changed, status):
     answer = sent(own, {"run": RUN, "number": "1", "liked": "up", "by": "eve"}, **changed)
     assert answer.status == status
-    assert store.traffic.all_labels() == []
+    assert store.sessions.all_labels() == []
 
 
 def test_a_form_with_the_key_in_its_address_alone_changes_nothing(own, store):
     answer = sent(own, {"run": RUN, "number": "1", "liked": "up"}, f"/labels?key={DOOR.key}", key="")
     assert answer.status == 403
-    assert store.traffic.all_labels() == []
+    assert store.sessions.all_labels() == []
 
 
 def test_a_form_that_is_too_large_or_has_too_many_fields_is_not_read(app):

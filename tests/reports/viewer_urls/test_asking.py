@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evalmark.reports.viewer_urls.asking import SESSION_LABELS, SessionsAsked, sessions_asked
 from evalmark.reports.viewer_urls.paths import as_said, name_in, name_said, named
-from evalmark.storage.sessions.wanted import STANDINGS, SessionsWanted
+from evalmark.storage.sessions.filter import STANDINGS, SessionFilter
 
 NAMES = st.text(max_size=100)
 """Half surrogate pairs among them, as apps may have recorded them."""
@@ -22,7 +22,7 @@ def test_a_name_comes_out_of_an_address_as_it_went_in(name):
 
 @given(project=NAMES, template=NAMES, labelled=st.sampled_from([None, *STANDINGS]), failed=st.booleans())
 def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(project, template, labelled, failed):
-    wanted = SessionsWanted(project=project, template=template, labelled=labelled, failed=failed)
+    wanted = SessionFilter(project=project, template=template, labelled=labelled, failed=failed)
     asked = SessionsAsked(wanted=wanted, below=7)
     said = dict(parse_qsl(asked.query().removeprefix("?"), errors="surrogatepass"))
     assert sessions_asked(said) == asked
@@ -31,12 +31,12 @@ def test_what_is_asked_of_sessions_comes_back_from_the_address_that_says_it(proj
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
-        pytest.param({"labelled": "up"}, SessionsWanted(labelled="up"), id="a label"),
-        pytest.param({"labelled": "perhaps"}, SessionsWanted(), id="a label that there is not"),
-        pytest.param({"failed": "yes"}, SessionsWanted(), id="failed is said with a 1"),
-        pytest.param({"text": "  bike "}, SessionsWanted(text="bike"), id="blanks around a text do not count"),
-        pytest.param({"text": "x" * 1_000}, SessionsWanted(text="x" * 500), id="nobody types more than 500 characters"),
-        pytest.param({"project": "~?"}, SessionsWanted(), id="a name of nothing"),
+        pytest.param({"labelled": "up"}, SessionFilter(labelled="up"), id="a label"),
+        pytest.param({"labelled": "perhaps"}, SessionFilter(), id="a label that there is not"),
+        pytest.param({"failed": "yes"}, SessionFilter(), id="failed is said with a 1"),
+        pytest.param({"text": "  bike "}, SessionFilter(text="bike"), id="blanks around a text do not count"),
+        pytest.param({"text": "x" * 1_000}, SessionFilter(text="x" * 500), id="nobody types more than 500 characters"),
+        pytest.param({"project": "~?"}, SessionFilter(), id="a name of nothing"),
     ],
 )
 def test_what_makes_no_sense_is_left_out(said, wanted):

@@ -17,9 +17,9 @@ from evalmark.runs.cluster.services import SharedServices
 from evalmark.runs.engine.line import Answered, Conversation, Limits, Said, Work, run_trials
 from evalmark.runs.planning.lending import Lender
 from evalmark.runs.planning.models import Door, Models
+from evalmark.testing.call_logs import MemoryCallLog, MemoryToolLog
 from evalmark.testing.chat import ScriptedModel
 from evalmark.testing.crew import LocalCrew
-from evalmark.testing.journals import MemoryJournal, MemoryToolJournal
 from evalmark.testing.leaping import run_leaping
 from evalmark.testing.sinks import MemorySink
 
@@ -175,8 +175,8 @@ class World:
         self.story, self.sink, self.more = story, sink or MemorySink(), more
         self.model = story.model or ScriptedModel(story.replies, seconds=0.05)
         self.models = OneModel(settings=story.settings, model=self.model)
-        self.journal, self.recordings = MemoryJournal(), MemoryToolJournal()
-        self.door = Door(self.models, self.journal)
+        self.call_log, self.recordings = MemoryCallLog(), MemoryToolLog()
+        self.door = Door(self.models, self.call_log)
         self.tools = ToolReplay(lambda: self.recordings, "auto")
         self.outcome = self.crew = None
 

@@ -24,7 +24,7 @@ def test_the_same_results_here_and_elsewhere(story, size):
     other = elsewhere(story, size=size)
     assert other.found == one.found
     assert other.sent == one.sent
-    assert other.journal.under_way == set()
+    assert other.call_log.under_way == set()
     assert other.door.meter.spending() == one.door.meter.spending()
     assert (other.outcome.recorded, other.outcome.stopped) == (one.outcome.recorded, one.outcome.stopped)
     assert other.outcome.notes == ()

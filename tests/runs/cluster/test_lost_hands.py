@@ -228,7 +228,7 @@ def test_a_reply_that_has_reached_the_desk_is_not_paid_for_again():
     assert [type(message) for message in PLAYED[-1].heard[:2]] == [Assign, SendNow]
     assert world.sent == {"x1": 1, "x2": 1}
     assert [result.output.value for result in world.found] == ["echo x0", "echo x1", "echo x2"]
-    assert world.journal.under_way == set()
+    assert world.call_log.under_way == set()
 
 
 def test_a_reply_that_came_and_that_nobody_waits_for_any_more_is_kept():

@@ -22,7 +22,7 @@ CASES = [Case(id=str(n), input=f"q{n}", expected="yes") for n in range(5)]
 
 def sitting(**settings):
     memory = Memory()
-    return Sitting(Settings(**settings), lambda: memory, memory.journal)
+    return Sitting(Settings(**settings), lambda: memory, memory.call_log)
 
 
 def seat(of, task=lambda q: "yes", scorers=("equals",), **more):

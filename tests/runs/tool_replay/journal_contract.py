@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.core.protocols import ToolJournal
+from evalmark.core.protocols import ToolLog
 from evalmark.core.values.tool import ToolRecording, tool_key
 
 ARGUMENTS = {"query": "tea", "deep": {"é": ["日本", 1, 1.5, None, True, "\ud800"]}}
@@ -29,7 +29,7 @@ def recording(query: str = "tea", result: object = ("All about tea",), **more) -
 class ToolJournalContract:
     """Inherit it, and say how to open a journal."""
 
-    def open(self, tmp_path) -> AbstractContextManager[ToolJournal]:
+    def open(self, tmp_path) -> AbstractContextManager[ToolLog]:
         """A new journal at this place."""
         raise NotImplementedError
 

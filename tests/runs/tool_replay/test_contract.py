@@ -6,7 +6,7 @@ import pytest
 
 from evalmark.errors import DamagedRecordingError, StoreFullError
 from evalmark.runs.execution.ledger import Memory
-from evalmark.testing.journals import MemoryToolJournal
+from evalmark.testing.call_logs import MemoryToolLog
 
 from .journal_contract import ToolJournalContract, recording
 
@@ -14,17 +14,17 @@ from .journal_contract import ToolJournalContract, recording
 class TestMemory(ToolJournalContract):
     @contextmanager
     def open(self, tmp_path):
-        yield Memory().tool_journal()
+        yield Memory().tool_log()
 
 
 class TestTheOneForTests(ToolJournalContract):
     @contextmanager
     def open(self, tmp_path):
-        yield MemoryToolJournal()
+        yield MemoryToolLog()
 
 
 def test_the_one_for_tests_is_damaged_and_full_where_it_is_told_to_be():
-    journal = MemoryToolJournal(full_after=1, damaged={recording().key})
+    journal = MemoryToolLog(full_after=1, damaged={recording().key})
     with pytest.raises(DamagedRecordingError):
         journal.find(recording().key)
     journal.keep(recording())

@@ -10,7 +10,7 @@ from evalmark.core.context.replaying import ToolReplay
 from evalmark.core.values.score import Trial
 from evalmark.errors import StoreError
 from evalmark.runs.engine.line import Conversation, Limits, Said, Work, run_trials
-from evalmark.testing.journals import MemoryToolJournal
+from evalmark.testing.call_logs import MemoryToolLog
 from evalmark.testing.sinks import MemorySink
 from evalmark.tools import replayed
 
@@ -57,7 +57,7 @@ class Agent:
         return Agent(self.hides, self.soon, [])
 
 
-class Broken(MemoryToolJournal):
+class Broken(MemoryToolLog):
     """A journal that cannot be read."""
 
     def find(self, key):
@@ -79,7 +79,7 @@ def run(items, tools, target=Agent(), jobs=1):
 @pytest.mark.parametrize(
     ("journal", "calls", "says"),
     [
-        pytest.param(MemoryToolJournal(full_after=2), 3, "the disk is full", id="a journal that is full"),
+        pytest.param(MemoryToolLog(full_after=2), 3, "the disk is full", id="a journal that is full"),
         pytest.param(Broken(), 0, "the disk is gone", id="a journal that cannot be read"),
     ],
 )
@@ -97,7 +97,7 @@ def test_a_trial_names_each_recording_once_that_it_made_or_used():
         async def __call__(self, case):
             return Output(value=[look_up(case.input), look_up("other"), look_up(case.input)], metadata={"calls": ["m"]})
 
-    journal = MemoryToolJournal()
+    journal = MemoryToolLog()
     _, results = run(trials(1), ToolReplay(lambda: journal), Twice())
     assert results[0].output.metadata == {"calls": ["m", *journal.kept]}
     assert results[0].calls == ("m", *journal.kept)
@@ -110,7 +110,7 @@ def test_without_tools_to_heed_a_tool_is_only_called():
 
 
 def test_a_conversation_that_goes_on_replays_the_tools_of_the_turns_it_hears_again():
-    journal = MemoryToolJournal()
+    journal = MemoryToolLog()
     turns = trials(3, "conversation")
     _, results = run([Conversation(target="", turns=turns)], ToolReplay(lambda: journal))
     assert results[-1].output.value == "WORD0 WORD1 WORD2"
@@ -126,7 +126,7 @@ def test_the_journal_is_opened_by_the_first_tool_that_is_called():
 
     def open_it():
         opened.append(1)
-        return MemoryToolJournal()
+        return MemoryToolLog()
 
     class Silent(Agent):
         async def __call__(self, case):

@@ -228,7 +228,7 @@ def test_sanitize_says_what_is_recorded_and_the_agent_goes_on_with_it(agent):
             "result": "/tea/tea/tea",
         }
     ]
-    (kept,) = agent.journal.kept.values()
+    (kept,) = agent.call_log.kept.values()
     assert (kept.arguments, kept.input, kept.result) == (
         {"url": "/tea", "headers": "(left out)"},
         "(left out)",
@@ -291,7 +291,7 @@ def test_names_of_tools_are_names_and_nothing_else(agent, tmp_path):
     from evalmark.store import open_store
 
     with open_store(tmp_path / "evalmark.db") as store:
-        agent.journal = store.tool_journal()
+        agent.call_log = store.tool_log()
         for name in ("../../etc/passwd", "a'; drop table call; --", "\x00", "😀", "a" * 10_000, "\ud800"):
             tool = replayed(name=name)(lambda: 1)
             assert [agent.run(mode).calls(tool) for mode in ("auto", "strict")] == [1, 1]

@@ -11,7 +11,7 @@ from typing import get_type_hints
 import pytest
 
 from evalmark.errors import ConfigError, NotRecordedError, RunStoppedError, ToolError
-from evalmark.testing.journals import MemoryToolJournal
+from evalmark.testing.call_logs import MemoryToolLog
 from evalmark.tools import replayed
 
 from .trials import Agent
@@ -194,7 +194,7 @@ def test_the_run_that_records_sees_what_later_ones_see(agent, tmp_path, given, f
 
     tool = replayed(name="tool")(lambda: given)
     with open_store(tmp_path / "evalmark.db") as store:
-        agent.journal = store.tool_journal()
+        agent.call_log = store.tool_log()
         for mode in ("auto", "strict"):
             got = agent.run(mode).calls(tool)
             assert (got, type(got)) == (found, type(found))
@@ -245,7 +245,7 @@ def test_methods_are_found_whatever_object_they_belong_to(agent):
     assert made == ["tea"]
     assert [agent.calls(Client.count, "tea"), agent.calls(Client([]).count, "tea")] == [3, 3]
     assert [agent.calls(Client.kind, "tea"), agent.calls(Client([]).kind, "tea")] == ["Client", "Client"]
-    assert [kept.arguments for kept in agent.journal.kept.values()] == [{"query": "tea"}] * 3
+    assert [kept.arguments for kept in agent.call_log.kept.values()] == [{"query": "tea"}] * 3
 
 
 def test_a_key_of_ones_own_may_look_at_the_object(agent):
@@ -276,7 +276,11 @@ def test_a_key_replaces_the_arguments(agent):
     assert [agent.calls(fetch, "/", object(), at=n) for n in range(3)] == ["page /"] * 3
     agent.calls(fetch, "/other", object())
     assert made == [0, 0]
-    assert next(iter(agent.journal.kept.values())).arguments == {"url": "/", "session": "(of the type object)", "at": 0}
+    assert next(iter(agent.call_log.kept.values())).arguments == {
+        "url": "/",
+        "session": "(of the type object)",
+        "at": 0,
+    }
 
 
 @pytest.mark.parametrize("kind", ["plain", "async"])
@@ -352,13 +356,13 @@ def test_a_thread_without_the_context_of_the_trial_only_calls(shop, agent):
 def test_a_task_that_is_cancelled_while_its_result_is_kept_has_it_kept_all_the_same(shop, agent):
     begun, go_on = threading.Event(), threading.Event()
 
-    class Slow(MemoryToolJournal):
+    class Slow(MemoryToolLog):
         def keep(self, recording, *, anew=False):
             begun.set()
             go_on.wait(5)
             return super().keep(recording, anew=anew)
 
-    agent.journal = Slow()
+    agent.call_log = Slow()
 
     async def go():
         with agent.trial():
@@ -376,9 +380,9 @@ def test_a_task_that_is_cancelled_while_its_result_is_kept_has_it_kept_all_the_s
 def test_a_damaged_recording_is_called_again_noted_and_replaced(shop, agent):
     search = shop.tool()
     agent.calls(search, "tea")
-    agent.journal.damaged.update(agent.keys)
+    agent.call_log.damaged.update(agent.keys)
     assert agent.run().calls(search, "tea") == ["tea", 2]
-    assert agent.journal.damaged == set()
+    assert agent.call_log.damaged == set()
     said, damage = agent.replay.notes()
     assert said == "1 tool call recorded."
     assert damage.endswith("It counts as not recorded, so the tool was called again.")
@@ -388,7 +392,7 @@ def test_a_damaged_recording_is_called_again_noted_and_replaced(shop, agent):
 def test_a_damaged_recording_is_an_error_in_strict_replay(shop, agent):
     search = shop.tool()
     agent.calls(search, "tea")
-    agent.journal.damaged.update(agent.keys)
+    agent.call_log.damaged.update(agent.keys)
     with pytest.raises(
         NotRecordedError, match=r"search: the recorded tool call .* is damaged .* Run once with --replay"
     ):
@@ -397,7 +401,7 @@ def test_a_damaged_recording_is_an_error_in_strict_replay(shop, agent):
 
 
 def test_a_journal_that_is_full_ends_the_run_and_the_agent_cannot_talk_it_away(shop, agent):
-    agent.journal = MemoryToolJournal(full_after=0)
+    agent.call_log = MemoryToolLog(full_after=0)
     with agent.trial():
         with pytest.raises(
             RunStoppedError, match="No further tool is called, since the journal cannot be used: the disk"

@@ -5,20 +5,20 @@ from contextlib import AbstractContextManager
 
 from evalmark.core.context.replaying import ToolMode, ToolReplay, TrialTools
 from evalmark.core.context.uses import Uses, counting
-from evalmark.testing.journals import MemoryToolJournal
+from evalmark.testing.call_logs import MemoryToolLog
 
 
 class Agent:
     """Runs things within trials of one run after the other, over one journal."""
 
-    def __init__(self, journal: MemoryToolJournal | None = None) -> None:
-        self.journal = journal or MemoryToolJournal()
-        self.replay = ToolReplay(lambda: self.journal)
+    def __init__(self, journal: MemoryToolLog | None = None) -> None:
+        self.call_log = journal or MemoryToolLog()
+        self.replay = ToolReplay(lambda: self.call_log)
         self.tools = TrialTools(self.replay, None)
 
     def run(self, mode: ToolMode = "auto") -> "Agent":
         """Begin another run."""
-        self.replay = ToolReplay(lambda: self.journal, mode)
+        self.replay = ToolReplay(lambda: self.call_log, mode)
         return self
 
     def trial(self, given: object = "Which tea?") -> AbstractContextManager[None]:
@@ -34,4 +34,4 @@ class Agent:
     @property
     def keys(self) -> list[str]:
         """What is recorded."""
-        return list(self.journal.kept)
+        return list(self.call_log.kept)

@@ -33,7 +33,7 @@ def store(path) -> Iterator[Store]:
 
 def keep(store: Store, *calls, run: str | None = RUN) -> None:
     """Send and keep these calls, all at the same time."""
-    journal = store.journal(run)
+    journal = store.call_log(run)
 
     async def one(call) -> None:
         await journal.sending(call.key)
@@ -47,7 +47,7 @@ def keep(store: Store, *calls, run: str | None = RUN) -> None:
 
 def send(store: Store, *keys: str, run: str | None = RUN) -> None:
     """Note that these requests go out, and nothing more."""
-    journal = store.journal(run)
+    journal = store.call_log(run)
 
     async def everything() -> None:
         await asyncio.gather(*map(journal.sending, keys))
@@ -56,7 +56,7 @@ def send(store: Store, *keys: str, run: str | None = RUN) -> None:
 
 
 def find(store: Store, key: str):
-    return asyncio.run(store.journal().find(key))
+    return asyncio.run(store.call_log().find(key))
 
 
 def break_off(store: Store) -> None:

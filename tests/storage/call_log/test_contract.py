@@ -17,7 +17,7 @@ class TestJournalOfARun(JournalContract):
         with open_store(tmp_path / "evalmark.db") as store:
             store.start(sample.run())
             self.path = store.path
-            yield store.journal(sample.run().id)
+            yield store.call_log(sample.run().id)
 
     def under_way(self, journal):
         with closing(look_into(self.path)) as db:
@@ -37,4 +37,4 @@ class TestJournalOfARunOnAServer(TestJournalOfARun):
             else:
                 store.resume(sample.run().id)
             self.path = place_of(self.address)
-            yield store.journal(sample.run().id)
+            yield store.call_log(sample.run().id)

@@ -135,7 +135,7 @@ def tools_in(folder: Path) -> set[int]:
         return set()
     with open_store(file_in(folder), read_only=True) as store:
         assert store.check().problems == ()
-        journal = store.tool_journal()
+        journal = store.tool_log()
         found = {number: journal.find(tool_call(number).key) for number in range(COUNT)}
     assert all(kept in (None, tool_call(number)) for number, kept in found.items())
     return {number for number, kept in found.items() if kept is not None}

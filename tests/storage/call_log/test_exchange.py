@@ -313,7 +313,7 @@ def test_any_call_survives_the_file(tmp_path_factory, request_, reply_, repeat, 
         reply=replace(reply_, status="ok", key="", replayed=False, attempts=(), headers={}),
     )
     with open_store(folder / "a.db") as store:
-        asyncio.run(store.journal().keep(made))
+        asyncio.run(store.call_log().keep(made))
         store.recordings.export(folder / "a.jsonl")
     (row,) = read_calls(folder / "a.jsonl")
     assert decode_call(row) == replace(made, request=as_meant(request_))

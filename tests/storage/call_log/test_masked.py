@@ -31,7 +31,7 @@ def kept(store, one):
     async def keep(journal):
         return await journal.keep(one), await journal.find(one.key)
 
-    return asyncio.run(keep(store.journal()))
+    return asyncio.run(keep(store.call_log()))
 
 
 def test_a_reply_without_a_secret_is_found_again_though_the_request_held_one(tmp_path):
@@ -101,7 +101,7 @@ def test_what_a_tool_gave_is_recorded_where_it_holds_no_secret(tmp_path):
         )
 
     with open_store(tmp_path / "a.db") as store:
-        journal = store.tool_journal()
+        journal = store.tool_log()
         open_one, asked, told = recording("a", "b"), recording(KEY, "c"), recording("d", [KEY])
         assert [journal.keep(one).result for one in (open_one, asked, told)] == ["b", "c", [KEY]]
         assert journal.find(open_one.key).result == "b"

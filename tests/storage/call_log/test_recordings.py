@@ -61,7 +61,7 @@ def test_counts_that_cannot_be_are_unknown_and_the_sums_stay_readable(store):
 
 
 def test_prices_are_told_by_key_and_what_is_not_known_is_never_0(recorded):
-    recorded.tool_journal().keep(tool_call(1))
+    recorded.tool_log().keep(tool_call(1))
     gone = "0" * 24 + "-0-0"
     keys = [key(1), key(3), key(5, "other"), tool_call(1).key, gone, "no key \ud800"]
     assert recorded.recordings.prices(keys) == {

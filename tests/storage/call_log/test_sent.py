@@ -165,7 +165,7 @@ def test_one_who_was_taken_over_changes_no_count(path):
         new.resume(RUN, force=True)
         assert new.interrupted_calls(RUN) == 2
         send(old, key(3))
-        asyncio.run(old.journal(RUN).keep(call(1)))
+        asyncio.run(old.call_log(RUN).keep(call(1)))
         send(new, key(2))
         break_off(new)
         assert new.interrupted_calls(RUN) == 1
@@ -173,7 +173,7 @@ def test_one_who_was_taken_over_changes_no_count(path):
 
 
 def test_taking_a_run_over_in_the_same_store_ends_the_pass_before(store):
-    journal = store.journal(RUN)
+    journal = store.call_log(RUN)
     asyncio.run(journal.sending(key(1)))
     store.resume(RUN, force=True)
     assert store.interrupted_calls(RUN) == 1

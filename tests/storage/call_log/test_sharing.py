@@ -30,7 +30,7 @@ def test_processes_that_ask_at_once_lose_no_call_and_pay_for_their_own(path):
 
 def test_two_runs_of_one_process_share_a_transaction_and_no_total(store):
     async def both() -> None:
-        one, two = store.journal(sample.run().id), store.journal("two")
+        one, two = store.call_log(sample.run().id), store.call_log("two")
         await asyncio.gather(
             *(one.keep(call(number)) for number in range(50)), *(two.keep(call(number)) for number in range(50, 80))
         )
@@ -45,7 +45,7 @@ def test_two_stores_of_one_process_take_turns(store, path):
         second.start(sample.run("two"))
 
         async def both() -> None:
-            journals = store.journal(sample.run().id), second.journal("two")
+            journals = store.call_log(sample.run().id), second.call_log("two")
             await asyncio.gather(*(journals[number % 2].keep(call(number)) for number in range(60)))
             assert all([await journals[0].find(key(number)) == call(number).replayed for number in range(60)])
 

@@ -35,12 +35,12 @@ class TestTheStore(ToolJournalContract):
     def open(self, tmp_path):
         with open_store(tmp_path / "evalmark.db") as store:
             store.start(sample.run())
-            yield store.tool_journal(RUN)
+            yield store.tool_log(RUN)
 
 
 def kept(store, *recordings: ToolRecording, run: str | None = RUN) -> None:
     for one in recordings:
-        store.tool_journal(run).keep(one)
+        store.tool_log(run).keep(one)
 
 
 def change(path, assignment: str) -> None:
@@ -66,26 +66,24 @@ def test_what_is_recorded_is_there_when_the_store_is_opened_again(path):
     with open_store(path) as store:
         kept(store, tool_call(1), run=None)
     with open_store(path, read_only=True) as store:
-        assert (
-            store.tool_journal().find(tool_call(1).key) == store.recordings.tool_call(tool_call(1).key) == tool_call(1)
-        )
+        assert store.tool_log().find(tool_call(1).key) == store.recordings.tool_call(tool_call(1).key) == tool_call(1)
         assert store.recordings.tool_call("tool-none") is None
         with pytest.raises(StoreError, match="opened for reading only"):
-            store.tool_journal().keep(tool_call(2))
+            store.tool_log().keep(tool_call(2))
 
 
 @in_a_file
 def test_arguments_that_go_by_the_name_of_a_secret_never_reach_the_disk(store, path, tmp_path):
     arguments = {"url": "/", "headers": {"Authorization": "Bearer s3cret"}, "more": [{"api_key": "s3cret"}]}
     given_ = tool_call(1, arguments=arguments)
-    found = store.tool_journal(RUN).keep(given_)
+    found = store.tool_log(RUN).keep(given_)
     assert found.arguments == {
         "url": "/",
         "headers": {"Authorization": "(not kept)"},
         "more": [{"api_key": "(not kept)"}],
     }
     assert found.altered
-    assert store.tool_journal().find(given_.key) == found
+    assert store.tool_log().find(given_.key) == found
     assert arguments["more"] == [{"api_key": "s3cret"}], "the caller's own stays as it was"
     store.recordings.export(tmp_path / "out.jsonl")
     for file in (*path.parent.iterdir(), tmp_path / "out.jsonl"):
@@ -106,7 +104,7 @@ def test_a_row_that_the_disk_has_changed_is_damaged_and_never_used(store, path, 
     with pytest.raises(
         DamagedRecordingError, match=r"the recorded tool call tool-\w+ is damaged .its checksum is wrong"
     ):
-        store.tool_journal().find(tool_call(1).key)
+        store.tool_log().find(tool_call(1).key)
     with pytest.raises(StoreError, match="It is made again when it is needed"):
         store.recordings.tool_call(tool_call(1).key)
 
@@ -116,7 +114,7 @@ def test_a_damaged_row_gives_way_to_the_next_recording(store, path):
     kept(store, tool_call(1))
     change(path, "result = '[]'")
     later = tool_call(1, created="2026-11-22T00:00:00.000000+00:00")
-    assert store.tool_journal(RUN).keep(later) == store.tool_journal().find(later.key) == later
+    assert store.tool_log(RUN).keep(later) == store.tool_log().find(later.key) == later
 
 
 def test_tools_are_listed_by_version_and_their_calls_among_those_of_models(store):
@@ -179,8 +177,8 @@ def test_what_is_exported_can_be_replayed_where_it_is_imported(file, empty, tmp_
     assert empty.recordings.add(file) == (6, 0)
     assert empty.recordings.add(file) == (0, 6)
     for number in (3, 4, 5):
-        assert empty.tool_journal().find(tool_call(number).key) == tool_call(number)
-    assert empty.tool_journal().find(tool_call(6, arguments={"token": "t"}).key).altered
+        assert empty.tool_log().find(tool_call(number).key) == tool_call(number)
+    assert empty.tool_log().find(tool_call(6, arguments={"token": "t"}).key).altered
     empty.recordings.export(tmp_path / "again.jsonl")
     assert (tmp_path / "again.jsonl").read_bytes() == file.read_bytes()
 
@@ -263,14 +261,14 @@ def test_a_key_of_ones_own_may_stand_beside_other_arguments(empty, tmp_path):
     path = tmp_path / "recorded.jsonl"
     path.write_text(f"{HEAD}\n{line(arguments={'url': '/'}, altered=True)}\n")
     assert empty.recordings.add(path) == (1, 0)
-    assert empty.tool_journal().find(tool_call(1).key).arguments == {"url": "/"}
+    assert empty.tool_log().find(tool_call(1).key).arguments == {"url": "/"}
 
 
 @in_a_file
 def test_an_import_puts_a_damaged_recording_right(file, store, path):
     change(path, "result = '[]' where number = 1")
     assert store.recordings.add(file).added == 1
-    assert store.tool_journal().find(tool_call(5).key) == tool_call(5)
+    assert store.tool_log().find(tool_call(5).key) == tool_call(5)
 
 
 # When something is wrong.
@@ -284,14 +282,14 @@ def test_recordings_of_a_damaged_store_are_saved(store, path, tmp_path):
     saved = salvage(path, tmp_path / "saved.db")
     assert (saved.calls, saved.lost) == (4, 1)
     with open_store(tmp_path / "saved.db") as other:
-        assert [other.tool_journal().find(tool_call(n).key) for n in (0, 2)] == [tool_call(0), tool_call(2)]
+        assert [other.tool_log().find(tool_call(n).key) for n in (0, 2)] == [tool_call(0), tool_call(2)]
 
 
 def test_a_run_that_is_forgotten_leaves_its_recordings(store, path):
     kept(store, tool_call(1))
     store.finish(sample.run(status="complete"))
     store.forget(RUN)
-    assert store.tool_journal().find(tool_call(1).key) == tool_call(1)
+    assert store.tool_log().find(tool_call(1).key) == tool_call(1)
 
 
 @in_a_file
@@ -307,13 +305,13 @@ def test_a_full_store_keeps_what_was_acknowledged(path):
         with pytest.raises(StoreFullError, match=r"the disk is full: the result of a tool needs about \d+ kB"):
             fill()
         assert 3 < len(done) < 50
-        assert all(store.tool_journal().find(tool_call(n).key).result == "x" * 20_000 for n in done)
+        assert all(store.tool_log().find(tool_call(n).key).result == "x" * 20_000 for n in done)
 
 
 def record_all(path, name: str, start, told) -> None:
     with open_store(path) as store:
         start.wait()
-        told.put([store.tool_journal().keep(tool_call(n, result=f"{name} {n}", created=name)) for n in range(30)])
+        told.put([store.tool_log().keep(tool_call(n, result=f"{name} {n}", created=name)) for n in range(30)])
 
 
 def test_processes_that_record_the_same_keys_all_go_on_with_the_same_results(path):
@@ -327,4 +325,4 @@ def test_processes_that_record_the_same_keys_all_go_on_with_the_same_results(pat
     for process in processes:
         process.join()
     with open_store(path, read_only=True) as store:
-        assert found == [[store.tool_journal().find(tool_call(n).key) for n in range(30)]] * 3
+        assert found == [[store.tool_log().find(tool_call(n).key) for n in range(30)]] * 3

@@ -10,7 +10,7 @@ from evalmark.storage.postgres.addresses import Server
 
 USES_A_FILE = """
 import sys
-from evalmark.storage.store.places import is_there, may_be_written
+from evalmark.storage.store.location import is_there, may_be_written
 from evalmark.store import open_store
 with open_store("evals.db") as store:
     store.runs()

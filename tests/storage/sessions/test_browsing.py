@@ -12,8 +12,8 @@ from evalmark.core.values.session import Session, Span
 from evalmark.core.values.usage import Usage
 from evalmark.storage.database.searching import containing, within_json
 from evalmark.storage.sessions.browsing import _beginning
+from evalmark.storage.sessions.filter import STANDINGS, SessionFilter
 from evalmark.storage.sessions.trees import by_answer, in_order, share_of_time, spent
-from evalmark.storage.sessions.wanted import STANDINGS, SessionsWanted
 from evalmark.store import open_store
 
 EVERYWHERE = True
@@ -24,7 +24,7 @@ SPAN = Span(id="a", session=HEADER.id, project="shop", started=BEGAN, input="Ope
 
 @pytest.fixture
 def traffic(store):
-    return store.traffic
+    return store.sessions
 
 
 def step(identity, parent, **fields):
@@ -131,14 +131,14 @@ def test_what_people_say_of_an_answer_is_what_reports_say(tmp_path_factory, said
         for number, words in enumerate(said):
             identity = f"{number:016x}"
             session = replace(HEADER, id=identity)
-            store.traffic.keep([session], [replace(SPAN, id=identity, session=identity)])
-            store.traffic.label([
+            store.sessions.keep([session], [replace(SPAN, id=identity, session=identity)])
+            store.sessions.label([
                 Label(about=f"span:{identity}", liked=liked, comment=why, by=by, created=f"{BEGAN}{place}", content="c")
                 for place, (by, liked, why) in enumerate(words)
             ])  # fmt: skip
-        found = {one: store.traffic.browse(SessionsWanted(labelled=one)).lines for one in STANDINGS}
+        found = {one: store.sessions.browse(SessionFilter(labelled=one)).lines for one in STANDINGS}
         for number in range(len(said)):
-            words = in_force(store.traffic.labels([f"span:{number:016x}"]))
+            words = in_force(store.sessions.labels([f"span:{number:016x}"]))
             thumbs = any(label.liked is not None for label in words)
             expected = {True: "up", False: "down", None: "disputed" if thumbs else "not"}[settled(words)]
             assert [one for one, lines in found.items() if any(line.number == number + 1 for line in lines)] == [
@@ -150,9 +150,9 @@ def test_the_neighbours_of_a_session_are_those_that_are_wanted(traffic):
     ids = [f"{n:016x}" for n in range(6)]
     sessions = [replace(HEADER, id=one, project=("shop", "bank")[n % 2]) for n, one in enumerate(ids)]
     traffic.keep(sessions, [])
-    assert traffic.beside(SessionsWanted(project="shop"), 3) == (ids[4], ids[0])
-    assert traffic.beside(SessionsWanted(), 6) == (None, ids[4])
-    assert traffic.beside(SessionsWanted(project="none"), 3) == (None, None)
+    assert traffic.beside(SessionFilter(project="shop"), 3) == (ids[4], ids[0])
+    assert traffic.beside(SessionFilter(), 6) == (None, ids[4])
+    assert traffic.beside(SessionFilter(project="none"), 3) == (None, None)
     assert traffic.named() == (["bank", "shop"], [])
     assert traffic.count() == 6
 
@@ -160,8 +160,8 @@ def test_the_neighbours_of_a_session_are_those_that_are_wanted(traffic):
 def test_a_prompt_that_very_many_spans_filled_is_found_too(traffic):
     steps = [step(f"{n:016x}", "a", template="greeting") for n in range(5_001)]
     traffic.keep([HEADER], [SPAN, *steps])
-    assert len(traffic.browse(SessionsWanted(template="greeting")).lines) == 1
-    assert traffic.browse(SessionsWanted(template="other")).lines == ()
+    assert len(traffic.browse(SessionFilter(template="greeting")).lines) == 1
+    assert traffic.browse(SessionFilter(template="other")).lines == ()
 
 
 def test_nothing_is_there_of_a_session_that_is_not_recorded(traffic):

@@ -44,7 +44,7 @@ def ask(path: str, name: str, first: str) -> None:
 
     with open_store(path) as store:
         store.start(sample.run(name))
-        asked = asyncio.run(everything(store.journal(name), store.sink(name)))
+        asked = asyncio.run(everything(store.call_log(name), store.sink(name)))
         store.finish(sample.run(name, status="complete"))
     sys.stdout.write(f"asked {asked}\n")
 

@@ -54,7 +54,7 @@ def ask(path: Path, say) -> None:
             say("interrupted", store.interrupted_calls(sample.run().id))
         else:
             store.start(sample.run())
-        asyncio.run(_ask_all(store.journal(sample.run().id), say))
+        asyncio.run(_ask_all(store.call_log(sample.run().id), say))
         store.finish(sample.run(status="complete"))
         say("finished", True)
 
@@ -81,7 +81,7 @@ def call_tools(path: Path, say) -> None:
             store.resume(sample.run().id)
         else:
             store.start(sample.run())
-        journal = store.tool_journal(sample.run().id)
+        journal = store.tool_log(sample.run().id)
         numbers = iter(range(calls.COUNT))
 
         def hand() -> None:
@@ -138,7 +138,7 @@ def without_shared_memory(path: Path, say) -> None:
         name = f"run-{len(store.runs())}"
         store.start(sample.run(name))
         store.finish(sample.run(name, status="complete"))
-        say("journal", store.check().journal)
+        say("journal", store.check().call_log)
     say("notes", notes)
 
 
@@ -188,7 +188,7 @@ def count_syncs_of_calls(path: Path, say) -> None:
     """How often the log reaches the disk for a note, a call, a note again, 50 calls at once, and a result."""
     with counted_syncs() as synced, open_store(path) as store:
         store.start(sample.run())
-        journal, sink = store.journal(sample.run().id), store.sink(sample.run().id)
+        journal, sink = store.call_log(sample.run().id), store.sink(sample.run().id)
 
         async def many() -> None:
             await asyncio.gather(*(journal.keep(calls.call(number)) for number in range(10, 60)))

@@ -31,7 +31,7 @@ def sound(tmp_path_factory) -> bytes:
     with open_store(path) as store:
         store.start(sample.run())
         asyncio.run(store.sink(sample.run().id).write(RESULTS))
-        asyncio.run(keep_all(store.journal(sample.run().id)))
+        asyncio.run(keep_all(store.call_log(sample.run().id)))
         store.finish(sample.run(status="complete"))
     return path.read_bytes()
 
@@ -48,7 +48,7 @@ def assert_calls_true(store) -> None:
         keys = []
     for key in {*keys, *CALLS}:
         try:
-            found = asyncio.run(store.journal().find(key))
+            found = asyncio.run(store.call_log().find(key))
         except StoreError:
             continue
         assert found is None or found == CALLS[key].replayed
@@ -254,7 +254,7 @@ def test_check_reports_damage_and_goes_on(sound, tmp_path):
 
 def test_check_of_a_sound_store_tells_what_is_in_it(store, finished):
     health = store.check()
-    assert (health.sound, health.version, health.journal) == (True, len(STEPS), "wal")
+    assert (health.sound, health.version, health.call_log) == (True, len(STEPS), "wal")
     assert (health.runs, health.results, health.vectors, health.calls, health.tool_calls) == (1, 5, 0, 0, 0)
     assert health.size > PAGE
     assert health.sqlite == apsw.sqlite_lib_version()

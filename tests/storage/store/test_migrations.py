@@ -250,7 +250,7 @@ def test_what_runs_of_earlier_releases_did_not_know_has_its_usual_value(released
 @pytest.mark.parametrize("release", [2, 3], indirect=True)
 def test_the_calls_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
-        assert asyncio.run(store.journal().find(KEY)).text == "1"
+        assert asyncio.run(store.call_log().find(KEY)).text == "1"
         found = store.recordings.call(KEY)
         assert (found.reply.text, found.request.messages[0].content) == ("1", "What is 1 times 1?")
         assert found.request.key("openai x") == KEY
@@ -262,7 +262,7 @@ def test_the_calls_of_an_earlier_release_are_found(released):
 def test_the_calls_of_tools_of_an_earlier_release_are_found(released):
     key = tool_key("search", "1", {"query": "squares"}, "What is 1 times 1?")
     with open_store(released) as store:
-        assert store.tool_journal().find(key).result == ["1 x 1 = 1"]
+        assert store.tool_log().find(key).result == ["1 x 1 = 1"]
         assert store.recordings.by_tool() == [
             ToolCalls(tool="search", version="1", calls=1, newest="2026-11-21T14:32:06.500+00:00")
         ]
@@ -384,6 +384,6 @@ def test_a_damaged_result_does_not_keep_a_store_from_being_brought_up_to_date(re
 @pytest.mark.parametrize("release", [4, 5], indirect=True)
 def test_the_sessions_and_labels_of_an_earlier_release_are_found(released):
     with open_store(released) as store:
-        found = store.traffic.labelled("demo")
+        found = store.sessions.labelled("demo")
         assert [(one.span.input, one.liked) for one in found.said] == [({"question": "Oslo?"}, True)]
-        assert store.traffic.session("last").answers == (found.said[0].span,)
+        assert store.sessions.session("last").answers == (found.said[0].span,)

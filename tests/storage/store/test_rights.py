@@ -7,7 +7,7 @@ import pytest
 
 from evalmark.core.values.label import Label
 from evalmark.errors import StoreError
-from evalmark.storage.store.places import is_there, may_be_written
+from evalmark.storage.store.location import store_exists, store_is_writable
 from evalmark.store import open_store
 from tests.conftest import ROOT
 from tests.postgres import program
@@ -44,7 +44,7 @@ def refused(address: str, sql: str) -> None:
 
 def test_three_roles_do_what_they_may_and_nothing_else(team):
     for early in ("ann", "bob"):
-        assert not is_there(team(early))
+        assert not store_exists(team(early))
     with pytest.raises(StoreError, match=r"this user may not do that .*docs/store\.md"):
         open_store(team("ann"))
     open_store(team("evalmark_owner")).close()
@@ -52,20 +52,20 @@ def test_three_roles_do_what_they_may_and_nothing_else(team):
     with open_store(team("ann")) as store:
         record(store, sample.run(), sample.trials([sample.case(1)]), status="interrupted")
         assert go_on(store, sample.run().id, sample.trials([sample.case(1), sample.case(2)])) == ["case-02"]
-        store.traffic.label([LABEL])
+        store.sessions.label([LABEL])
         record(store, sample.run("gone"), [])
         store.forget("gone")
         assert store.recordings.clear() == 0
-    assert may_be_written(team("ann"))
+    assert store_is_writable(team("ann"))
 
     with open_store(team("bob"), read_only=True) as store:
         assert [run.id for run in store.runs()] == [sample.run().id]
         assert len(store.run("last").results) == 2
         assert store.browse(sample.run().id).verdicts() == {"pass": 2}
-        assert store.traffic.all_labels() == [LABEL]
-    assert not may_be_written(team("bob"))
+        assert store.sessions.all_labels() == [LABEL]
+    assert not store_is_writable(team("bob"))
     with open_store(team("bob")) as store, pytest.raises(StoreError, match="this user may not do that"):
-        store.traffic.label([LABEL])
+        store.sessions.label([LABEL])
 
     for role in ("ann", "bob"):
         for sql in ("drop table evalmark.run", "alter table evalmark.run add column x text", "truncate evalmark.label"):

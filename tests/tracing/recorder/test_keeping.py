@@ -249,7 +249,7 @@ def test_an_app_records_on_a_server_and_goes_on_when_its_connection_was_cut(on_a
         answer(question)
         assert flush(20)
         with open_store(on_a_server, read_only=True) as opened:
-            assert len(opened.traffic.answers("demo")) == number
+            assert len(opened.sessions.answers("demo")) == number
         with psycopg.connect(on_a_server.partition("?")[0], autocommit=True) as db:
             db.execute(
                 "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'evalmark %'"
@@ -262,7 +262,7 @@ def test_the_settings_say_where_it_is_kept(world, monkeypatch):
     record("demo")(lambda question: question)("Where?")
     assert flush(5)
     with open_store(world / "mine.db", read_only=True) as opened:
-        assert len(opened.traffic.answers("demo")) == 1
+        assert len(opened.sessions.answers("demo")) == 1
 
 
 APP = """
@@ -306,7 +306,7 @@ def app(store, how):
 def recorded(store):
     with open_store(store, read_only=True) as opened:
         assert opened.check().sound
-        return [span.input for span in opened.traffic.answers("demo")]
+        return [span.input for span in opened.sessions.answers("demo")]
 
 
 def test_the_end_of_the_process_waits_for_what_is_not_written(store):

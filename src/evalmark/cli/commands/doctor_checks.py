@@ -10,7 +10,7 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.settings import Settings
 from evalmark.core.values.words import count
 from evalmark.models.embeddings.shelf import local_models
-from evalmark.storage.store.places import is_there, told_place
+from evalmark.storage.store.location import display_location, store_exists
 from evalmark.storage.store.store import open_store
 
 PARTS = (
@@ -49,9 +49,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
 
 
 def _store(settings: Settings) -> Iterator[Finding]:
-    path = told_place(settings.store)
+    path = display_location(settings.store)
     try:
-        if not is_there(settings.store):
+        if not store_exists(settings.store):
             yield Finding(what="store", says=f"{path}: none yet; the first run makes it")
             return
         with open_store(settings.store, read_only=True) as opened:
@@ -68,7 +68,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
         *([(health.size, "byte")] if health.sqlite else []),
     )
     held = ", ".join(count(number, noun) for number, noun in kept)
-    kind = f"SQLite {health.sqlite}, journal {health.journal}" if health.sqlite else "PostgreSQL"
+    kind = f"SQLite {health.sqlite}, journal {health.journal_mode}" if health.sqlite else "PostgreSQL"
     yield Finding(what="store", says=f"{path}: {held}; {kind}")
     yield from (Finding(what="store", says=problem, well=False) for problem in health.problems)
     yield from (Finding(what="store", says=warning) for warning in health.warnings)

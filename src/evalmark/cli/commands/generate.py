@@ -21,7 +21,7 @@ from evalmark.reports.terminal.generated import (
     step_text,
 )
 from evalmark.runs.execution.generation import GenerateJob, broken_rules, foresee_tests, generate_tests
-from evalmark.storage.store.places import is_there
+from evalmark.storage.store.location import store_exists
 from evalmark.storage.store.store import open_store
 
 from . import flags
@@ -129,7 +129,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
 def _report(file: Path, settings: "Settings") -> None:
     found = coverage_of(file)
     say_line_by_line(coverage_text(found, look().width))
-    if is_there(settings.store):
+    if store_exists(settings.store):
         with open_store(settings.store, read_only=True) as ledger:
             broken = broken_rules(file, ledger)
         if broken is not None:
@@ -139,7 +139,7 @@ def _report(file: Path, settings: "Settings") -> None:
 def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
     with open_store(settings.store) as ledger:
         try:
-            account, spent = need("asyncio").run(generate_tests(job, settings, ledger.journal()))
+            account, spent = need("asyncio").run(generate_tests(job, settings, ledger.call_log()))
         except RunStoppedError as stopped:
             complain(
                 f"Stopped: {stopped}\nWhat was made stays, and so does every reply; go on with the same command.\n"

@@ -17,7 +17,7 @@ from evalmark.runs.execution.ledger import Ledger, Memory
 from evalmark.runs.execution.recorded import recorded_cases
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.suite import plan_suite
-from evalmark.storage.store.places import is_there
+from evalmark.storage.store.location import store_exists
 from evalmark.storage.store.store import open_store
 
 from . import flags
@@ -73,7 +73,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
 
 def _ledger(path: str) -> "AbstractContextManager[Ledger]":
     """The store with what is recorded, or an empty one where there is none; neither is written."""
-    return open_store(path, read_only=True) if is_there(path) else nullcontext(Memory())
+    return open_store(path, read_only=True) if store_exists(path) else nullcontext(Memory())
 
 
 def _no_weights(name: str, settings: "Settings", folders: tuple[Path, ...]) -> None:

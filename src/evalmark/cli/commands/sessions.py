@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evalmark.core.values.run import Run
     from evalmark.core.values.score import Result
     from evalmark.core.values.session import Span
-    from evalmark.storage.sessions.kept import Recorded
+    from evalmark.storage.sessions.store import Recorded
     from evalmark.storage.store.store import Store
 
 
@@ -25,9 +25,9 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recor
     Raises:
         ConfigError: nothing is recorded of the project.
     """
-    found = ledger.traffic.sessions(project, limit)
+    found = ledger.sessions.sessions(project, limit)
     if project is not None and not found:
-        known = ledger.traffic.projects()
+        known = ledger.sessions.projects()
         close = get_close_matches(project, known, n=1)
         several = f"there are sessions of {', '.join(known)}." if known else "there are no sessions in this store yet."
         raise ConfigError(f"nothing is recorded of {project!r}; {f'did you mean {close[0]}?' if close else several}")

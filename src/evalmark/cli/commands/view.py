@@ -17,7 +17,7 @@ from evalmark.core.lazy import need
 from evalmark.reports.viewer_auth import serving
 from evalmark.reports.viewer_auth.serving import serve
 from evalmark.reports.viewer_urls.paths import run_path
-from evalmark.storage.store.places import may_be_written
+from evalmark.storage.store.location import store_is_writable
 from evalmark.storage.store.store import open_store
 from evalmark.tracing.annotations.subjects import own_name
 
@@ -65,7 +65,7 @@ def view(
         need("uvicorn", "view")
         web = need("evalmark.reports.viewer.site")
         place = flags.settings(store=store).store
-        with open_store(place, read_only=read_only or not may_be_written(place)) as ledger:
+        with open_store(place, read_only=read_only or not store_is_writable(place)) as ledger:
             path = "/" if run is None else run_path(ledger.run(run).id)
             bound = serving.bound(port, host, os.environ.get(TOKEN, ""))
 

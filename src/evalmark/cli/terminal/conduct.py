@@ -20,7 +20,7 @@ from evalmark.runs.execution.baselines import baseline_of
 from evalmark.runs.execution.sharing import rows_asked
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
-from evalmark.storage.store.places import told_place
+from evalmark.storage.store.location import display_location
 
 from . import watched
 from .process_state import ProcessState
@@ -119,7 +119,7 @@ def _carried_out(plan: "Plan", settings: "Settings", show: Show, state: ProcessS
         verdict = judge(summary, run.gate)
         if not show.quiet:
             seen = replace(
-                look(told_place(settings.store), show.worst, named),
+                look(display_location(settings.store), show.worst, named),
                 remarks=tuple(show.remarks(run, summary, ledger)) if show.remarks else (),
             )
             text = terminal(run, seen, summary=summary, verdict=verdict)

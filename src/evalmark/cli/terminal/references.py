@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
-from evalmark.storage.store.places import run_at
+from evalmark.storage.store.location import parse_run_address
 from evalmark.storage.store.store import Store, open_store
 
 from .words import store_flag
@@ -47,7 +47,7 @@ def in_store(found: "Comparison", store: str) -> "Comparison":
 
 def is_file(reference: str) -> bool:
     """Whether a file is named, and no run in it."""
-    return run_at(reference) is None and Path(reference).is_file()
+    return parse_run_address(reference) is None and Path(reference).is_file()
 
 
 def kept_place(reference: str, store: str) -> tuple[str, str]:
@@ -56,7 +56,7 @@ def kept_place(reference: str, store: str) -> tuple[str, str]:
     Raises:
         ConfigError: what looks like a file is not there.
     """
-    if (found := run_at(reference)) is not None:
+    if (found := parse_run_address(reference)) is not None:
         return found
     path, at, name = reference.rpartition("@")
     if Path(reference).is_file():

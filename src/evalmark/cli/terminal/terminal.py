@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalmark.core.lazy import LazyModule
 from evalmark.core.text import clean, inert
 from evalmark.inputs.documents.known import without_known
-from evalmark.storage.store.places import told_place
+from evalmark.storage.store.location import display_location
 
 from .words import store_flag
 
@@ -47,7 +47,7 @@ def look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
 
 def look_at(run: "Run", store: str, worst: int) -> "Look":
     """The same for a run that is kept in `store`, with what a person can do who has it on the screen."""
-    seen = look(told_place(store), worst, store_flag(store))
+    seen = look(display_location(store), worst, store_flag(store))
     return replace(seen, resumable=not shards.is_merged(run))  # to merge once more asks nothing
 
 

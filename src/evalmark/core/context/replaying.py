@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from evalmark.core.errors import DamagedRecordingError, EvalmarkError, RunStoppedError, ToolError
-from evalmark.core.protocols import ToolJournal
+from evalmark.core.protocols import ToolLog
 from evalmark.core.values.tool import ToolRecording
 from evalmark.core.values.words import count
 
@@ -17,10 +17,10 @@ the place of what is recorded. `strict`: nothing is called. `off`: everything is
 class ToolReplay:
     """The tools of one run. May be used by any number of threads at once; `journal` is opened with the first call."""
 
-    def __init__(self, journal: Callable[[], ToolJournal], mode: ToolMode = "auto") -> None:
+    def __init__(self, journal: Callable[[], ToolLog], mode: ToolMode = "auto") -> None:
         self.mode = mode
         self._open = journal
-        self._opened: ToolJournal | None = None
+        self._opened: ToolLog | None = None
         self._lock = threading.Lock()
         self._recording = threading.Lock()
         self._recorded: set[str] = set()
@@ -82,7 +82,7 @@ class ToolReplay:
                 self._recorded.add(recording.key)
         return kept
 
-    def _journal(self) -> ToolJournal:
+    def _journal(self) -> ToolLog:
         with self._lock:
             if self._opened is None:
                 self._opened = self._open()

@@ -185,7 +185,7 @@ async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[
 
     host = current_host()
     settings = load(environ, Path.cwd()) if host is None else host.sitting.settings
-    sitting = Sitting(settings, ledger, lambda: ledger().journal())
+    sitting = Sitting(settings, ledger, lambda: ledger().call_log())
     try:
         seat = seat_of(described, [case], sitting)
         trial = Trial(case=case, dataset=described.name, target=seat.bound.target.name)

@@ -37,7 +37,7 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
     found: list[Result] = []
     opened = nullcontext(Memory()) if store is None else open_store(settings.store if store == "settings" else store)
     with opened as ledger:
-        sitting = Sitting(settings, lambda: ledger, ledger.journal)
+        sitting = Sitting(settings, lambda: ledger, ledger.call_log)
         plan = replace(plan_of(described, rows, sitting), gate=gate)
         conduct = Conduct(ledger=ledger, settings=settings, watch=found.extend)
         run = now(execute(plan, conduct))

@@ -117,7 +117,7 @@ class Desk:
         return self.keeper.ledger(self.settings.store)
 
     def _journal(self) -> Any:
-        return self.keeper.journal(self.settings.store)
+        return self.keeper.call_log(self.settings.store)
 
     def stop(self) -> None:
         """Begin nothing more, and wait a little for what is under way."""

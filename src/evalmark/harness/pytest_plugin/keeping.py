@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalmark.core.errors import StoreError
-from evalmark.core.protocols import Journal
+from evalmark.core.protocols import CallLog
 from evalmark.core.sync import Loop
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result, Trial
@@ -94,9 +94,9 @@ class Keeper:
         """For vectors."""
         return self._store
 
-    def journal(self, store: str) -> Journal:
+    def call_log(self, store: str) -> CallLog:
         """For the calls of models, which are then those of the run."""
-        return self._store.journal(self.book.run.id)
+        return self._store.call_log(self.book.run.id)
 
     def ready(self) -> None:
         """Begin the run, if that is still to do: nothing is asked whose result could not be kept.
@@ -166,9 +166,9 @@ class Parcels:
             self._stores[store] = open_store(store)
         return self._stores[store]
 
-    def journal(self, store: str) -> Journal:
+    def call_log(self, store: str) -> CallLog:
         """For the calls of models; the run is written by another process, so they are not noted as its own."""
-        return self.ledger(store).journal()
+        return self.ledger(store).call_log()
 
     def ready(self) -> None:
         """The process that leads sees to it."""

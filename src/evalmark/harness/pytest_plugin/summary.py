@@ -15,7 +15,7 @@ from evalmark.reports.terminal.drawing import Look
 from evalmark.reports.terminal.eval_table import evals
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import GateVerdict, judge
-from evalmark.storage.store.places import told_place
+from evalmark.storage.store.location import display_location
 
 from .items import harmless
 from .keeping import Keeper, opened
@@ -156,7 +156,7 @@ class Ending:
     def _tell(self, reporter: Any) -> None:
         desk = self._desk
         named = desk.config.getoption("evalmark_store")
-        store = f" --store {told_place(named)}" if named else ""
+        store = f" --store {display_location(named)}" if named else ""
         look = Look(
             width=max(60, min(reporter._tw.fullwidth, 140)),
             color=bool(reporter.hasmarkup),

@@ -69,7 +69,7 @@ class Desk:
         self._selected, self.strategy = selected, strategy
         self.loop = Loop()
         try:
-            self.sitting = Sitting(settings, lambda: ledger, ledger.journal, lambda: self.loop.events)
+            self.sitting = Sitting(settings, lambda: ledger, ledger.call_log, lambda: self.loop.events)
             self.rule = self._rule(ledger)
             self._book: Book = begin(ledger, name)
         except BaseException:

@@ -16,7 +16,7 @@ from evalmark.core.settings import Settings, load
 from evalmark.core.values.run import Run
 from evalmark.runs.engine.trial import describe
 from evalmark.runs.execution.ledger import Ledger, Memory
-from evalmark.storage.store.places import told_place
+from evalmark.storage.store.location import display_location
 from evalmark.storage.store.store import Store, open_store
 
 from .desk import Desk
@@ -180,8 +180,8 @@ class UnitTest:
             _close(ledger)
             raise
         session = UnitTestSession(self.test_name, selected, desk)
-        kept_in = "" if self._store is None else told_place(_path(self._store, settings))
-        flag = "" if kept_in in ("", told_place(settings.store)) else f" --store {shlex.quote(kept_in)}"
+        kept_in = "" if self._store is None else display_location(_path(self._store, settings))
+        flag = "" if kept_in in ("", display_location(settings.store)) else f" --store {shlex.quote(kept_in)}"
         return _Open(name=self.test_name, desk=desk, session=session, ledger=ledger, store=kept_in, flag=flag)
 
 

@@ -12,7 +12,7 @@ from evalmark.core.values.run import DatasetInfo
 from evalmark.core.values.words import count
 from evalmark.inputs.documents.files import dataset_name
 from evalmark.storage.sessions.examples import Labelled
-from evalmark.storage.store.places import is_there, told_place
+from evalmark.storage.store.location import display_location, store_exists
 from evalmark.storage.store.store import Store, open_store
 
 from .case_files import read_test_cases
@@ -59,9 +59,9 @@ def of_project(given: str | None, environ: Mapping[str, str]) -> Select:
 
     def select(place: str) -> Selected:
         with _recorded(place, f"project {project!r}") as store:
-            found = store.traffic.labelled(project)
-            known = store.traffic.projects() if not found.cases else []
-        refuse_nothing(found, told_place(place), f"project {project!r}", "answers", known)
+            found = store.sessions.labelled(project)
+            known = store.sessions.projects() if not found.cases else []
+        refuse_nothing(found, display_location(place), f"project {project!r}", "answers", known)
         return _selected(project, found, [(from_case(case, project=project), case) for case in found.cases])
 
     return select
@@ -78,8 +78,8 @@ def of_template(name: Any) -> Select:
 
     def select(place: str) -> Selected:
         with _recorded(place, f"prompt {name!r}") as store:
-            found = store.traffic.labelled_template(name)
-        refuse_nothing(found, told_place(place), f"prompt {name!r}", "outputs", [])
+            found = store.sessions.labelled_template(name)
+        refuse_nothing(found, display_location(place), f"prompt {name!r}", "outputs", [])
         selected = _selected(name, found, [(from_case(case, template=name), case) for case in found.cases])
         return replace(selected, is_template=True)
 
@@ -147,9 +147,9 @@ def _told_apart(cases: Sequence[tuple[str, TestCase]]) -> tuple[Item, ...]:
 
 
 def _recorded(place: str, what: str) -> Store:
-    if not is_there(place):
+    if not store_exists(place):
         raise ConfigError(
-            f"{told_place(place)}: there is no store, so nothing is recorded of {what}. Record sessions with evalmark.record(), label "
+            f"{display_location(place)}: there is no store, so nothing is recorded of {what}. Record sessions with evalmark.record(), label "
             "them with: evalmark note ID --label up"
         )
     return open_store(place, read_only=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from random import Random
 
-from evalmark.core.protocols import ChatModel, Journal
+from evalmark.core.protocols import CallLog, ChatModel
 
 from .journaled import Journaled, announcing
 from .limited import Limited
@@ -26,7 +26,7 @@ class Conditions:
     throttle: Throttle
     """One for the endpoint, shared by all models there."""
     prices: Prices
-    journal: Journal | None = None
+    call_log: CallLog | None = None
     """None: no call is kept, and nothing but requests under way at the same moment is shared."""
     replay: ReplayMode = "auto"
     patience: Patience = PATIENT
@@ -40,7 +40,7 @@ def through(model: ChatModel, conditions: Conditions) -> ChatModel:
     A call counts against the budget only if the journal does not have it; it is kept with its cost and all its
     attempts; and each attempt waits for its turn at the gate, so the journal hears only of requests that really go out.
     """
-    journal = conditions.journal
+    journal = conditions.call_log
     sent = Limited(model, conditions.throttle, None if journal is None else announcing(journal))
     retried = Retrying(sent, conditions.patience, conditions.chance)
     paid = Metered(Priced(retried, conditions.prices), conditions.meter)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from evalmark.core.errors import ModelCallError, RunStoppedError, StoreError
-from evalmark.core.protocols import ChatModel, Journal
+from evalmark.core.protocols import CallLog, ChatModel
 from evalmark.core.values.call import Attempt, Call, Reply, Request
 
 from .keyed import Keyed, keyed
@@ -18,7 +18,7 @@ _BODIES = 6
 class Journaled:
     """A model that keeps every call, good or bad, before it hands the reply on."""
 
-    def __init__(self, model: ChatModel, journal: Journal, meter: Meter | None = None) -> None:
+    def __init__(self, model: ChatModel, journal: CallLog, meter: Meter | None = None) -> None:
         self.name, self.identity = model.name, model.identity
         self._model, self._journal, self._meter = model, journal, meter
 
@@ -66,7 +66,7 @@ class Journaled:
             self._meter.masked += 1
 
 
-def announcing(journal: Journal) -> Callable[[Request], Awaitable[None]]:
+def announcing(journal: CallLog) -> Callable[[Request], Awaitable[None]]:
     """Tells the journal of each request that has a key, right before it goes out."""
 
     async def announce(request: Request) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Literal
 
 from evalmark.core.errors import NotRecordedError, StoreError
-from evalmark.core.protocols import ChatModel, Journal
+from evalmark.core.protocols import CallLog, ChatModel
 from evalmark.core.values.call import Reply, Request
 
 from .journaled import stopped_by
@@ -29,7 +29,7 @@ class Replayed:
     """
 
     def __init__(
-        self, model: ChatModel, journal: Journal | None, mode: ReplayMode = "auto", meter: Meter | None = None
+        self, model: ChatModel, journal: CallLog | None, mode: ReplayMode = "auto", meter: Meter | None = None
     ) -> None:
         self.name, self.identity = model.name, model.identity
         self._model, self._journal, self._mode, self._meter = model, journal, mode, meter

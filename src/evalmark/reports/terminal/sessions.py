@@ -15,7 +15,7 @@ from evalmark.core.values.session import Session, Span
 from evalmark.core.values.words import count
 from evalmark.reports.text.figures import duration
 from evalmark.reports.text.transcripts import tokens_used
-from evalmark.storage.sessions.kept import Recorded
+from evalmark.storage.sessions.store import Recorded
 from evalmark.storage.sessions.trees import in_order
 
 from .cases import fields

@@ -46,7 +46,7 @@ def _choose(desk: Desk, request: Request) -> Response:
     if asked.run and all(run.id != asked.run for run in runs):
         with suppress(NotKeptError):
             runs = [*{run.id: run for run in (*runs, store.run(asked.run))}.values()]
-    values = {"asked": asked, "runs": runs, "projects": store.traffic.projects(), "verdicts": VERDICTS, "named": named}
+    values = {"asked": asked, "runs": runs, "projects": store.sessions.projects(), "verdicts": VERDICTS, "named": named}
     return desk.page(request, "label.html", values)
 
 

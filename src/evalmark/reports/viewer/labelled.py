@@ -18,7 +18,7 @@ def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> Ca
     """What is asked, held to the results that are labelled as it says; `author` is who asks."""
     if not asked.label:
         return asked
-    said = thumbs_of(_of_present_answers(shelf, run, shelf.store.traffic.labels_of_run(run.id)))
+    said = thumbs_of(_of_present_answers(shelf, run, shelf.store.sessions.labels_of_run(run.id)))
     chosen = frozenset(
         _numbers(shelf, run, {about for about, thumbs in said.items() if _is(asked.label, thumbs, author)})
     )

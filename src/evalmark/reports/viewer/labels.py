@@ -79,7 +79,7 @@ def said_of(store: Store, things: Iterable[tuple[Subject, Mapping[str, str]]], a
     """What is in force of each thing, by what it is about; each thing with the fields by which a form names it."""
     wanted = {subject.about: (subject, fields) for subject, fields in things}
     ever: defaultdict[str, list[Label]] = defaultdict(list)
-    for label in store.traffic.labels(wanted) if wanted else ():
+    for label in store.sessions.labels(wanted) if wanted else ():
         ever[label.about].append(label)
     return {
         about: Said(
@@ -131,7 +131,7 @@ def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[st
     """
     store = desk.shelf.store
     if form.get("span"):
-        return of_span(store.traffic.span(form["span"])), {"span": form["span"]}
+        return of_span(store.sessions.span(form["span"])), {"span": form["span"]}
     number = counted(form.get("number", ""))
     if number is None or not form.get("run"):
         raise ConfigError("the form does not say what it is about; reload the page and send it again.")

@@ -66,7 +66,7 @@ def _shown(run: Run, summary: Summary, found: Gathered | None, quality: str) -> 
 
 
 def _gathered(shelf: Shelf, run: Run, summary: Summary, against: str) -> Gathered | None:
-    labels = 0 if against else shelf.store.traffic.last_label()
+    labels = 0 if against else shelf.store.sessions.last_label()
     reads = bool(against or labels or summary.by_target)
     about = About(
         kind="pictures",
@@ -77,7 +77,7 @@ def _gathered(shelf: Shelf, run: Run, summary: Summary, against: str) -> Gathere
     )
 
     def gather(patiently: Patiently) -> Gathered:
-        said = shelf.store.traffic.all_labels() if labels else []
+        said = shelf.store.sessions.all_labels() if labels else []
         return gathered(patiently(run), summary, against, said, shelf.store.recordings.prices)
 
     return shelf.figures.found(about, gather)

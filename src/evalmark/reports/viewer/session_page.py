@@ -21,7 +21,7 @@ from evalmark.reports.html.text import text_of
 from evalmark.reports.viewer_urls.asking import counted, sessions_asked
 from evalmark.reports.viewer_urls.paths import as_said, name_in, session_path
 from evalmark.storage.sessions.browsing import SessionPart
-from evalmark.storage.sessions.kept import Named
+from evalmark.storage.sessions.store import Named
 from evalmark.storage.sessions.trees import as_json, by_answer, share_of_time, spent
 from evalmark.tracing.annotations.subjects import of_span, recorded_as
 
@@ -73,7 +73,7 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _answer(desk: Desk, request: Request) -> Response:
-    traffic = desk.shelf.store.traffic
+    traffic = desk.shelf.store.sessions
     reference, after = name_in(request.path_params["session"]), counted(request.query_params.get("after", ""))
     asked = sessions_asked({**request.query_params, "below": "", "above": ""})
     with desk.shelf.figures.give_way():
@@ -102,12 +102,12 @@ def _answer(desk: Desk, request: Request) -> Response:
 
 def _led_on(desk: Desk, request: Request, reference: str) -> Response:
     """To the session that the command line would show: of an app's key, of the start of an id, of an answer or a step."""
-    span, place = reference, desk.shelf.store.traffic.place_of(reference)
+    span, place = reference, desk.shelf.store.sessions.place_of(reference)
     if place is None:
         named = _meant(desk, reference)
         if named.kind == "session":
             return RedirectResponse(session_path(named.id, f"?{request.url.query}" if request.url.query else ""), 303)
-        span, place = named.id, desk.shelf.store.traffic.place_of(named.id)
+        span, place = named.id, desk.shelf.store.sessions.place_of(named.id)
     if place is None:
         raise HTTPException(404, f"{span} was deleted.")
     session, after = place
@@ -126,7 +126,7 @@ def _meant(desk: Desk, reference: str) -> Named:
 
 
 def _download(desk: Desk, request: Request) -> Response:
-    traffic = desk.shelf.store.traffic
+    traffic = desk.shelf.store.sessions
     identity = name_in(request.path_params["session"])
     part = traffic.part(identity)
     if part is None:

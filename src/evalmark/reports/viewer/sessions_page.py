@@ -48,7 +48,7 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _answer(desk: Desk, request: Request) -> Response:
-    traffic = desk.shelf.store.traffic
+    traffic = desk.shelf.store.sessions
     asked = sessions_asked(request.query_params)
     with desk.shelf.figures.give_way():
         page = traffic.browse(asked.wanted, below=asked.below, above=asked.above, limit=SIZE)

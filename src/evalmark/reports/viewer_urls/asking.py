@@ -10,7 +10,7 @@ from evalmark.core.values.score import Verdict
 from evalmark.stats.comparison.cases import WENT
 from evalmark.storage.queries.browsing import BEGINNING, At
 from evalmark.storage.queries.wanted import Order, Wanted
-from evalmark.storage.sessions.wanted import STANDINGS, SessionsWanted, Standing
+from evalmark.storage.sessions.filter import STANDINGS, SessionFilter, Standing
 
 from .paging import page_at, start_of
 from .paths import as_said, name_said
@@ -235,7 +235,7 @@ def compared_asked(query: Mapping[str, str]) -> ComparedAsked:
 class SessionsAsked:
     """Which sessions, on which page: those older than a number, or newer than one."""
 
-    wanted: SessionsWanted
+    wanted: SessionFilter
     below: int | None = None
     above: int | None = None
 
@@ -257,7 +257,7 @@ class SessionsAsked:
 def sessions_asked(query: Mapping[str, str]) -> SessionsAsked:
     """What the query of an address asks of the list of sessions; what makes no sense is left out."""
     below, above = (counted(query.get(name, "")) for name in ("below", "above"))
-    wanted = SessionsWanted(
+    wanted = SessionFilter(
         project=name_said(_text(query, "project")),
         text=_text(query, "text"),
         labelled=next((one for one in STANDINGS if one == query.get("labelled", "").strip()), None),

@@ -73,8 +73,8 @@ def prepare(wanted: Calibrate, settings: Settings, ledger: Store, load: Loader =
     path = Path(wanted.about)
     if path.is_file() or _FILE.search(wanted.about):
         return _of_file(wanted, path, settings, load)
-    if wanted.about in ledger.traffic.projects():
-        found = ledger.traffic.labelled(wanted.about)
+    if wanted.about in ledger.sessions.projects():
+        found = ledger.sessions.labelled(wanted.about)
         evidence = of_traffic(found, f"project {wanted.about}")
         plan = _plan(wanted, settings, load, samples(found))
         return Prepared(wanted=wanted, kind="project", name=wanted.about, evidence=evidence, plan=plan)
@@ -128,7 +128,7 @@ def _of_run(wanted: Calibrate, ledger: Store) -> Prepared:
     try:
         run = ledger.run(wanted.about)
     except StoreError as fault:
-        projects = ", ".join(ledger.traffic.projects())
+        projects = ", ".join(ledger.sessions.projects())
         there = f"recorded projects are {projects}" if projects else "no project is recorded either"
         raise ConfigError(f"{wanted.about!r} is no file, and {str(fault).rstrip('.')}; {there}.") from fault
     if wanted.suite is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from evalmark.core.protocols import Journal
+from evalmark.core.protocols import CallLog
 from evalmark.runs.execution.ledger import Memory
 from evalmark.storage.store.store import Store
 
@@ -18,9 +18,9 @@ class Unlisted(Memory):
         super().__init__()
         self._store = store
 
-    def journal(self, run_id: str | None = None) -> Journal:
+    def call_log(self, run_id: str | None = None) -> CallLog:
         """That of the store: what came back is paid for once, whoever asks again."""
-        return self._store.journal()
+        return self._store.call_log()
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> "Mapping[str, Vectors]":
         """The vectors that the store knows."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from evalmark.core.context.replaying import ToolReplay
-from evalmark.core.protocols import ChatModel, ToolJournal
+from evalmark.core.protocols import ChatModel, ToolLog
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.tool import ToolRecording
 from evalmark.models.middleware.keyed import keyed
@@ -68,7 +68,7 @@ class RemoteTools(ToolReplay):
         self._post.wants_in_thread("failed")
 
 
-def _no_tool_log() -> "ToolJournal":
+def _no_tool_log() -> "ToolLog":
     raise LookupError("the recordings of tools are kept by the desk")
 
 

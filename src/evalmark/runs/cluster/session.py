@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 
 from evalmark.core.context.replaying import ToolReplay
-from evalmark.core.protocols import EmbeddingCache, ToolJournal
+from evalmark.core.protocols import EmbeddingCache, ToolLog
 from evalmark.core.settings import Settings
 from evalmark.runs.engine.line import Engine, Limits, Outcome, Work
 from evalmark.runs.engine.recorder import Watch
@@ -81,5 +81,5 @@ async def open_session(
         await asyncio.to_thread(connection.__exit__, None, None, None)
 
 
-def _nothing() -> ToolJournal:
+def _nothing() -> ToolLog:
     raise LookupError("no tool is recorded in this run")

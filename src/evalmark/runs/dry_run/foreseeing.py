@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from evalmark.core.context.uses import Uses, current_uses
 from evalmark.core.errors import ModelCallError
-from evalmark.core.protocols import ChatModel, Journal, Target
+from evalmark.core.protocols import CallLog, ChatModel, Target
 from evalmark.core.settings import Replay
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Case, Output
@@ -90,7 +90,7 @@ class _Tally:
 class _Weighing:
     """A model that answers what is recorded, and counts the rest instead of sending it."""
 
-    def __init__(self, model: ChatModel, journal: Journal, tally: _Tally, seen: set[str], questions: int) -> None:
+    def __init__(self, model: ChatModel, journal: CallLog, tally: _Tally, seen: set[str], questions: int) -> None:
         self.name, self.identity = model.name, model.identity
         self.asked = 0
         """How often it was asked in the present part of the plan."""
@@ -141,7 +141,7 @@ class _Seeing:
     def __init__(self, plan: Plan, conduct: Conduct) -> None:
         self.plan, self.conduct = plan, conduct
         self.deal = deal_of(plan, conduct.shard)
-        self.journal = conduct.ledger.journal()
+        self.call_log = conduct.ledger.call_log()
         self.earlier = self._earlier_runs()
         self.tallies: dict[str, _Tally] = {}
         self.seen: set[str] = set()
@@ -204,7 +204,7 @@ class _Seeing:
     def _weighing(self, model: ChatModel, questions: int = 1) -> ChatModel:
         inner = model.model if isinstance(model, Configured) else model
         tally = self.tallies.setdefault(inner.identity, _Tally(inner, self.conduct.settings.replay))
-        weighing = _Weighing(inner, self.journal, tally, self.seen, questions)
+        weighing = _Weighing(inner, self.call_log, tally, self.seen, questions)
         return replace(model, model=weighing) if isinstance(model, Configured) else weighing
 
     def _targets(self, source: Source, mode: Mode) -> dict[str, Target]:

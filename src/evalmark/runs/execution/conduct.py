@@ -115,14 +115,14 @@ async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked,
     models = plan.models or Models(settings=conduct.settings)
     lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
     said |= dict.fromkeys(_sent_again(lost))
-    door = Door(models, ledger.journal(run.id), ledger.spending(run.id), lost or 0)
+    door = Door(models, ledger.call_log(run.id), ledger.spending(run.id), lost or 0)
     if conduct.begun is not None:
         conduct.begun(run, checked)
     bound = plan.bound(ledger, door)
     reading = Reading(
         plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said, deal=deal_of(plan, conduct.shard)
     )
-    tools = ToolReplay(partial(ledger.tool_journal, run.id), conduct.settings.replay)
+    tools = ToolReplay(partial(ledger.tool_log, run.id), conduct.settings.replay)
     work = Work(
         trials=trials(reading),
         targets=bound.targets,

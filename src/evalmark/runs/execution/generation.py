@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.protocols import ChatModel, Journal
+from evalmark.core.protocols import CallLog, ChatModel
 from evalmark.core.settings import Settings
 from evalmark.core.values.spending import Spending
 from evalmark.prompts.generation import chain
@@ -41,7 +41,7 @@ class GenerateJob:
 
 
 async def generate_tests(
-    job: GenerateJob, settings: Settings, journal: Journal, *, models: Models | None = None
+    job: GenerateJob, settings: Settings, journal: CallLog, *, models: Models | None = None
 ) -> tuple[Account, tuple[Spending, ...]]:
     """Make the files of a prompt's folder that are not there; with what the calls came to.
 

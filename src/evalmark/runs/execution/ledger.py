@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from evalmark.core.errors import StoreError
 from evalmark.core.foreign.copies import own
-from evalmark.core.protocols import EmbeddingCache, Journal, Recorded, Sink, ToolJournal
+from evalmark.core.protocols import CallLog, EmbeddingCache, Recorded, Sink, ToolLog
 from evalmark.core.values.call import Call, Reply
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Run
@@ -40,9 +40,9 @@ class Ledger(EmbeddingCache, Protocol):
 
     def runs(self, limit: int | None = None) -> Sequence[Run]: ...
 
-    def journal(self, run_id: str | None = None) -> Journal: ...
+    def call_log(self, run_id: str | None = None) -> CallLog: ...
 
-    def tool_journal(self, run_id: str | None = None) -> ToolJournal: ...
+    def tool_log(self, run_id: str | None = None) -> ToolLog: ...
 
     def interrupted_calls(self, run_id: str) -> int | None: ...
 
@@ -119,11 +119,11 @@ class Memory:
     async def put(self, fingerprint: str, vectors: "Mapping[str, Vectors]") -> None:
         """Forget the vectors."""
 
-    def journal(self, run_id: str | None = None) -> Journal:
+    def call_log(self, run_id: str | None = None) -> CallLog:
         """Calls are kept as long as the ledger: two cases with the same request share one call."""
         return self._calls
 
-    def tool_journal(self, run_id: str | None = None) -> ToolJournal:
+    def tool_log(self, run_id: str | None = None) -> ToolLog:
         """What tools gave is kept as long as the ledger."""
         return self._tools
 

@@ -40,7 +40,7 @@ def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
 def evidence_now(kind: "Kind", name: str, ledger: Store) -> "Evidence | None":
     """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
     if kind == "project":
-        return evidence.of_traffic(ledger.traffic.labelled(name), f"project {name}")
+        return evidence.of_traffic(ledger.sessions.labelled(name), f"project {name}")
     if kind == "file":
         return None
     try:
@@ -53,6 +53,6 @@ def evidence_now(kind: "Kind", name: str, ledger: Store) -> "Evidence | None":
 def labels_on(ledger: Store, run: Run) -> list[Label]:
     """Everything ever said of the outputs of a run, and of the same outputs elsewhere, in the order in which it was said."""
     contents = {content_of(r.trial.case.input, r.output.value) for r in run.results}
-    gone = (label for label in ledger.traffic.all_labels() if label.about.startswith(about_output(run.id)))
-    found = chain(ledger.traffic.labels_of(contents), gone)
+    gone = (label for label in ledger.sessions.all_labels() if label.about.startswith(about_output(run.id)))
+    found = chain(ledger.sessions.labels_of(contents), gone)
     return sorted(dict.fromkeys(found), key=lambda label: label.created)

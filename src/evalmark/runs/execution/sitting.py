@@ -9,7 +9,7 @@ from pathlib import Path
 from evalmark.core.context.replaying import ToolReplay, TrialTools
 from evalmark.core.context.uses import Uses, counting
 from evalmark.core.foreign.pins import pin
-from evalmark.core.protocols import Embedder, Journal
+from evalmark.core.protocols import CallLog, Embedder
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import DatasetInfo, Metric, Run
@@ -70,7 +70,7 @@ class Sitting:
         self,
         settings: Settings,
         ledger: Callable[[], Ledger],
-        journal: Callable[[], Journal],
+        journal: Callable[[], CallLog],
         home: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop,
     ) -> None:
         pin()
@@ -78,7 +78,7 @@ class Sitting:
         self.models = Models(settings=settings)
         self.stop = asyncio.Event()
         """Set, on the loop, to begin no further trial."""
-        self.tools = ToolReplay(lambda: ledger().tool_journal(), settings.replay)
+        self.tools = ToolReplay(lambda: ledger().tool_log(), settings.replay)
         """What tools of agents under test meet; opens the ledger with the first call of one."""
         self._ledger, self._journal, self._home = ledger, journal, home
         self._embedders: dict[str, Embedder | None] = {}

@@ -14,7 +14,7 @@ from typing import Any, cast
 from evalmark.core.context.replaying import ToolReplay, TrialTools
 from evalmark.core.context.uses import Uses, current_tools
 from evalmark.core.errors import RunStoppedError
-from evalmark.core.protocols import ChatModel, ToolJournal
+from evalmark.core.protocols import ChatModel, ToolLog
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.tool import ToolRecording
 
@@ -147,5 +147,5 @@ class ParentTools(ToolReplay):
         self._link.wants_in_thread("failed")
 
 
-def _no_journal() -> ToolJournal:
+def _no_journal() -> ToolLog:
     raise LookupError("recordings of tools are kept by the process of the run")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
-from evalmark.core.protocols import ChatModel, Embedder, Journal
+from evalmark.core.protocols import CallLog, ChatModel, Embedder
 from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.plain_data import fingerprint
@@ -156,7 +156,7 @@ class Door:
     """What one run puts around its models: journal, replay, limits, money; a throttle for each endpoint."""
 
     def __init__(
-        self, models: Models, journal: Journal | None, earlier: Sequence[Spending] = (), lost: int = 0
+        self, models: Models, journal: CallLog | None, earlier: Sequence[Spending] = (), lost: int = 0
     ) -> None:
         self._models, self._journal = models, journal
         self._prices = Prices(read_prices(models.settings.models))
@@ -183,7 +183,7 @@ class Door:
             meter=self.meter,
             throttle=self._throttle(model),
             prices=self._prices,
-            journal=self._journal,
+            call_log=self._journal,
             replay=self._models.settings.replay,
             patience=self._models.patience,
         )

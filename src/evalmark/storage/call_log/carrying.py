@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from evalmark.core.values.spending import Spending
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import sql_text
-from evalmark.storage.database.ways import Connection
 
 from .rows import COLUMNS, CallRow, is_sound
 from .spending import add_spent
-from .tool_keeping import put
+from .stored_tool_log import put
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 
 Look = Callable[[str, Sequence[Any]], list[Any]]

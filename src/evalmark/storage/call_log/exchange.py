@@ -16,13 +16,13 @@ from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.known import without_known
 from evalmark.inputs.documents.strict_json import parse_json
 from evalmark.inputs.documents.text import MAX_ROW, numbered_lines, text_chunks
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import filled, read, to_json
 from evalmark.storage.database.schema import transaction
 from evalmark.storage.database.stored import CALL, TOOL_RECORDING
-from evalmark.storage.database.ways import Connection
 
 from .rows import CallRow, encode_call
-from .tool_keeping import put
+from .stored_tool_log import put
 from .tool_rows import ToolRow, encode_tool
 
 FORMAT = "evalmark-calls"

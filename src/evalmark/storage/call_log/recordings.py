@@ -11,9 +11,9 @@ from typing import Any
 
 from evalmark.core.errors import StoreError
 from evalmark.core.values.call import Call
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.fields import from_sql, sql_text, to_json
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.database.ways import Connection, Place
 
 from .rows import COLUMNS, CallRow, decode_call
 
@@ -146,7 +146,7 @@ def _said(request: str) -> list[str]:
     return [content if isinstance(content, str) else to_json(content) for content in contents]
 
 
-def call_of(db: Connection, path: Place, key: str) -> Call | None:
+def call_of(db: Connection, path: StoreLocation, key: str) -> Call | None:
     """The call with a key, also one that cannot be replayed.
 
     Raises:
@@ -158,7 +158,7 @@ def call_of(db: Connection, path: Place, key: str) -> Call | None:
 
 
 def replayable(
-    db: Connection, path: Place, run: int | None = None, model: str | None = None, used: Collection[str] = ()
+    db: Connection, path: StoreLocation, run: int | None = None, model: str | None = None, used: Collection[str] = ()
 ) -> Iterator[Call]:
     """Every call whose reply may stand for the truth, by key; of a run: those that it has paid for or `used`.
 
@@ -190,7 +190,7 @@ def conditions(
     return "".join(f" and {part}" for part in parts), given
 
 
-def _decoded(row: CallRow, path: Place) -> Call:
+def _decoded(row: CallRow, path: StoreLocation) -> Call:
     try:
         return decode_call(row)
     except (ValueError, TypeError) as error:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalmark.core.errors import StoreError
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.fields import a_list, a_text, a_whole_number, an_object, to_json
-from evalmark.storage.database.ways import Connection, Place
 
 Lost = dict[str, list[int]]
 """By key: the passes that sent a request and never heard of it."""
@@ -53,7 +53,7 @@ class State(NamedTuple):
 class Sent:
     """The requests of one pass of a run, from right before they go out until their calls are kept."""
 
-    def __init__(self, store: Place, of: Pass, lost: Mapping[str, list[int]]) -> None:
+    def __init__(self, store: StoreLocation, of: Pass, lost: Mapping[str, list[int]]) -> None:
         self.of = of
         self._store, self._lost = store, dict(lost)
         self._lock = threading.Lock()
@@ -130,7 +130,7 @@ class Sent:
         remove_notes(self._store, self.of)
 
 
-def interrupted(db: Connection, store: Place, of: Pass) -> int | None:
+def interrupted(db: Connection, store: StoreLocation, of: Pass) -> int | None:
     """Requests that were under way when a pass of a run broke off; None where its notes are on another machine."""
     state = _state(db, of.run)
     if of.number < state.number:
@@ -143,7 +143,7 @@ def lost_by(lost: Mapping[str, Sequence[int]], number: int) -> int | None:
     return None if number in lost.get(UNHEARD, ()) else sum(number in passes for passes in lost.values())
 
 
-def _is_told(db: Connection, store: Place, of: Pass) -> bool:
+def _is_told(db: Connection, store: StoreLocation, of: Pass) -> bool:
     """Whether all that a pass has sent is known here: it has ended itself, or its notes are here."""
     if isinstance(store, Path) or notes_of(store, of).exists():
         return True
@@ -151,7 +151,7 @@ def _is_told(db: Connection, store: Place, of: Pass) -> bool:
     return row is None
 
 
-def take_over(db: Connection, store: Place, of: Pass) -> Lost:
+def take_over(db: Connection, store: StoreLocation, of: Pass) -> Lost:
     """What a new pass of a run knows to be lost; part of the transaction that starts the pass, before the run says so."""
     state, before = _state(db, of.run), Pass(of.run, of.number - 1)
     lost = {key: [*passes] for key, passes in state.lost.items()}
@@ -169,7 +169,7 @@ def forget(db: Connection, run: int) -> None:
     db.execute("delete from sent where run = ?", (run,))
 
 
-def _under_way(state: State, store: Place, of: Pass) -> set[str]:
+def _under_way(state: State, store: StoreLocation, of: Pass) -> set[str]:
     known = state if state.number == of.number else State()
     return {*known.under_way, *_noted(notes_of(store, of), known.known)}
 
@@ -204,7 +204,7 @@ def _state(db: Connection, run: int) -> State:
 # The files.
 
 
-def notes_of(store: Place, of: Pass) -> Path:
+def notes_of(store: StoreLocation, of: Pass) -> Path:
     """The file in which a pass of a run notes its requests; each has its own, so that no two processes share one."""
     return store.with_name(f"{store.name}-sent-{of.run}-{of.number}")
 
@@ -229,13 +229,13 @@ def _noted(path: Path, known: int) -> Iterator[str]:
             yield a_text(json.loads(line))
 
 
-def remove_notes(store: Place, of: Pass) -> None:
+def remove_notes(store: StoreLocation, of: Pass) -> None:
     """Remove the file of a pass; one that stays for some reason does no harm."""
     with contextlib.suppress(OSError):
         notes_of(store, of).unlink()
 
 
-def tidy(db: Connection, store: Place) -> None:
+def tidy(db: Connection, store: StoreLocation) -> None:
     """Remove the notes of passes that are over, which a kill has left behind."""
     for of in _passes(store):
         query = "select 1 from run where number = ? and pass = ? and status <> 'complete'"
@@ -243,7 +243,7 @@ def tidy(db: Connection, store: Place) -> None:
             remove_notes(store, of)
 
 
-def copy_notes(store: Place, to: Path) -> None:
+def copy_notes(store: StoreLocation, to: Path) -> None:
     """Copy the notes of a store whose copy has just been made: all that was noted since counts as under way there."""
     for of in _passes(to):
         remove_notes(to, of)
@@ -256,7 +256,7 @@ def copy_notes(store: Place, to: Path) -> None:
             shutil.copyfileobj(notes, copy)
 
 
-def _passes(store: Place) -> list[Pass]:
+def _passes(store: StoreLocation) -> list[Pass]:
     """The passes that have a file beside the store."""
     form = re.compile(re.escape(f"{store.name}-sent-") + r"([0-9]{1,18})-([0-9]{1,18})")
     found = (form.fullmatch(name) for name in os.listdir(store.parent))  # noqa: PTH208  names are enough

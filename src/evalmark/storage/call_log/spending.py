@@ -7,8 +7,8 @@ from typing import Any
 from evalmark.core.values.call import Call
 from evalmark.core.values.spending import Spending, in_all, spent_on
 from evalmark.core.values.usage import Usage
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import from_sql, sql_real
-from evalmark.storage.database.ways import Connection
 
 from .rows import token_count
 

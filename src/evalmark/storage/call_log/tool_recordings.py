@@ -8,8 +8,8 @@ from itertools import islice
 from evalmark.core.errors import StoreError
 from evalmark.core.values.call import Call
 from evalmark.core.values.tool import ToolRecording
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.fields import from_sql, sql_text, to_json
-from evalmark.storage.database.ways import Connection, Place
 
 from .recordings import LONGEST, Recording, conditions, replayable
 from .recordings import listed as listed_calls
@@ -73,7 +73,7 @@ def _tools(db: Connection, match: str) -> Iterator[Recording]:
         )
 
 
-def tool_call_of(db: Connection, path: Place, key: str) -> ToolRecording | None:
+def tool_call_of(db: Connection, path: StoreLocation, key: str) -> ToolRecording | None:
     """The recording with a key.
 
     Raises:
@@ -112,7 +112,7 @@ def prices(db: Connection, keys: Collection[str]) -> dict[str, tuple[str, float 
     return {key: found.get(key, ("", None)) for key in keys if key not in tools or key in found}
 
 
-def exported(db: Connection, path: Place, wanted: Wanted) -> Iterator[Call | ToolRecording]:
+def exported(db: Connection, path: StoreLocation, wanted: Wanted) -> Iterator[Call | ToolRecording]:
     """Every call that can be replayed, those of models first, by their keys.
 
     Raises:
@@ -124,14 +124,14 @@ def exported(db: Connection, path: Place, wanted: Wanted) -> Iterator[Call | Too
         yield from _tools_wanted(db, path, wanted)
 
 
-def _tools_wanted(db: Connection, path: Place, wanted: Wanted) -> Iterator[ToolRecording]:
+def _tools_wanted(db: Connection, path: StoreLocation, wanted: Wanted) -> Iterator[ToolRecording]:
     where, given = conditions(("tool", wanted.tool), of=(wanted.run, wanted.used))
     query = f"select {TOOL_COLUMNS} from tool_call where number > 0{where} order by key"  # noqa: S608  columns, not data
     for row in db.execute(query, given):
         yield _decoded(ToolRow._make(row), path)
 
 
-def _decoded(row: ToolRow, path: Place) -> ToolRecording:
+def _decoded(row: ToolRow, path: StoreLocation) -> ToolRecording:
     try:
         return decode_tool(row)
     except (ValueError, TypeError) as error:

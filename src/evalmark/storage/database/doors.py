@@ -9,15 +9,15 @@ from evalmark.core.errors import StoreError
 from evalmark.core.lazy import need
 from evalmark.storage.postgres.addresses import is_address, server_at
 
+from .connection import Connection, StoreLocation
 from .opening import Notes, make_folder, reading, writing
 from .schema import STEPS
-from .ways import Connection, Place
 
 BESIDE = ".evalmark"
 """The folder for what stands beside a store on a server."""
 
 
-def place_of(where: str | os.PathLike[str], folder: Path | None = None) -> Place:
+def place_of(where: str | os.PathLike[str], folder: Path | None = None) -> StoreLocation:
     """The place that somebody names: an address of a server, else a file, within `folder` or the working directory.
 
     Raises:
@@ -29,7 +29,7 @@ def place_of(where: str | os.PathLike[str], folder: Path | None = None) -> Place
     return Path(os.path.abspath(here / named))  # noqa: PTH100  as above
 
 
-def look_into(place: Place, notes: Notes = lambda _: None) -> Connection:
+def look_into(place: StoreLocation, notes: Notes = lambda _: None) -> Connection:
     """A connection that changes nothing.
 
     Raises:
@@ -55,7 +55,7 @@ def on_servers() -> Any:
     return need("evalmark.storage.postgres.opening")
 
 
-def write_to(place: Place, notes: Notes, max_pages: int | None = None) -> Connection:
+def write_to(place: StoreLocation, notes: Notes, max_pages: int | None = None) -> Connection:
     """A connection that may write; a missing store is made, an older one is brought up to date.
 
     Raises:
@@ -68,7 +68,7 @@ def write_to(place: Place, notes: Notes, max_pages: int | None = None) -> Connec
     return found
 
 
-def _make_folder_beside(place: Place) -> None:
+def _make_folder_beside(place: StoreLocation) -> None:
     with suppress(OSError):
         make_folder(place.parent)
     if not (place.parent.is_dir() and os.access(place.parent, os.W_OK)):

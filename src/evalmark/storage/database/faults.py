@@ -11,13 +11,13 @@ import apsw
 
 from evalmark.core.errors import StoreBusyError, StoreError, StoreFullError
 
-from .ways import Closes, Place
+from .connection import Closes, StoreLocation
 
 ELSEWHERE = "name another file with --store"
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-def explained(path: Place, *, needed: int = 0, what: str = "what was to be saved") -> "Explained":
+def explained(path: StoreLocation, *, needed: int = 0, what: str = "what was to be saved") -> "Explained":
     """Turn any error of SQLite or the file system, met in a `with` block, into a StoreError that says what to do next.
 
     `needed` is the number of bytes that `what` takes, for the message of a full disk.
@@ -32,7 +32,7 @@ def explained(path: Place, *, needed: int = 0, what: str = "what was to be saved
 class Explained:
     """What `explained` gives; a class, since one is entered for each call that is looked up."""
 
-    path: Place
+    path: StoreLocation
     needed: int
     what: str
 
@@ -46,7 +46,7 @@ class Explained:
             raise _told(error, self.path, self.needed, self.what) from error
 
 
-def _told(error: Exception, path: Place, needed: int, what: str) -> StoreError:
+def _told(error: Exception, path: StoreLocation, needed: int, what: str) -> StoreError:
     match error:
         case apsw.FullError() | apsw.IOError():
             if _is_full(error, path, needed):
@@ -78,19 +78,19 @@ def closed_on_fault(db: Closes) -> Iterator[None]:
         raise
 
 
-def _by_the_system(error: OSError, path: Place, needed: int, what: str) -> StoreError:
+def _by_the_system(error: OSError, path: StoreLocation, needed: int, what: str) -> StoreError:
     if error.errno in _NO_ROOM:
         return StoreFullError(_full(path, needed, what))
     return StoreError(f"{path}: {error.strerror or error}; {ELSEWHERE}.")
 
 
-def _is_full(error: apsw.Error, path: Place, needed: int) -> bool:
+def _is_full(error: apsw.Error, path: StoreLocation, needed: int) -> bool:
     """SQLite calls a full disk full, but not when it makes room for shared memory."""
     no_shared_memory = getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
     return isinstance(error, apsw.FullError) or no_shared_memory or _free(path) < max(needed, 1 << 16)
 
 
-def damaged(path: Place, detail: object) -> str:
+def damaged(path: StoreLocation, detail: object) -> str:
     """The advice for a store that cannot be read any more."""
     return (
         f"{path}: the file is damaged or is no store ({detail}). Nothing was changed or deleted: copy it aside together "
@@ -99,7 +99,7 @@ def damaged(path: Place, detail: object) -> str:
     )
 
 
-def _full(path: Place, needed: int, what: str) -> str:
+def _full(path: StoreLocation, needed: int, what: str) -> str:
     room = f"needs about {size(needed)}" if needed else "needs more room"
     return (
         f"{path}: the disk is full: {what} {room}, and {size(_free(path))} are free. Everything acknowledged before is "
@@ -107,7 +107,7 @@ def _full(path: Place, needed: int, what: str) -> str:
     )
 
 
-def _free(path: Place) -> int:
+def _free(path: StoreLocation) -> int:
     try:
         return shutil.disk_usage(path.parent).free
     except OSError:

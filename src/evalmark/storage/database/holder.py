@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .ways import Connection
+from .connection import Connection
 
 UNKNOWN = "unknown"
 """The start of a process that is there, but whose start this system does not tell."""

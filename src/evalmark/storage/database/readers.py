@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+from .connection import Connection, StoreLocation
 from .doors import look_again, look_into
 from .faults import closed_on_fault
 from .opening import Notes
-from .ways import Connection, Place
 
 MOST = 4
 """Connections to a server that wait for the next look."""
@@ -16,7 +16,7 @@ MOST = 4
 class Readers:
     """Lends connections to any thread."""
 
-    def __init__(self, path: Place, notes: Notes) -> None:
+    def __init__(self, path: StoreLocation, notes: Notes) -> None:
         self._path, self._notes = path, notes
         self._lock = Lock()
         self._idle: list[Connection] = []

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Mode, Result, Trial, Verdict
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.fields import from_sql, sql_text
 from evalmark.storage.database.stored import a_mode
-from evalmark.storage.database.ways import Connection, Place
 from evalmark.storage.results.stored import stored_result
 
 from .narrowing import Few, Known, are_more, count_rows, few
@@ -105,7 +105,7 @@ class CaseOf(NamedTuple):
 class Browsing:
     """Reads one run of a store, for any thread. Made by `Store.browse`; close it after use."""
 
-    def __init__(self, db: Connection, path: Place, run: int, pace: Pace = PACE) -> None:
+    def __init__(self, db: Connection, path: StoreLocation, run: int, pace: Pace = PACE) -> None:
         self._db, self._path, self._run, self._pace = db, path, run, pace
         self._lock = Lock()
         self._totals: dict[Wanted, tuple[tuple[int, str], int]] = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.values.score import Verdict
-from evalmark.storage.database.ways import Connection
+from evalmark.storage.database.connection import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import sql_text
-from evalmark.storage.database.ways import Connection
 
 from .orders import asked_of
 from .pace import PACE, Pace

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.values.run import Run
-from evalmark.storage.database.ways import Connection
+from evalmark.storage.database.connection import Connection
 
 from .endings import COUNTS
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import RunStatus
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.holder import Holder
-from evalmark.storage.database.ways import Connection, Place
 from evalmark.storage.results.stored import Pass, status_now
 
 
@@ -46,7 +46,7 @@ class Moment:
         return _mark(self.runs, self.newest, [standing.mark for standing in self.under_way])
 
 
-def standing_of(db: Connection, path: Place, here: Holder, number: int) -> Standing:
+def standing_of(db: Connection, path: StoreLocation, here: Holder, number: int) -> Standing:
     """How far the run with a number has come.
 
     Raises:
@@ -55,7 +55,7 @@ def standing_of(db: Connection, path: Place, here: Holder, number: int) -> Stand
     return next(_standings(db, path, here, "number = ?", number))
 
 
-def moment(db: Connection, path: Place, here: Holder) -> Moment:
+def moment(db: Connection, path: StoreLocation, here: Holder) -> Moment:
     """How far all runs have come.
 
     Raises:
@@ -66,7 +66,9 @@ def moment(db: Connection, path: Place, here: Holder) -> Moment:
     return Moment(runs=row[0], newest=row[1], under_way=tuple(one for one in found if one.status == "running"))
 
 
-def _standings(db: Connection, path: Place, here: Holder, condition: str, given: int | str) -> Iterator[Standing]:
+def _standings(
+    db: Connection, path: StoreLocation, here: Holder, condition: str, given: int | str
+) -> Iterator[Standing]:
     sql = f"select number, id, status, pass, holder from run where {condition} order by number"  # noqa: S608  texts of ours
     rows: list[Any] = db.execute(sql, (given,)).fetchall()
     for number, run, status, passes, holder in rows:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalmark.core.values.score import trial_ids
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import from_sql
-from evalmark.storage.database.ways import Connection
 
 _HEX = 12
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from evalmark.storage.database.ways import Connection
+from evalmark.storage.database.connection import Connection
 
 from .orders import Asked, Stretch
 from .pace import Pace

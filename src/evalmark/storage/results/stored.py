@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 from evalmark.core.errors import NotKeptError, StoreError
 from evalmark.core.values.run import Run, RunStatus, Shard
 from evalmark.core.values.score import Result
+from evalmark.storage.database.connection import ALL, Connection, StoreLocation
 from evalmark.storage.database.doors import look_into
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.holder import Holder, from_text, has_left
 from evalmark.storage.database.stored import a_status
-from evalmark.storage.database.ways import ALL, Connection, Place
 
 from .names import back_from_last, near
 from .rows import Row, decode_result, decode_run
@@ -43,7 +43,7 @@ class StoredResults(Collection[Result]):
     the store was closed.
     """
 
-    path: Place
+    path: StoreLocation
     number: int
 
     def __iter__(self) -> Iterator[Result]:
@@ -59,7 +59,7 @@ class StoredResults(Collection[Result]):
         return any(wanted == result for result in self)
 
 
-def stored_result(db: Connection, path: Place, run: int, key: int) -> Result | None:
+def stored_result(db: Connection, path: StoreLocation, run: int, key: int) -> Result | None:
     """The result in a row of a run; None when the row is gone.
 
     Raises:
@@ -69,7 +69,7 @@ def stored_result(db: Connection, path: Place, run: int, key: int) -> Result | N
     return None if found is None else _decoded(db, path, run, Row._make(found))
 
 
-def _decoded(db: Connection, path: Place, run: int, row: Row) -> Result:
+def _decoded(db: Connection, path: StoreLocation, run: int, row: Row) -> Result:
     try:
         return decode_result(row)
     except (ValueError, TypeError) as error:
@@ -80,7 +80,7 @@ def _decoded(db: Connection, path: Place, run: int, row: Row) -> Result:
         ) from error
 
 
-def _advice(path: Place) -> str:
+def _advice(path: StoreLocation) -> str:
     if isinstance(path, Path):
         return f"Save all others with evalmark.store.salvage({str(path)!r}, 'NEW_FILE')."
     return "Take it from a backup of the server."
@@ -99,7 +99,7 @@ def _rows(db: Connection, number: int) -> Iterator[Row]:
 
 
 def all_runs(
-    db: Connection, path: Place, here: Holder, limit: int | None = None, offset: int = 0, *, before: str = ""
+    db: Connection, path: StoreLocation, here: Holder, limit: int | None = None, offset: int = 0, *, before: str = ""
 ) -> list[Run]:
     """The newest runs first, in the order in which they were started; without the first `offset`, at most `limit`.
 
@@ -111,7 +111,7 @@ def all_runs(
     return [_run(db, path, here, *row) for row in rows]
 
 
-def writing_of(db: Connection, path: Place, here: Holder, run_id: str) -> tuple[int, int, bool]:
+def writing_of(db: Connection, path: StoreLocation, here: Holder, run_id: str) -> tuple[int, int, bool]:
     """The number of a run, its latest pass, and whether a process is writing it.
 
     Raises:
@@ -125,7 +125,7 @@ def writing_of(db: Connection, path: Place, here: Holder, run_id: str) -> tuple[
     return number, passed, holder is not None and not has_left(db, number, passed, holder, here)
 
 
-def find_run(db: Connection, path: Place, here: Holder, reference: str) -> Run:
+def find_run(db: Connection, path: StoreLocation, here: Holder, reference: str) -> Run:
     """The run with an id, with the only id that starts so, or so many before the `last` one.
 
     Raises:
@@ -134,12 +134,12 @@ def find_run(db: Connection, path: Place, here: Holder, reference: str) -> Run:
     return _run(db, path, here, *_find(db, path, reference))
 
 
-def find_number(db: Connection, path: Place, reference: str) -> int:
+def find_number(db: Connection, path: StoreLocation, reference: str) -> int:
     """The number of the run that `find_run` finds. Raises what it raises."""
     return int(_find(db, path, reference)[0])
 
 
-def _find(db: Connection, path: Place, reference: str) -> tuple[Any, ...]:
+def _find(db: Connection, path: StoreLocation, reference: str) -> tuple[Any, ...]:
     back = back_from_last(reference)
     rows: list[tuple[Any, ...]] = []
     if back is not None:
@@ -152,7 +152,7 @@ def _find(db: Connection, path: Place, reference: str) -> tuple[Any, ...]:
     return rows[0]
 
 
-def _not_found(db: Connection, path: Place, reference: str, found: int) -> str:
+def _not_found(db: Connection, path: StoreLocation, reference: str, found: int) -> str:
     ids = [row[0] for row in db.execute("select id from run order by number desc limit 1000")]
     if not ids:
         return f"{path}: there are no runs in this store yet."
@@ -172,7 +172,7 @@ _OPEN = """
 
 
 def unfinished_run(
-    db: Connection, path: Place, here: Holder, same: tuple[str, str], shard: Shard | None, *, errors: bool
+    db: Connection, path: StoreLocation, here: Holder, same: tuple[str, str], shard: Shard | None, *, errors: bool
 ) -> Run | None:
     """The newest run of the same plan, suite and shard that is not complete, or, with `errors`, that has some."""
     for back in itertools.count():
@@ -203,7 +203,7 @@ def status_now(db: Connection, of: Pass, here: Holder) -> RunStatus:
     return "interrupted" if is_left else said
 
 
-def _run(db: Connection, path: Place, here: Holder, *row: Any) -> Run:
+def _run(db: Connection, path: StoreLocation, here: Holder, *row: Any) -> Run:
     *of, header = row
     last = Pass._make(of)
     try:

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from evalmark.core.values.session import Session, Span, SpanKind
 from evalmark.core.values.usage import Usage
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import from_sql, number_or_unknown, sql_text
-from evalmark.storage.database.ways import Connection
 
+from .filter import SessionFilter, conditions
 from .trees import Spent, spent
-from .wanted import SessionsWanted, conditions
 
 MOST_SPANS = 500
 """Spans of a session that are shown at a time."""
@@ -85,7 +85,7 @@ class SessionPart:
 
 
 def session_page(
-    db: Connection, opened: Opened, wanted: SessionsWanted, *, below: int | None, above: int | None, limit: int
+    db: Connection, opened: Opened, wanted: SessionFilter, *, below: int | None, above: int | None, limit: int
 ) -> SessionPage:
     """Sessions older than number `below`, or else newer than `above`, or else the newest; nearest to it first."""
     is_upward = below is None and above is not None
@@ -97,7 +97,7 @@ def session_page(
     return SessionPage(lines=lines, newer=is_more if is_upward else at_edge and bool(rows), older=is_upward or is_more)
 
 
-def neighbours(db: Connection, wanted: SessionsWanted, number: int) -> tuple[str | None, str | None]:
+def neighbours(db: Connection, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
     """The ids of the next newer and the next older session that are wanted."""
     newer = _found(db, wanted, "s.id", above=number, limit=1)
     older = _found(db, wanted, "s.id", below=number, limit=1)
@@ -190,7 +190,7 @@ def _above(db: Connection, unsealed: Unsealed, spans: Sequence[Span], room: int)
 
 def _found(
     db: Connection,
-    wanted: SessionsWanted,
+    wanted: SessionFilter,
     column: str,
     *,
     below: int | None = None,

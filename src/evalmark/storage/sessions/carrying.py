@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from evalmark.core.values.label import about_output
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import sql_text
-from evalmark.storage.database.ways import Connection
 
 from .rows import Sealed, open_label, sealed_label
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import TypeVar
 
 from evalmark.core.errors import StoreError
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.opening import Notes
 from evalmark.storage.database.readers import Readers
-from evalmark.storage.database.ways import Connection, Place
 
 T = TypeVar("T")
 Act = Callable[[Connection], T]
@@ -20,7 +20,7 @@ Act = Callable[[Connection], T]
 class Access:
     """Reads and writes one file, for the process that has opened it and until it is closed."""
 
-    def __init__(self, path: Place, db: Connection | None, notes: Notes) -> None:
+    def __init__(self, path: StoreLocation, db: Connection | None, notes: Notes) -> None:
         self.path, self.notes = path, notes
         self._db = db
         """What is written with; None: for reading only."""

@@ -8,11 +8,11 @@ from typing import Any
 import apsw
 
 from evalmark.core.errors import StoreError
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.file import FileConnection
 from evalmark.storage.database.opening import Notes, reading
 from evalmark.storage.database.schema import STEPS
-from evalmark.storage.database.ways import Connection, Place
 
 _SAFE_SQLITE = (3, 51, 3)
 
@@ -29,7 +29,7 @@ class Health:
     version: int = 0
     """Of the tables; counts the steps the store has behind it."""
     sqlite: str = ""
-    journal: str = ""
+    journal_mode: str = ""
     """`wal`, or another word where the file system allows no write-ahead log."""
     size: int = 0
     """Bytes on disk, the write-ahead log included."""
@@ -66,13 +66,13 @@ def _examined(path: Path, db: FileConnection, version: str) -> Health:
         warnings=old_sqlite(version),
         version=len(STEPS),
         sqlite=version,
-        journal=str(db.pragma("journal_mode")),
+        journal_mode=str(db.pragma("journal_mode")),
         size=sum(file.stat().st_size for file in (path, path.with_name(f"{path.name}-wal")) if file.exists()),
         **_counts(db),
     )
 
 
-def examine_server(db: Connection, place: Place) -> Health:
+def examine_server(db: Connection, place: StoreLocation) -> Health:
     """What is in a store on a server; whether its files are sound is for the server to say."""
     return Health(path=str(place), version=len(STEPS), **_counts(db))
 

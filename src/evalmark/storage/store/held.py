@@ -8,9 +8,9 @@ from evalmark.core.values.case import Output
 from evalmark.core.values.score import Result, Trial
 from evalmark.inputs.documents.masking import masked
 from evalmark.storage.call_log.sent import Pass, Sent
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.fields import sql_text
-from evalmark.storage.database.ways import Connection, Place
 from evalmark.storage.results.rows import encode_result
 from evalmark.storage.results.stored import stored_result
 
@@ -26,7 +26,7 @@ class Held:
     """A run that this process writes, and what it has seen of earlier results but not yet saved."""
 
     def __init__(
-        self, writing: Writing, path: Place, usable: Callable[[], None], connect: Callable[[], Connection]
+        self, writing: Writing, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]
     ) -> None:
         self.writing = writing
         self.retry_errors = False

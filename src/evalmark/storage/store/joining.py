@@ -10,10 +10,10 @@ from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.storage.call_log.carrying import Carrier, Look, note_spent
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.database.ways import Connection, Place
 from evalmark.storage.results.rows import decode_run, encode_result, encode_run
 from evalmark.storage.sessions.carrying import carry_labels
 
@@ -31,7 +31,7 @@ class Share:
     """A run that is a share of another one, and the store that has it."""
 
     run: Run
-    path: Place
+    path: StoreLocation
     connect: Callable[[], Connection]
     """A connection to read with."""
 
@@ -57,7 +57,7 @@ class Joined:
     """Labels of the shares that a run which was there before did not have."""
 
 
-def join(db: Connection, path: Place, whole: Run, shares: Sequence[Share], watch: Watch | None) -> Joined:
+def join(db: Connection, path: StoreLocation, whole: Run, shares: Sequence[Share], watch: Watch | None) -> Joined:
     """Write a run with all that its shares hold, in one transaction in the writer's thread; `watch` is told of results.
 
     Where the run is there already, with the same notes, only labels are written that its shares have been given since.
@@ -129,7 +129,7 @@ def _batches(results: Iterator[Result]) -> Iterator[list[Result]]:
         yield batch
 
 
-def _refuse_other(db: Connection, path: Place, whole: Run) -> None:
+def _refuse_other(db: Connection, path: StoreLocation, whole: Run) -> None:
     """Raises StoreError where the run of this id was not made of the same shares, which the last note names."""
     there = decode_run(db.execute("select header from run where id = ?", (whole.id,)).get)
     if whole.notes[-1] not in there.notes:

@@ -12,7 +12,7 @@ from evalmark.storage.call_log import exchange, recordings, tool_recordings
 from evalmark.storage.call_log.exchange import Imported
 from evalmark.storage.call_log.recordings import ModelCalls, Recording
 from evalmark.storage.call_log.tool_recordings import ToolCalls
-from evalmark.storage.database.ways import Connection
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.results.stored import StoredResults, find_number
 
 from .access import Access

@@ -14,7 +14,7 @@ import apsw
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Run
 from evalmark.storage.call_log.rows import COLUMNS, CallRow, decode_call, encode_call
-from evalmark.storage.call_log.tool_keeping import put
+from evalmark.storage.call_log.stored_tool_log import put
 from evalmark.storage.call_log.tool_rows import TOOL_COLUMNS, ToolRow, decode_tool
 from evalmark.storage.database.doors import place_of
 from evalmark.storage.database.faults import explained

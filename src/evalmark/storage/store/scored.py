@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from evalmark.core.values.score import Result
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import sql_real, sql_text
-from evalmark.storage.database.ways import Connection
 from evalmark.storage.results.rows import Row
 
 IDENTITY = ("dataset", "case_id", "target", "repeat", "mode", "fingerprint")

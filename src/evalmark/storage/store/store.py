@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.errors import StoreError
 from evalmark.core.lazy import LazyModule
-from evalmark.core.protocols import Journal, Recorded, Sink, ToolJournal
+from evalmark.core.protocols import CallLog, Recorded, Sink, ToolLog
 from evalmark.core.values.run import Run, Shard
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.words import count
 from evalmark.storage.call_log import sent, spending
-from evalmark.storage.call_log.keeping import CallJournal, Entry, Finder, Lookups, save
 from evalmark.storage.call_log.log import Log
 from evalmark.storage.call_log.sent import Pass
-from evalmark.storage.call_log.tool_keeping import ToolKeeper
+from evalmark.storage.call_log.stored_log import Entry, Finder, Lookups, StoredCallLog, save
+from evalmark.storage.call_log.stored_tool_log import StoredToolLog
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.doors import look_into, place_of, write_to
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.holder import this_process
 from evalmark.storage.database.opening import Notes
 from evalmark.storage.database.schema import copy
-from evalmark.storage.database.ways import Connection
 from evalmark.storage.queries import narrowing
 from evalmark.storage.queries.endings import endings_of
 from evalmark.storage.queries.shared import shared_by
@@ -51,11 +51,11 @@ if TYPE_CHECKING:
     from evalmark.storage.queries.shared import Shared
     from evalmark.storage.queries.standing import Moment, Standing
     from evalmark.storage.queries.wanted import Wanted
-    from evalmark.storage.sessions import kept
-    from evalmark.storage.sessions.kept import Traffic
+    from evalmark.storage.sessions import store
+    from evalmark.storage.sessions.store import SessionStore
 else:
     browsing = LazyModule("evalmark.storage.queries.browsing")
-    kept = LazyModule("evalmark.storage.sessions.kept")
+    store = LazyModule("evalmark.storage.sessions.store")
 
 
 def open_store(
@@ -97,9 +97,9 @@ class Store:
         self._finder = Finder(self.path, self._lookups, access.notes)
 
     @cached_property
-    def traffic(self) -> "Traffic":
+    def sessions(self) -> "SessionStore":
         """What apps did for their users, and what people say of outputs."""
-        return kept.Traffic(self.path, self._access.read, self._access.write)
+        return store.SessionStore(self.path, self._access.read, self._access.write)
 
     @property
     def is_writable(self) -> bool:
@@ -300,19 +300,19 @@ class Store:
 
     # The calls of a run.
 
-    def journal(self, run_id: str | None = None) -> Journal:
+    def call_log(self, run_id: str | None = None) -> CallLog:
         """The journal of a run that is written here, or one for calls outside of runs.
 
         What its `keep` has returned from is on the disk. A store that was opened for reading finds
         calls and keeps none.
         """
         of = None if run_id is None else self._holding(run_id).sent
-        return CallJournal(self._finder, self._access.writable, self._log, of)
+        return StoredCallLog(self._finder, self._access.writable, self._log, of)
 
-    def tool_journal(self, run_id: str | None = None) -> ToolJournal:
+    def tool_log(self, run_id: str | None = None) -> ToolLog:
         """Where the calls of tools are kept, for a run that is written here or outside of runs; for any thread."""
         number = None if run_id is None else self._holding(run_id).writing.number
-        return ToolKeeper(self.path, self._lookups, self._access.write, number)
+        return StoredToolLog(self.path, self._lookups, self._access.write, number)
 
     def interrupted_calls(self, run_id: str) -> int | None:
         """Requests that were under way when a run broke off, and that nobody knows the reply of.

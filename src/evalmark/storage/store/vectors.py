@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalmark.core.lazy import need
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.database.ways import Connection
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors

@@ -9,10 +9,10 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.storage.call_log import sent, spending
 from evalmark.storage.call_log.sent import Pass, Sent
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.holder import Holder, from_text, has_left, to_text
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.database.ways import Connection, Place
 from evalmark.storage.results.masked import masked_id, masked_result
 from evalmark.storage.results.rows import Row, decode_run, encode_result, encode_run
 
@@ -62,7 +62,7 @@ class Seen:
     place: str | bytes
 
 
-def start(db: Connection, path: Place, run: Run, holder: Holder) -> Writing:
+def start(db: Connection, path: StoreLocation, run: Run, holder: Holder) -> Writing:
     """Write the header of a new run.
 
     Raises:
@@ -81,7 +81,7 @@ def start(db: Connection, path: Place, run: Run, holder: Holder) -> Writing:
     return Writing(run_id=run.id, number=int(number), pass_=1, sources=names_of(run), holder=holder)
 
 
-def add(db: Connection, path: Place, runs: Iterable[Run]) -> None:
+def add(db: Connection, path: StoreLocation, runs: Iterable[Run]) -> None:
     """Write runs that are over, with all their results: all of them or nothing.
 
     Raises:
@@ -101,7 +101,7 @@ def add(db: Connection, path: Place, runs: Iterable[Run]) -> None:
                 put(db, (int(number), 1), names_of(run), [(encode_result(result), result) for result in batch])
 
 
-def resume(db: Connection, path: Place, run_id: str, holder: Holder, *, force: bool) -> Writing:
+def resume(db: Connection, path: StoreLocation, run_id: str, holder: Holder, *, force: bool) -> Writing:
     """Take a run over from a process that is gone, or from any with `force`.
 
     Raises:
@@ -127,7 +127,7 @@ def resume(db: Connection, path: Place, run_id: str, holder: Holder, *, force: b
     return Writing(run_id=run_id, number=number, pass_=passed + 1, sources=sources, holder=holder, lost=lost)
 
 
-def amend(db: Connection, path: Place, writing: Writing, run: Run) -> Writing:
+def amend(db: Connection, path: StoreLocation, writing: Writing, run: Run) -> Writing:
     """Write the header anew of a run that has met further datasets or metrics; those it has keep their places."""
     with transaction(db):
         _confirm_held(db, path, writing)
@@ -150,7 +150,7 @@ def names_of(run: Run) -> tuple[str, ...]:
     return tuple(dataset.name for dataset in run.datasets)
 
 
-def _confirm_held(db: Connection, path: Place, writing: Writing) -> None:
+def _confirm_held(db: Connection, path: StoreLocation, writing: Writing) -> None:
     """A process that slept while another one took its run over must not write into it."""
     row = db.execute("select holder, pass from run where number = ?", (writing.number,)).fetchone()
     if row is None:
@@ -162,7 +162,7 @@ def _confirm_held(db: Connection, path: Place, writing: Writing) -> None:
 
 
 def write(
-    db: Connection, path: Place, writing: Writing, kept: Sequence[tuple[Row, Result]], seen: Sequence[Seen]
+    db: Connection, path: StoreLocation, writing: Writing, kept: Sequence[tuple[Row, Result]], seen: Sequence[Seen]
 ) -> None:
     """Save results, and what was seen of earlier ones; when this returns, both are on the disk."""
     with transaction(db):
@@ -211,7 +211,7 @@ def look_up(db: Connection, writing: Writing, trial: Trial) -> tuple[int, str] |
     return None if row is None else (int(row[0]), str(row[1]))
 
 
-def finish(db: Connection, path: Place, writing: Writing, run: Run, seen: Sequence[Seen], asked: Sent) -> None:
+def finish(db: Connection, path: StoreLocation, writing: Writing, run: Run, seen: Sequence[Seen], asked: Sent) -> None:
     """Write the final header and let the run go; a complete run leaves out rows that were not met again."""
     with transaction(db):
         _confirm_held(db, path, writing)
@@ -237,7 +237,7 @@ def release(db: Connection, writing: Writing) -> None:
     db.let_go(writing.number, writing.pass_)
 
 
-def forget(db: Connection, path: Place, run_id: str, here: Holder) -> None:
+def forget(db: Connection, path: StoreLocation, run_id: str, here: Holder) -> None:
     """Delete a run and its results.
 
     Raises:

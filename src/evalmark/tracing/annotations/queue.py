@@ -76,11 +76,11 @@ class Source:
         return tuple(Item(about=about_output(self.run, trial_name(trial)), number=number) for number, trial in chosen)
 
     def _spans(self) -> Iterator[tuple[int, str]]:
-        return ((_number_of(one), one) for one in self.ledger.traffic.answered(self.project))
+        return ((_number_of(one), one) for one in self.ledger.sessions.answered(self.project))
 
     def labels(self, items: Iterable[Item]) -> list[Label]:
         """Everything ever said of some outputs; of a run, of others of it too."""
-        traffic = self.ledger.traffic
+        traffic = self.ledger.sessions
         return traffic.labels_of_run(self.run) if self.browsing else traffic.labels(item.about for item in items)
 
     def shown(self, item: Item) -> Shown:
@@ -90,7 +90,7 @@ class Source:
             NotKeptError: it is no longer there.
         """
         if self.browsing is None or item.number is None:
-            span = self.ledger.traffic.span(item.span)
+            span = self.ledger.sessions.span(item.span)
             contexts = tuple(span.contexts or ())
             return Shown(subject=of_span(span), input=span.input, history=(), contexts=contexts, value=span.output)
         result = self.browsing.result(item.number)

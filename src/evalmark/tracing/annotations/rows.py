@@ -196,7 +196,7 @@ class _Naming:
 
     def __post_init__(self) -> None:
         whole = [name for name in (i.removeprefix(about_span()) for i in self.ids) if len(name) == _ID]
-        for span in self.ledger.traffic.spans(whole):
+        for span in self.ledger.sessions.spans(whole):
             self._known[span.id] = span
 
     def subject(self, reference: str, which: Which = WHOLE) -> Subject:

@@ -18,7 +18,7 @@ from evalmark.core.values.words import count
 from evalmark.inputs.documents.masking import masked
 
 if TYPE_CHECKING:
-    from evalmark.storage.sessions.kept import Named
+    from evalmark.storage.sessions.store import Named
     from evalmark.storage.store.store import Store
 
 _NAMED = 5
@@ -96,7 +96,7 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
     if run is not None:
         return run
     one = named[0]
-    return ledger.traffic.session(one.id) if one.kind == "session" else ledger.traffic.span(one.id)
+    return ledger.sessions.session(one.id) if one.kind == "session" else ledger.sessions.span(one.id)
 
 
 def recorded_as(ledger: "Store", reference: str) -> "Named | None":
@@ -112,7 +112,7 @@ def recorded_as(ledger: "Store", reference: str) -> "Named | None":
 
 
 def _by_id(ledger: "Store", reference: str) -> "list[Named]":
-    named = ledger.traffic.starting(reference)
+    named = ledger.sessions.starting(reference)
     return [one for one in named if one.id == reference] or named
 
 
@@ -122,12 +122,12 @@ def _ambiguous(reference: str, several: Sequence[str]) -> str:
 
 def _of_key(ledger: "Store", key: str) -> "list[Named]":
     """The sessions, of any project, that an app knows by this key."""
-    ids = [keyed_session(project, key) for project in ledger.traffic.projects()]
-    return [one for i in ids for one in ledger.traffic.starting(i) if one.kind == "session"]
+    ids = [keyed_session(project, key) for project in ledger.sessions.projects()]
+    return [one for i in ids for one in ledger.sessions.starting(i) if one.kind == "session"]
 
 
 def _unknown(ledger: "Store", reference: str, fault: NotKeptError) -> NotKeptError:
-    if not ledger.traffic.projects():
+    if not ledger.sessions.projects():
         return fault
     if reference.startswith("last"):
         return NotKeptError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
@@ -213,7 +213,7 @@ def note(ledger: "Store", said: Sequence[tuple[Subject, Word]], created: str | N
         )
         for about, word in said
     ]
-    known = ledger.traffic.label(labels)
+    known = ledger.sessions.label(labels)
     return [label for label in labels if label.id not in known]
 
 
@@ -229,7 +229,7 @@ def check_words(ledger: "Store", said: Sequence[tuple[Subject, Word]]) -> Iterab
     taken = [(about, word) for about, word in said if word.withdraws]
     if not taken:
         return
-    standing = {(label.about, label.by) for label in in_force(ledger.traffic.labels({one.about for one, _ in taken}))}
+    standing = {(label.about, label.by) for label in in_force(ledger.sessions.labels({one.about for one, _ in taken}))}
     for about, word in taken:
         if (about.about, word.by) not in standing:
             yield f"{about.title}: {word.by} has said nothing of it that could be withdrawn."
@@ -237,7 +237,7 @@ def check_words(ledger: "Store", said: Sequence[tuple[Subject, Word]]) -> Iterab
 
 def history(ledger: "Store", about: Iterable[str]) -> list[Label]:
     """Everything ever said about some things, named as in `Label.about`, in the order in which it was said."""
-    return ledger.traffic.labels(about)
+    return ledger.sessions.labels(about)
 
 
 def own_name(environ: Mapping[str, str]) -> str:

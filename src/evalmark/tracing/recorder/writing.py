@@ -13,11 +13,11 @@ import apsw
 from evalmark.core.errors import DataError, EvalmarkError, StoreError
 from evalmark.core.settings import load
 from evalmark.core.values.session import Span
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.doors import place_of, write_to
 from evalmark.storage.database.faults import explained
-from evalmark.storage.database.ways import Connection, Place
-from evalmark.storage.sessions.kept import Traffic
 from evalmark.storage.sessions.rows import sealed_span
+from evalmark.storage.sessions.store import SessionStore
 
 from .desks import GATHERING, IDLE, Desk
 from .texts import header, sealed
@@ -43,7 +43,7 @@ class Writer:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._db: Connection | None = None
-        self._path: Place | None = None
+        self._path: StoreLocation | None = None
         self._ready: list[tuple[OpenSession, Span]] = []
         """Spans that are on their way to the store, in the order in which they ended."""
         self._lost: dict[OpenSession, int] = {}
@@ -140,7 +140,7 @@ class Writer:
             logging.getLogger(LOG).warning("What is recorded cannot be kept and waits: %s", fault)
         self._close()
 
-    def _traffic(self) -> Traffic:
+    def _traffic(self) -> SessionStore:
         if self._path is None:
             folder = Path(self._desk.folder)
             self._path = place_of(self._desk.store or load(os.environ, folder).store, folder)
@@ -150,7 +150,7 @@ class Writer:
         if self._db is None:
             self._db = write_to(self._path, lambda _: None)
             self._desk.held.append(self._db)
-        return Traffic(self._path, self._act, self._act)
+        return SessionStore(self._path, self._act, self._act)
 
     def _act(self, act: Callable[[Connection], T], what: str = "", needed: int = 0) -> T:
         path, db = self._path, self._db

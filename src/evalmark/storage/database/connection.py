@@ -11,7 +11,7 @@ ALL = 2**62
 """A limit that leaves nothing out."""
 
 
-class Place(Protocol):
+class StoreLocation(Protocol):
     """Where a store is: a file, or a schema on a server."""
 
     @property

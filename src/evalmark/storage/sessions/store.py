@@ -7,14 +7,14 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from evalmark.core.errors import NotKeptError, StoreError
 from evalmark.core.values.label import Label, about_output, about_span
 from evalmark.core.values.session import Session, Span
+from evalmark.storage.database.connection import ALL, Connection, Read, StoreLocation, Write
 from evalmark.storage.database.fields import from_sql, sql_text
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.database.ways import ALL, Connection, Place, Read, Write
 
 from .browsing import SessionPage, SessionPart, first_asked, names, neighbours, place_of, session_page, session_part
 from .examples import Labelled, labelled
+from .filter import SessionFilter
 from .rows import Sealed, open_label, open_session, open_span, sealed_label, sealed_span, session_header
-from .wanted import SessionsWanted
 
 T = TypeVar("T")
 
@@ -49,10 +49,10 @@ class Named(NamedTuple):
     id: str
 
 
-class Traffic:
+class SessionStore:
     """What apps did for their users, and what people say of outputs. Made by the store."""
 
-    def __init__(self, path: Place, reading: Read, writing: Write) -> None:
+    def __init__(self, path: StoreLocation, reading: Read, writing: Write) -> None:
         self._path, self._read, self._write = path, reading, writing
 
     # Recording.
@@ -120,12 +120,12 @@ class Traffic:
         return self._read(read)
 
     def browse(
-        self, wanted: SessionsWanted, *, below: int | None = None, above: int | None = None, limit: int = 50
+        self, wanted: SessionFilter, *, below: int | None = None, above: int | None = None, limit: int = 50
     ) -> SessionPage:
         """The newest sessions that are wanted; those older than number `below`, or else newer than `above`, nearest first."""
         return self._read(lambda db: session_page(db, self._session, wanted, below=below, above=above, limit=limit))
 
-    def beside(self, wanted: SessionsWanted, number: int) -> tuple[str | None, str | None]:
+    def beside(self, wanted: SessionFilter, number: int) -> tuple[str | None, str | None]:
         """The ids of the next newer and the next older session that are wanted; None at the ends."""
         return self._read(lambda db: neighbours(db, wanted, number))
 

@@ -122,7 +122,7 @@ def test_counts_that_cannot_be_are_unknown_and_cost_no_other_call_of_the_group(s
 
 def test_a_call_that_cannot_be_kept_at_all_costs_only_itself(store):
     async def both() -> list:
-        journal = store.journal(RUN)
+        journal = store.call_log(RUN)
         bad = replace(call(1), repeat=2**70)
         return await asyncio.gather(journal.keep(bad), journal.keep(call(2)), return_exceptions=True)
 
@@ -206,7 +206,7 @@ def test_outside_of_runs_calls_are_kept_and_nothing_is_noted(store, path):
 def test_a_store_for_reading_finds_calls_and_keeps_none(store, path):
     keep(store, call(1))
     with open_store(path, read_only=True) as reader:
-        journal = reader.journal()
+        journal = reader.call_log()
         assert asyncio.run(journal.find(key(1))) == call(1).replayed
         for waiting in (journal.keep(call(2)), journal.sending(key(2))):
             with pytest.raises(StoreError, match="opened for reading only"):
@@ -215,19 +215,19 @@ def test_a_store_for_reading_finds_calls_and_keeps_none(store, path):
 
 def test_the_journal_of_a_run_that_is_not_written_here_is_refused(store):
     with pytest.raises(StoreError, match="start or resume it first"):
-        store.journal("another")
+        store.call_log("another")
 
 
 def test_a_closed_store_says_so(path):
     with open_store(path) as store:
-        journal = store.journal()
+        journal = store.call_log()
     for waiting in (journal.keep(call(1)), journal.find(key(1))):
         with pytest.raises(StoreError, match="is closed"):
             asyncio.run(waiting)
 
 
 def test_a_run_that_another_process_has_taken_over_loses_no_call(store, path):
-    journal = store.journal(RUN)
+    journal = store.call_log(RUN)
     asyncio.run(journal.sending(key(1)))
     with open_store(path) as second:
         second.resume(RUN, force=True)
@@ -245,7 +245,7 @@ def test_a_task_that_is_cancelled_while_its_call_is_kept_loses_no_call(path):
         store.start(sample.run())
 
         async def cancelled() -> None:
-            journal = store.journal(RUN)
+            journal = store.call_log(RUN)
             tasks = [asyncio.create_task(journal.keep(call(number))) for number in range(40)]
             await asyncio.sleep(0)
             for task in tasks:
@@ -264,7 +264,7 @@ def test_closing_writes_what_is_still_on_its_way(path):
         store.start(sample.run())
 
         async def go_away() -> None:
-            journal = store.journal(RUN)
+            journal = store.call_log(RUN)
             tasks = [asyncio.create_task(journal.keep(call(number))) for number in range(40)]
             await asyncio.sleep(0)
             store.close()
@@ -277,7 +277,7 @@ def test_closing_writes_what_is_still_on_its_way(path):
 
 def test_results_vectors_and_calls_are_written_side_by_side(store):
     async def everything() -> None:
-        journal, sink = store.journal(RUN), store.sink(RUN)
+        journal, sink = store.call_log(RUN), store.sink(RUN)
         trials = sample.trials([sample.case(number) for number in range(30)])
         await asyncio.gather(
             *(journal.keep(call(number)) for number in range(200)),
@@ -298,7 +298,7 @@ def test_a_full_disk_is_told_to_all_who_wait_and_what_was_acknowledged_is_kept(p
     acknowledged: list[Call] = []
     with open_store(path, max_pages=60) as store:
         store.start(sample.run())
-        journal = store.journal(RUN)
+        journal = store.call_log(RUN)
 
         async def one(kept: Call) -> None:
             await journal.keep(kept)

@@ -11,7 +11,7 @@ from evalmark.core.values.tool import ToolRecording
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryJournal:
+class MemoryCallLog:
     """Keeps every call in the order they came; `full_after` calls it says the disk is full.
 
     >>> import asyncio
@@ -73,7 +73,7 @@ class MemoryJournal:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryToolJournal:
+class MemoryToolLog:
     """Keeps what tools gave; of keys that are `damaged` it says so, and `full_after` recordings that the disk is full.
 
     >>> MemoryToolJournal().find("a key") is None

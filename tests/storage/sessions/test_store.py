@@ -40,8 +40,8 @@ def label(**fields):
 
 @pytest.fixture
 def traffic(store):
-    store.traffic.keep([SESSION], [STEP, ANSWER])
-    return store.traffic
+    store.sessions.keep([SESSION], [STEP, ANSWER])
+    return store.sessions
 
 
 def test_a_session_comes_back_with_its_spans_in_the_order_of_their_start(traffic):

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import sql_text
 from evalmark.storage.database.searching import containing, within_json
-from evalmark.storage.database.ways import Connection
 
 Standing = Literal["up", "down", "disputed", "not"]
 """What people say of an answer: what more of them say, that as many say the contrary, or that nobody gave a thumb."""
@@ -41,7 +41,7 @@ _FAILED = "p.content like '%\"error\":%' and json_extract(p.content, '$.error') 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionsWanted:
+class SessionFilter:
     """Which sessions; every condition has to hold."""
 
     project: str = ""
@@ -58,14 +58,14 @@ class SessionsWanted:
     @property
     def is_all(self) -> bool:
         """Whether nothing is asked for but sessions."""
-        return self == SessionsWanted()
+        return self == SessionFilter()
 
 
 Condition = tuple[str, tuple[Any, ...]]
 """SQL over a row `s` of the table `session`, and the parameters in it."""
 
 
-def conditions(db: Connection, wanted: SessionsWanted) -> Iterator[Condition]:
+def conditions(db: Connection, wanted: SessionFilter) -> Iterator[Condition]:
     """What has to hold of a session, in the way that is fast for what the store holds."""
     if wanted.project:
         yield "s.project = ?", (sql_text(wanted.project),)

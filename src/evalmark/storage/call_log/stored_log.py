@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from evalmark.core.values.call import Call, Reply
 from evalmark.core.values.spending import Spending
+from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.faults import explained
 from evalmark.storage.database.fields import from_sql, sql_text
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.database.ways import Connection, Place
 
 from .log import Log
 from .masked import masked_call
@@ -84,7 +84,7 @@ def _spent(
 class Lookups:
     """Looks rows up on a connection of its own, straight from the caller's thread: a thread hop would cost more."""
 
-    def __init__(self, path: Place, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
+    def __init__(self, path: StoreLocation, usable: Callable[[], None], connect: Callable[[], Connection]) -> None:
         self._path, self._usable, self._connect = path, usable, connect
         self._lock = threading.Lock()
         self._db: Connection | None = None
@@ -111,7 +111,7 @@ class Lookups:
 class Finder:
     """Looks replies up."""
 
-    def __init__(self, path: Place, lookups: Lookups, notes: Callable[[str], None]) -> None:
+    def __init__(self, path: StoreLocation, lookups: Lookups, notes: Callable[[str], None]) -> None:
         self._path, self._lookups, self._notes = path, lookups, notes
 
     def __call__(self, key: str) -> Reply | None:
@@ -133,7 +133,7 @@ class Finder:
         return found
 
 
-class CallJournal:
+class StoredCallLog:
     """Keeps the calls of one run, or of none."""
 
     def __init__(self, find: Finder, writable: Callable[[], object], log: Log[Entry], sent: Sent | None) -> None:

@@ -5,10 +5,10 @@ from typing import TypeVar
 from evalmark.core.errors import DamagedRecordingError
 from evalmark.core.values.tool import ToolRecording
 from evalmark.inputs.documents.masking import masked_data
+from evalmark.storage.database.connection import Connection, StoreLocation, Write
 from evalmark.storage.database.schema import transaction
-from evalmark.storage.database.ways import Connection, Place, Write
 
-from .keeping import Lookups
+from .stored_log import Lookups
 from .tool_rows import TOOL_COLUMNS, ToolRow, decode_tool, encode_tool
 
 T = TypeVar("T")
@@ -21,10 +21,10 @@ _KEEP = f"""
 """  # noqa: S608  columns, not data
 
 
-class ToolKeeper:
+class StoredToolLog:
     """Keeps what tools gave in one run, or outside of runs."""
 
-    def __init__(self, path: Place, lookups: Lookups, write: Write, run: int | None) -> None:
+    def __init__(self, path: StoreLocation, lookups: Lookups, write: Write, run: int | None) -> None:
         self._path, self._lookups, self._write, self._run = path, lookups, write, run
 
     def find(self, key: str) -> ToolRecording | None:

@@ -7,7 +7,7 @@ from evalmark.storage.database.doors import on_servers, place_of
 from evalmark.storage.postgres.addresses import is_address
 
 
-def told_place(where: str | os.PathLike[str]) -> str:
+def display_location(where: str | os.PathLike[str]) -> str:
     """A place as it may be shown: without user, password and options.
 
     >>> told_place("evals.db"), told_place("postgresql://ann:secret@db/evals")
@@ -17,7 +17,7 @@ def told_place(where: str | os.PathLike[str]) -> str:
     return str(place_of(named)) if is_address(named) else named
 
 
-def run_at(reference: str) -> tuple[str, str] | None:
+def parse_run_address(reference: str) -> tuple[str, str] | None:
     """The address and the run in `ADDRESS@RUN`, the newest run where none is named; None where it is no address.
 
     >>> run_at("postgresql://ann@db/evals@last~1"), run_at("postgresql://ann@db/evals"), run_at("evals.db@last")
@@ -31,7 +31,7 @@ def run_at(reference: str) -> tuple[str, str] | None:
     return f"{scheme}://{host}{slash}{path}", run or "last"
 
 
-def is_there(where: str | os.PathLike[str]) -> bool:
+def store_exists(where: str | os.PathLike[str]) -> bool:
     """Whether there is a store already.
 
     Raises:
@@ -41,7 +41,7 @@ def is_there(where: str | os.PathLike[str]) -> bool:
     return place.exists() if isinstance(place, Path) else bool(on_servers().is_there(place))
 
 
-def may_be_written(where: str | os.PathLike[str]) -> bool:
+def store_is_writable(where: str | os.PathLike[str]) -> bool:
     """Whether there is a store already, and this user may write it.
 
     Raises:
