@@ -6,9 +6,9 @@ from evalmark.core.lazy import deferred
 
 if TYPE_CHECKING:
     from evalmark.runs.guardrails.assess import Assessment, assess_answer
+    from evalmark.runs.guardrails.dspy_metrics import dspy_metric
     from evalmark.runs.guardrails.guard import Guard
     from evalmark.runs.guardrails.improvement import improve_answer, improve_answer_async
-    from evalmark.runs.guardrails.programs import dspy_metric
     from evalmark.runs.guardrails.verdicts import BlockedError, GuardVerdict
     from evalmark.scoring.builtin.answer_quality import Rules
 
@@ -33,7 +33,7 @@ __getattr__ = deferred(
         "GuardVerdict": "evalmark.runs.guardrails.verdicts",
         "Rules": "evalmark.scoring.builtin.answer_quality",
         "assess_answer": "evalmark.runs.guardrails.assess",
-        "dspy_metric": "evalmark.runs.guardrails.programs",
+        "dspy_metric": "evalmark.runs.guardrails.dspy_metrics",
         "improve_answer": "evalmark.runs.guardrails.improvement",
         "improve_answer_async": "evalmark.runs.guardrails.improvement",
     },

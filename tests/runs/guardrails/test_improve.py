@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ConfigError, ModelCallError, ModelError
 from evalmark.quality import Rules, assess_answer, improve_answer, improve_answer_async
-from evalmark.runs.guardrails.rewriting import cleaned, prompt_for
+from evalmark.runs.guardrails.rewrite_prompt import build_rewrite_prompt, clean_reply
 
 QUESTION = "Who built the bridge?"
 CONTEXTS = ["Ida Holm built the bridge.", SimpleNamespace(text="It has two towers.")]
@@ -204,7 +204,7 @@ def test_the_same_question_is_the_same_request_and_can_be_found_again():
 
 @given(st.text(max_size=40), st.lists(st.text(max_size=40), max_size=3))
 def test_no_text_leaves_its_fence(answer, contexts):
-    made = prompt_for(QUESTION, answer, contexts, ["Missing citations."])
+    made = build_rewrite_prompt(QUESTION, answer, contexts, ["Missing citations."])
     assert (
         made.material.count(f"<data-{made.mark} ") == made.material.count(f"</data-{made.mark}>") == 3 + len(contexts)
     )
@@ -213,9 +213,9 @@ def test_no_text_leaves_its_fence(answer, contexts):
 
 @given(st.text(alphabet="abc [1].:\n*", max_size=30))
 def test_an_echo_is_cut_off_and_nothing_else(answer):
-    prompt = prompt_for(QUESTION, POOR, ["a"], ["b"])
-    assert cleaned(f"{prompt.text} {answer}", prompt.mark) == answer.strip()
-    assert cleaned(answer, prompt.mark) == answer.strip()
+    prompt = build_rewrite_prompt(QUESTION, POOR, ["a"], ["b"])
+    assert clean_reply(f"{prompt.text} {answer}", prompt.mark) == answer.strip()
+    assert clean_reply(answer, prompt.mark) == answer.strip()
 
 
 def test_the_log_has_figures_and_issues_and_no_texts(caplog):

@@ -19,7 +19,7 @@ import pytest
 from evalmark import Case, Example, Output, ToolCall, Turn
 from evalmark.errors import ConfigError
 from evalmark.runs.targets.function import FunctionTarget, as_target
-from evalmark.runs.targets.given import Given
+from evalmark.runs.targets.given_target import GivenTarget
 
 CASE = Case(
     id="1",
@@ -460,14 +460,14 @@ def test_a_thing_may_bring_its_own_fingerprint():
 
 def test_a_target_stays_itself():
     target = as_target(shout)
-    given = Given()
+    given = GivenTarget()
     assert as_target(target) is target
     assert as_target(given) is given
 
 
 def test_given_answers_are_passed_on():
     output = Output(value="pong", contexts=("c",))
-    assert asyncio.run(Given()(Case(id="1", given=output))) is output
+    assert asyncio.run(GivenTarget()(Case(id="1", given=output))) is output
 
 
 @pytest.mark.parametrize(
@@ -478,7 +478,7 @@ def test_given_answers_are_passed_on():
     ],
 )
 def test_a_row_without_an_answer_says_where_and_what_to_do(case, told):
-    output = asyncio.run(Given()(case))
+    output = asyncio.run(GivenTarget()(case))
     assert output.value is None
     assert output.error is not None
     assert output.error.startswith(told)

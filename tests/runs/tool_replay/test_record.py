@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from evalmark.core.values.plain_data import canonical
 from evalmark.core.values.tool import tool_key
 from evalmark.errors import ToolError
-from evalmark.runs.tool_replay.plainness import NotPlainError, as_argument, as_result
+from evalmark.runs.tool_replay.plain_values import NotPlainError, as_argument, as_result
 from evalmark.tools import replayed
 
 from .trials import Agent

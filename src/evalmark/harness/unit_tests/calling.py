@@ -7,7 +7,7 @@ from typing import Any
 from evalmark.core.errors import ConfigError
 from evalmark.core.sync import now
 from evalmark.core.values.case import Output
-from evalmark.runs.targets.output import as_output, awaited, joined
+from evalmark.runs.targets.output import as_output, join_chunks, resolve_result
 
 _NEEDS_MEMORY = "Missing some input keys"
 HINT = (
@@ -89,8 +89,8 @@ def _needed(parameters: Iterable[inspect.Parameter], besides: str = "") -> set[s
 def finished_now(returned: Any) -> Any:
     """`awaited`, for code that does not wait on a loop."""
     if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
-        return now(awaited(returned))
-    return joined(returned) if inspect.isgenerator(returned) else returned
+        return now(resolve_result(returned))
+    return join_chunks(returned) if inspect.isgenerator(returned) else returned
 
 
 def output_of(function: Any, returned: Any, seconds: float | None, *, is_template: bool) -> Output:

@@ -11,8 +11,8 @@ from evalmark.core.foreign.copies import own
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score
 from evalmark.runs.engine.trial import describe, details_of, with_tools
-from evalmark.runs.targets.function import finished
-from evalmark.runs.targets.identity import name_of
+from evalmark.runs.targets.function import run_and_time
+from evalmark.runs.targets.identity import target_name
 
 from .calling import add_hint, bound_call, finished_now, output_of
 from .desk import GIVEN, Desk, Found, failed
@@ -57,7 +57,7 @@ class CaseUnderTest:
         """
         __tracebackhide__ = True
         self._session.claim(self)
-        target = name_of(function)
+        target = target_name(function)
         uses = self._uses(target)
         clock = uses.clock()
         try:
@@ -76,14 +76,14 @@ class CaseUnderTest:
         """`evaluate` on the caller's loop: coroutines are awaited there, plain functions run in a thread."""
         __tracebackhide__ = True
         self._session.claim(self)
-        target, threads = name_of(function), self._session.threads
+        target, threads = target_name(function), self._session.threads
         uses = self._uses(target)
         clock = uses.clock()
         try:
             call = bound_call(function, own(self.inputs), is_async=True)
             with counting(uses):
                 is_async = inspect.iscoroutinefunction(function) or hasattr(type(function), "ainvoke")
-                returned = await finished(call, clock, None if is_async else threads)
+                returned = await run_and_time(call, clock, None if is_async else threads)
             output = self._output(function, returned, uses)
         except Exception as error:
             found = self._broken(error, target, uses)

@@ -14,7 +14,7 @@ from evalmark.interop.shared.portable import Check, Exported, Portable
 from evalmark.interop.shared.results import REST, rest_of, verdicts_of
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import render
-from evalmark.runs.targets.prompt import values_for
+from evalmark.runs.targets.prompt import input_values
 from evalmark.scoring.binding.wording import text_of
 
 Data = dict[str, Any]
@@ -53,7 +53,7 @@ def _asked(case: Case, prompt: Prompt | None) -> Any:
     if prompt is not None:
         try:
             rendered = [
-                (turn.role, text_of(turn.content)) for turn in render(prompt, values_for(prompt, plain(case.input)))
+                (turn.role, text_of(turn.content)) for turn in render(prompt, input_values(prompt, plain(case.input)))
             ]
             return [{"role": role, "content": text} for role, text in (*rendered, *turns)]
         except ConfigError:

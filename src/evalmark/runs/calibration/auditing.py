@@ -18,7 +18,7 @@ from evalmark.runs.execution.promises import labels_on
 from evalmark.runs.execution.rescoring import AS_THE_SUITE_SAYS, Rescore, plan_rescore
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Loader, Plan, Source, load_embedder
-from evalmark.runs.targets.given import Given
+from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.stats.calibration.audit import Audit, Truths
 from evalmark.stats.calibration.auditing import audited, decides
 from evalmark.stats.calibration.canaries import CASES, Passed, canaries_passed, canary_cases
@@ -220,7 +220,7 @@ def plan_canaries(
         raise ConfigError(f"run {run.id}: there is not {missing} that canaries could be judged by.")
     source = Source(info=DatasetInfo(name="canaries"), read=lambda _: iter(cases))
     found = replace(plan, name=f"canaries for {run.name}", sources=(source,), asked=tuple(kept.values()))
-    found = replace(found, targets=(Given(),), kept=None, repeat=1, gate=None, suite="", notes=())
+    found = replace(found, targets=(GivenTarget(),), kept=None, repeat=1, gate=None, suite="", notes=())
     return found, tuple(one.bound(None).metric for one in kept.values())
 
 

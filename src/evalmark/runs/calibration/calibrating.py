@@ -20,7 +20,7 @@ from evalmark.runs.planning.locking import NO_LOCK
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Loader, Plan, Source, load_embedder
 from evalmark.runs.planning.suite import plan_suite
-from evalmark.runs.targets.given import Given
+from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.stats.calibration.evidence import Evidence, of_results, of_rows, of_traffic
 from evalmark.stats.calibration.labelled_cases import row_labels, samples
 from evalmark.stats.calibration.learning import Calibration, Kind, Promise, learn, scored, wanted_metrics
@@ -173,4 +173,6 @@ def _plan(wanted: Calibrate, settings: Settings, load: Loader, cases: tuple[Case
         raise ConfigError("a metric judges the turns of conversations, and labelled answers are judged one by one.")
     source = Source(info=DatasetInfo(name="labelled"), read=lambda _: iter(cases))
     name = f"labelled answers of {wanted.about}"
-    return replace(plan, name=name, sources=(source,), targets=(Given(),), repeat=1, gate=None, suite="", notes=())
+    return replace(
+        plan, name=name, sources=(source,), targets=(GivenTarget(),), repeat=1, gate=None, suite="", notes=()
+    )

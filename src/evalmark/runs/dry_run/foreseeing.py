@@ -26,7 +26,7 @@ from evalmark.runs.execution.sharing import deal_of
 from evalmark.runs.planning.checking import check, refuse
 from evalmark.runs.planning.models import Configured, Models
 from evalmark.runs.planning.plan import Asked, Plan, Source, model_of
-from evalmark.runs.targets.given import Given
+from evalmark.runs.targets.given_target import GivenTarget
 
 LETTERS_A_TOKEN = 4
 """Of English text; other languages and code have fewer."""
@@ -211,7 +211,7 @@ class _Seeing:
         return {target.name: self._target(target, source, mode) for target in self.plan.targets}
 
     def _target(self, target: Target, source: Source, mode: Mode) -> Target:
-        if isinstance(target, Given) or self.plan.kept is not None:
+        if isinstance(target, GivenTarget) or self.plan.kept is not None:
             return target
         if (model := model_of(target)) is not None:
             weighed = cast(Target, replace(cast(Any, target), model=self._weighing(model)))

@@ -25,7 +25,7 @@ from evalmark.runs.planning.plan import Note, Plan, Source, embedder_for, file_s
 from evalmark.runs.planning.recorded import recorded_source
 from evalmark.runs.planning.references import with_references
 from evalmark.runs.targets.function import as_target
-from evalmark.runs.targets.given import Given
+from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.storage.store.store import open_store
 
 from .conduct import Conduct, execute
@@ -145,7 +145,7 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
     models = Models(settings=settings)
     asked = asked_in_python(scorers, options.get("judge"), models, (here,))
     source = _source(data, replace(settings, store=str(options.get("store") or settings.store)))
-    target: Target = Given() if task is None else as_target(task, folders=(here,))
+    target: Target = GivenTarget() if task is None else as_target(task, folders=(here,))
     plan = Plan(
         name=options.get("name") or source.info.name,
         sources=(source,),

@@ -50,18 +50,18 @@ class Checks:
             ModelError: the weights of the embedding model cannot be had.
         """
         async with self._ready() as ready:
-            return await judge([Alone(one) for one in ready], case, output, self.timeout)
+            return await judge([StandaloneScorer(one) for one in ready], case, output, self.timeout)
 
     @asynccontextmanager
     async def _ready(self) -> AsyncIterator[tuple[BoundScorer, ...]]:
         wants = any(bound.needs_embedder for bound in self.bound)
-        async with _embedder(self.embeddings, wanted=wants) as embedder, _opened(self.judge) as model:
+        async with _open_embedder(self.embeddings, wanted=wants) as embedder, _open_judge(self.judge) as model:
             shared = None if embedder is None else CachedEmbedder(embedder)
             yield tuple(_with_models(bound, shared, model) for bound in self.bound)
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class StandaloneScorer:
     """A scorer outside of a run: where a run would end, since its judge may not be asked any more, it breaks."""
 
     scorer: BoundScorer
@@ -91,7 +91,7 @@ def _with_models(bound: BoundScorer, embedder: CachedEmbedder | None, model: Cha
 
 
 @asynccontextmanager
-async def _opened(wanted: Judge) -> AsyncIterator[ChatModel | None]:
+async def _open_judge(wanted: Judge) -> AsyncIterator[ChatModel | None]:
     """The chat model; one that was named is closed again, since the next answer may come on another event loop."""
     if not isinstance(wanted, str):
         yield wanted
@@ -101,7 +101,7 @@ async def _opened(wanted: Judge) -> AsyncIterator[ChatModel | None]:
 
 
 @asynccontextmanager
-async def _embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Embedder | None]:
+async def _open_embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Embedder | None]:
     """The embedding model, if one is wanted; connections to one behind a server are closed again."""
     if not wanted or (named is not None and not isinstance(named, str)):
         yield as_embedder(named) if wanted else None
@@ -109,13 +109,13 @@ async def _embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Embedde
     settings = load(os.environ, Path.cwd())
     name, opened = named or settings.embeddings, Models(settings=settings)
     try:
-        yield opened.embedder(name) or _loaded(name, settings, Path.cwd())
+        yield opened.embedder(name) or _load_embedder(name, settings, Path.cwd())
     finally:
         await opened.close()
 
 
 @lru_cache(maxsize=2)
-def _loaded(name: str, settings: Settings, folder: Path) -> Embedder:
+def _load_embedder(name: str, settings: Settings, folder: Path) -> Embedder:
     """Kept, since a model takes a while to load and a guard stands in front of every answer."""
     return load_embedder(name, settings, (folder,))
 
@@ -132,7 +132,7 @@ def bind_checks(
     """
     bound = tuple(_bound(who, check) for check in checks)
     names = [one.name for one in bound]
-    faults = [f"{who}: two checks are called {n!r}; give one of them another `name`." for n in _twice(names)]
+    faults = [f"{who}: two checks are called {n!r}; give one of them another `name`." for n in _repeated(names)]
     needy = next((one.name for one in bound if one.needs_judge and one.judge is None), None)
     judges = () if needy is None else (judged_by,) if judged_by else load(os.environ, Path.cwd()).judge
     if needy and len(judges) != 1:
@@ -155,6 +155,6 @@ def _bound(who: str, check: Any) -> BoundScorer:
     return as_scorer(asked.scorer, name=asked.name, threshold=asked.threshold)
 
 
-def _twice(names: Iterable[str]) -> list[str]:
+def _repeated(names: Iterable[str]) -> list[str]:
     seen = list(names)
     return sorted({name for name in seen if seen.count(name) > 1})

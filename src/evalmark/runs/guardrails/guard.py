@@ -17,16 +17,16 @@ from evalmark.scoring.binding.wording import text_of
 
 from .assess import Passage
 from .checks import Check, Checks, Embeddings, Judge, bind_checks
-from .reading import Call, question_of, read_answer, read_call, texts
+from .guarded_call import GuardedCall, context_texts, question_parameter, read_call, read_output
 from .verdicts import BlockedError, GuardVerdict, issues_of
 
 LOG = logging.getLogger("evalmark.quality")
 
 OnFail = Literal["log", "retry", "fallback", "block"]
-Then = Literal["log", "fallback", "block"]
+FinalAction = Literal["log", "fallback", "block"]
 
 
-class Try(NamedTuple):
+class GuardedAttempt(NamedTuple):
     """One answer of a guarded function, and what the checks say of it."""
 
     returned: Any
@@ -56,7 +56,7 @@ class Guard:
     `fallback`: put `fallback` in its place. `block`: raise `BlockedError`. All log a warning."""
     max_passes: int = 1
     """How often `retry` asks again, at most."""
-    then: Then = "log"
+    then: FinalAction = "log"
     """What `retry` does where the best answer does not pass either."""
     fallback: Any = None
     """What is shown in the place of an answer that does not pass."""
@@ -108,7 +108,9 @@ class Guard:
         run_id: str | None = None,
     ) -> GuardVerdict:
         """`guard(question, answer)` on the caller's own loop."""
-        call = Call(question=question, contexts=None if contexts is None else texts(contexts), run_id=run_id)
+        call = GuardedCall(
+            question=question, contexts=None if contexts is None else context_texts(contexts), run_id=run_id
+        )
         return self._decided(call, (await self._tried(call, answer, None),))[0]
 
     def wrap(self, function: Callable[..., Any], *, verdicts: bool = False) -> Callable[..., Any]:
@@ -126,23 +128,23 @@ class Guard:
         name = getattr(function, "__name__", type(function).__name__)
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
             raise ConfigError(f"Guard: {name} is a stream; a guard has to see the whole answer. Gather it first.")
-        asked = _Asked(function, question_of(function, name), _takes_issues(function))
+        asked = _GuardedFunction(function, question_parameter(function, name), _takes_issues(function))
         guarded = _awaiting(self, asked, verdicts) if _is_async(function) else _plain(self, asked, verdicts)
         return functools.wraps(function)(guarded)
 
-    async def _tried(self, call: Call, returned: Any, seconds: float | None) -> Try:
-        output = read_answer(returned, seconds)
+    async def _tried(self, call: GuardedCall, returned: Any, seconds: float | None) -> GuardedAttempt:
+        output = read_output(returned, seconds)
         scores = await self._bound.scores(call.case(), output)
         issues = tuple(issue for score in scores for issue in issues_of(score, self.fail_open))
-        return Try(returned, output, scores, issues)
+        return GuardedAttempt(returned, output, scores, issues)
 
-    def _more(self, tries: Sequence[Try]) -> bool:
+    def _more(self, tries: Sequence[GuardedAttempt]) -> bool:
         """Whether the function is to be asked once more."""
         if not tries:
             return True
         return self.on_fail == "retry" and bool(tries[-1].issues) and len(tries) <= self.max_passes
 
-    def _decided(self, call: Call, tries: Sequence[Try]) -> tuple[GuardVerdict, Any]:
+    def _decided(self, call: GuardedCall, tries: Sequence[GuardedAttempt]) -> tuple[GuardVerdict, Any]:
         """The verdict, and what the function is to return: of several answers the first of those with the fewest issues.
 
         Raises:
@@ -168,7 +170,7 @@ class Guard:
         return verdict, self.fallback if falls_back else best.returned
 
 
-class _Asked(NamedTuple):
+class _GuardedFunction(NamedTuple):
     """A function behind a guard."""
 
     function: Callable[..., Any]
@@ -177,17 +179,17 @@ class _Asked(NamedTuple):
     issues: Literal["", "offered", "needed"]
     """Whether it takes the issues of its last answer."""
 
-    def named(self, named: Mapping[str, Any], tries: Sequence[Try]) -> dict[str, Any]:
+    def named(self, named: Mapping[str, Any], tries: Sequence[GuardedAttempt]) -> dict[str, Any]:
         """The keyword arguments of the next call."""
         if not self.issues or (not tries and (self.issues == "offered" or "issues" in named)):
             return dict(named)
         return {**named, "issues": list(tries[-1].issues) if tries else []}
 
 
-def _plain(guard: Guard, asked: _Asked, verdicts: bool) -> Callable[..., Any]:
+def _plain(guard: Guard, asked: _GuardedFunction, verdicts: bool) -> Callable[..., Any]:
     def guarded(*args: Any, **named: Any) -> Any:
         call = read_call(asked.function, asked.question, args, named)
-        tries: list[Try] = []
+        tries: list[GuardedAttempt] = []
         while guard._more(tries):
             started = time.perf_counter()
             # Outside of any event loop of ours: the function may well run one of its own.
@@ -199,10 +201,10 @@ def _plain(guard: Guard, asked: _Asked, verdicts: bool) -> Callable[..., Any]:
     return guarded
 
 
-def _awaiting(guard: Guard, asked: _Asked, verdicts: bool) -> Callable[..., Any]:
+def _awaiting(guard: Guard, asked: _GuardedFunction, verdicts: bool) -> Callable[..., Any]:
     async def guarded(*args: Any, **named: Any) -> Any:
         call = read_call(asked.function, asked.question, args, named)
-        tries: list[Try] = []
+        tries: list[GuardedAttempt] = []
         while guard._more(tries):
             started = time.perf_counter()
             returned = await asked.function(*args, **asked.named(named, tries))
@@ -234,7 +236,7 @@ def _faults(guard: Guard) -> list[str]:
     checks = (
         (listed, "`checks` has to be a list of scorers, with at least one in it."),
         (guard.on_fail in get_args(OnFail), f"`on_fail` is {guard.on_fail!r}; it can be {_or(OnFail)}."),
-        (guard.then in get_args(Then), f"`then` is {guard.then!r}; it can be {_or(Then)}."),
+        (guard.then in get_args(FinalAction), f"`then` is {guard.then!r}; it can be {_or(FinalAction)}."),
         (guard.then == "log" or guard.on_fail == "retry", "`then` says what `retry` ends with; set on_fail='retry'."),
         (whole and guard.max_passes >= 1, f"`max_passes` is {guard.max_passes!r}; it has to be 1 or more."),
         (not uses_fallback or guard.fallback is not None, "name what is to be shown: fallback='…'."),
@@ -255,7 +257,7 @@ def _or(words: Any) -> str:
     return f"{', '.join(first)} or {last}"
 
 
-def _log(call: Call, best: Try, verdict: GuardVerdict, failed: Sequence[str], action: str) -> None:
+def _log(call: GuardedCall, best: GuardedAttempt, verdict: GuardVerdict, failed: Sequence[str], action: str) -> None:
     """One line of figures and names; reasons may quote an answer, so they are not in it."""
     LOG.log(
         logging.INFO if verdict.passed else logging.WARNING,

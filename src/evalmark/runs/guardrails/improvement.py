@@ -10,14 +10,14 @@ from evalmark.core.sync import now
 from evalmark.scoring.builtin.answer_quality import DEFAULT, Asked, Rules, issues_in
 
 from .assess import Passage, check_rules, check_texts, read_contexts
-from .rewriting import prompt_for
-from .writer import Said, Writer, check_writer, written
+from .rewrite_prompt import build_rewrite_prompt
+from .writer import Rewrite, Writer, ask_writer, check_writer
 
 LOG = logging.getLogger("evalmark.quality")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class ImprovementTask:
     """An answer that is to be improved, and how it is judged."""
 
     asked: Asked
@@ -78,24 +78,26 @@ async def improve_answer_async(  # noqa: PLR0913  as `improve_answer`
     """`improve_answer` on the caller's own loop."""
     texts, faults = read_contexts(contexts)
     faults = [*check_writer(llm), *check_texts(question=question, answer=answer), *faults, *check_rules(rules)]
-    told, more = _told(issues)
+    told, more = _read_issues(issues)
     if faults or more:
         raise ConfigError.of([*faults, *more])
     asked = Asked(question=question, answer=answer, contexts=texts)
-    return await _improved(llm, Task(asked=asked, rules=rules, strict_compat=strict_compat, told=told), run_id)
+    return await _improve(
+        llm, ImprovementTask(asked=asked, rules=rules, strict_compat=strict_compat, told=told), run_id
+    )
 
 
-async def _improved(llm: Writer, task: Task, run_id: str | None) -> str:
+async def _improve(llm: Writer, task: ImprovementTask, run_id: str | None) -> str:
     asked = task.asked
     found = task.issues(asked.answer)
     if not (found or task.told):
-        _log(run_id, task, found, Said(why="there is no issue"), [])
+        _log(run_id, task, found, Rewrite(why="there is no issue"), [])
         return asked.answer
     issues = [*found, *task.told]
-    said = await written(llm, prompt_for(asked.question, asked.answer, asked.contexts, issues))
+    said = await ask_writer(llm, build_rewrite_prompt(asked.question, asked.answer, asked.contexts, issues))
     left = [] if said.why else task.issues(said.text)
     if not said.why and not is_better(len(found), len(left), bool(task.told)):
-        said = Said(text=said.text, why="it is no better")
+        said = Rewrite(text=said.text, why="it is no better")
     _log(run_id, task, found, said, left)
     return asked.answer if said.why else said.text
 
@@ -111,13 +113,13 @@ def is_better(before: int, after: int, told: bool) -> bool:
     return after < before or (told and after == before)
 
 
-def _told(issues: Any) -> tuple[tuple[str, ...], list[str]]:
+def _read_issues(issues: Any) -> tuple[tuple[str, ...], list[str]]:
     if isinstance(issues, list | tuple) and all(isinstance(issue, str) for issue in issues):
         return tuple(issues), []
     return (), [f"issues is of type {type(issues).__name__}; pass a list of texts."]
 
 
-def _log(run_id: str | None, task: Task, found: Sequence[str], said: Said, left: Sequence[str]) -> None:
+def _log(run_id: str | None, task: ImprovementTask, found: Sequence[str], said: Rewrite, left: Sequence[str]) -> None:
     LOG.info(
         "improve_answer run_id=%r answer=%d characters, issues=%s, told=%d, new answer=%d characters, issues=%s, %s",
         run_id,

@@ -49,11 +49,11 @@ def issues_of(score: Score, fail_open: bool = False) -> list[str]:
     (['short: the answer does not pass'], [])
     """
     if score.status == "scored" and score.passed is not None:
-        return [] if score.passed else [f"{score.name}: {said}" for said in _said(score)]
+        return [] if score.passed else [f"{score.name}: {said}" for said in _issue_texts(score)]
     return [] if fail_open else [f"{score.name}: {_undecided(score)}"]
 
 
-def _said(score: Score) -> Sequence[str]:
+def _issue_texts(score: Score) -> Sequence[str]:
     several = score.detail.get("issues")
     if isinstance(several, list | tuple) and several and all(isinstance(issue, str) for issue in several):
         return several

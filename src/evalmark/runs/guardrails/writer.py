@@ -13,7 +13,7 @@ from evalmark.core.values.case import Turn
 from evalmark.runs.planning.lending import chat_model
 from evalmark.scoring.builtin.answer_quality import seen
 
-from .rewriting import Prompt, cleaned
+from .rewrite_prompt import RewritePrompt, clean_reply
 
 Writer = str | ChatModel | Callable[[str], Any]
 """A model's name such as `openai/NAME`, a chat model, or a function from a prompt to a text or to
@@ -22,7 +22,7 @@ IDLE = 0.01
 """Seconds after which a thread without work ends; each call of a plain function has one."""
 
 
-class Said(NamedTuple):
+class Rewrite(NamedTuple):
     """A new answer, or why there is none."""
 
     text: str = ""
@@ -38,7 +38,7 @@ def check_writer(writer: Any) -> list[str]:
     return [f"llm is {found}; pass {wanted}."]
 
 
-async def written(writer: Writer, prompt: Prompt) -> Said:
+async def ask_writer(writer: Writer, prompt: RewritePrompt) -> Rewrite:
     """What the writer makes of a prompt.
 
     A reply that broke off, was refused or is blank is none, and neither is one that a busy or
@@ -49,14 +49,14 @@ async def written(writer: Writer, prompt: Prompt) -> Said:
         ModelError: the endpoint is closed to us, or a function gave something else than a text.
         RunStoppedError: a model that was named may not be asked any more, since its endpoint is closed to us, say.
     """
-    async with _opened(writer) as model:
-        said = await (_replied(model, prompt) if isinstance(model, ChatModel) else _called(model, prompt))
-    text = cleaned(said.text, prompt.mark)
-    return Said(text=text, why=said.why if text or said.why else "it is blank")
+    async with _open_writer(writer) as model:
+        said = await (_ask_model(model, prompt) if isinstance(model, ChatModel) else _call_function(model, prompt))
+    text = clean_reply(said.text, prompt.mark)
+    return Rewrite(text=text, why=said.why if text or said.why else "it is blank")
 
 
 @asynccontextmanager
-async def _opened(writer: Writer) -> AsyncIterator[ChatModel | Callable[[str], Any]]:
+async def _open_writer(writer: Writer) -> AsyncIterator[ChatModel | Callable[[str], Any]]:
     if not isinstance(writer, str):
         yield writer
         return
@@ -64,7 +64,7 @@ async def _opened(writer: Writer) -> AsyncIterator[ChatModel | Callable[[str], A
         yield model
 
 
-async def _replied(model: ChatModel, prompt: Prompt) -> Said:
+async def _ask_model(model: ChatModel, prompt: RewritePrompt) -> Rewrite:
     messages = (Turn(role="system", content=prompt.instructions), Turn(role="user", content=prompt.material))
     try:
         reply = await model(Request(messages=messages))
@@ -72,16 +72,16 @@ async def _replied(model: ChatModel, prompt: Prompt) -> Said:
         failed = error if isinstance(error, ModelCallError) else error.__cause__
         if not isinstance(failed, ModelCallError) or failed.fault == "closed":
             raise
-        return Said(why=f"{model.name} gave none: {error}")
-    return Said(text=reply.text) if reply.status == "ok" else Said(why=f"the reply is {reply.status}")
+        return Rewrite(why=f"{model.name} gave none: {error}")
+    return Rewrite(text=reply.text) if reply.status == "ok" else Rewrite(why=f"the reply is {reply.status}")
 
 
-async def _called(function: Callable[[str], Any], prompt: Prompt) -> Said:
+async def _call_function(function: Callable[[str], Any], prompt: RewritePrompt) -> Rewrite:
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         given = function(prompt.text)
     else:
         given = await Threads(idle=IDLE).run(lambda _: function(prompt.text))
-    return Said(text=_text(await given if inspect.isawaitable(given) else given))
+    return Rewrite(text=_text(await given if inspect.isawaitable(given) else given))
 
 
 def _text(given: Any) -> str:

@@ -17,7 +17,7 @@ from evalmark.core.values.case import Case, Output
 from evalmark.core.values.words import count as counted
 from evalmark.runs.engine.line import Limits, Outcome, Work, run_trials
 from evalmark.runs.engine.recorder import Watch
-from evalmark.runs.targets.fresh import FreshTarget
+from evalmark.runs.targets.class_target import ClassTarget
 
 from .messages import RunCase
 from .pool import ProcessPool, WorkerProcess
@@ -63,7 +63,7 @@ class IsolatedEngine:
         return replace(outcome, notes=(*outcome.notes, said)) if lost else outcome
 
     def _around(self, target: Target) -> Target:
-        if isinstance(target, FreshTarget):
+        if isinstance(target, ClassTarget):
             return IsolatedClass(target.name, self.workers)
         return IsolatedTarget(target.name, self.workers) if isinstance(target, UserTarget) else target
 

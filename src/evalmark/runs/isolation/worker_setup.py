@@ -15,14 +15,14 @@ from evalmark.core.foreign.loading import find_in, is_named_object
 from evalmark.core.foreign.threads import Threads
 from evalmark.core.protocols import Target
 from evalmark.runs.targets.agent import AgentTarget
-from evalmark.runs.targets.fresh import FreshTarget
+from evalmark.runs.targets.class_target import ClassTarget
 from evalmark.runs.targets.function import FunctionTarget, as_target
 from evalmark.runs.targets.program import ProgramTarget
 
 if TYPE_CHECKING:
     from evalmark.core.context.replaying import ToolMode
 
-UserTarget = FunctionTarget | FreshTarget | ProgramTarget | AgentTarget
+UserTarget = FunctionTarget | ClassTarget | ProgramTarget | AgentTarget
 """Targets that are code of users; models and prompts are asked by the process of the run itself."""
 FILES_CLOSED = 113
 """The exit status of a worker that can no more say what it has found, since a target has closed its files."""
@@ -138,7 +138,7 @@ def _thing(target: UserTarget) -> Any:
     """What the user has named or given."""
     if isinstance(target, FunctionTarget):
         return target.function
-    if isinstance(target, FreshTarget):
+    if isinstance(target, ClassTarget):
         return target.kind
     return target.program if isinstance(target, ProgramTarget) else target.agent
 

@@ -18,7 +18,7 @@ from evalmark.inputs.datasets.options import BadRow, ReadOptions
 from evalmark.inputs.datasets.read import read_cases
 from evalmark.inputs.documents.files import dataset_name
 from evalmark.models.embeddings import loading
-from evalmark.runs.targets.given import Given
+from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.scoring.binding.bound import BoundScorer, as_scorer
 from evalmark.scoring.binding.named import resolve
 
@@ -180,7 +180,7 @@ class Plan:
     name: str
     sources: tuple[Source, ...]
     asked: tuple[Asked, ...]
-    targets: tuple[Target, ...] = field(default_factory=lambda: (Given(),))
+    targets: tuple[Target, ...] = field(default_factory=lambda: (GivenTarget(),))
     """What is under test: every row is asked of each."""
     embedder: Embedder | None = None
     """Used by the scorers that ask for one; None only where none of them does."""
@@ -223,7 +223,7 @@ class Plan:
     @property
     def is_answered(self) -> bool:
         """Whether the rows bring their answers along, and nobody is asked."""
-        return any(isinstance(target, Given) for target in self.targets)
+        return any(isinstance(target, GivenTarget) for target in self.targets)
 
     @property
     def asks_models(self) -> bool:

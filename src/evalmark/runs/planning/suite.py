@@ -19,7 +19,7 @@ from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.suites.read import read_suite
 from evalmark.inputs.suites.suite import DatasetSpec, MetricSpec, Suite, TargetSpec
 from evalmark.runs.targets.function import as_target
-from evalmark.runs.targets.given import Given
+from evalmark.runs.targets.given_target import GivenTarget
 
 from .checking import refuse
 from .judging import FromFile, Judge, from_file, judge_named, judged
@@ -176,10 +176,10 @@ class _Making:
             if not isinstance(wanted, str) and (wanted is not None or self.overrides.models):
                 models = self.overrides.models
                 return asked_models(wanted or TargetSpec(), models, self.models, self.overrides.unnamed)
-            return (Given(),) if wanted is None else (self._code(wanted),)
+            return (GivenTarget(),) if wanted is None else (self._code(wanted),)
         except ConfigError as fault:
             self.faults.append(f"{place}: {fault}" if place else str(fault))
-            return (Given(),)
+            return (GivenTarget(),)
 
     def _code(self, wanted: str) -> Target:
         if self.overrides.models:

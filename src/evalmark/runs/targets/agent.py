@@ -14,7 +14,7 @@ from evalmark.core.values.plain_data import canonical, fingerprint
 
 from .output import as_output
 
-Kind = Literal["pydantic_ai", "agents"]
+Framework = Literal["pydantic_ai", "agents"]
 _SETTINGS = ("model_settings", "output_type", "prompt", "tool_use_behavior", "input_guardrails", "output_guardrails")
 """What both packages, or one of them, let an agent be told beside its instructions."""
 
@@ -25,7 +25,7 @@ class AgentTarget:
 
     name: str
     agent: Any
-    kind: Kind
+    kind: Framework
     """The package it is from, as it is imported."""
     fingerprint: str
 
@@ -46,7 +46,7 @@ class AgentTarget:
         return as_output(returned, uses.own_time())
 
 
-def kind_of(thing: Any) -> Kind | None:
+def agent_framework(thing: Any) -> Framework | None:
     """Whose agent it is; None where it is none. Neither package is imported."""
     for kind in type(thing).__mro__:
         named = (kind.__module__.partition(".")[0], kind.__name__)
@@ -58,10 +58,13 @@ def kind_of(thing: Any) -> Kind | None:
     return None
 
 
-def agent_target(agent: Any, kind: Kind, name: str) -> AgentTarget:
+def agent_target(agent: Any, kind: Framework, name: str) -> AgentTarget:
     """The agent as a target; it is not run yet."""
     return AgentTarget(
-        name=name, agent=agent, kind=kind, fingerprint=fingerprint(name, kind, [*map(_told, _family(agent))])
+        name=name,
+        agent=agent,
+        kind=kind,
+        fingerprint=fingerprint(name, kind, [*map(_description, _reachable_agents(agent))]),
     )
 
 
@@ -97,17 +100,17 @@ def _as_text(turn: Turn) -> str:
     return turn.content if isinstance(turn.content, str) else canonical(turn.content)
 
 
-def _family(agent: Any) -> list[Any]:
+def _reachable_agents(agent: Any) -> list[Any]:
     """The agent, and those that it and they may hand over to, each once."""
     found = [agent]
     for member in found:
         for handoff in getattr(member, "handoffs", None) or ():
-            if kind_of(handoff) and not any(handoff is known for known in found):
+            if agent_framework(handoff) and not any(handoff is known for known in found):
                 found.append(handoff)
     return found
 
 
-def _told(agent: Any) -> Any:
+def _description(agent: Any) -> Any:
     """What tells one agent from another: model, instructions, settings, the code of its tools, and whom it hands over to."""
     handoffs = (getattr(handoff, "agent_name", None) or handoff for handoff in getattr(agent, "handoffs", None) or ())
     return {

@@ -17,15 +17,15 @@ from evalmark.core.foreign.threads import Threads
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Case, Output
 
-from .agent import AgentTarget, agent_target, kind_of
-from .fresh import FreshTarget
-from .given import Given
-from .identity import identity, name_of
+from .agent import AgentTarget, agent_framework, agent_target
+from .class_target import ClassTarget
+from .given_target import GivenTarget
+from .identity import target_fingerprint, target_name
 from .model import ModelTarget
-from .output import as_output, awaited, joined
+from .output import as_output, join_chunks, resolve_result
 from .program import ProgramTarget, is_program, program_target
 
-OFFERS: Mapping[str, Callable[[Case], Any]] = {
+TARGET_PARAMETERS: Mapping[str, Callable[[Case], Any]] = {
     "input": lambda case: case.input,
     "question": lambda case: case.input,
     "query": lambda case: case.input,
@@ -58,11 +58,11 @@ class FunctionTarget:
     async def __call__(self, case: Case) -> Output:
         """What the function gives for a case; what it raises goes to the caller."""
         first = () if self.binding.first is None else (self.binding.first,)
-        offers = {name: own(OFFERS[name](case)) for name in (*first, *self.binding.names)}
+        offers = {name: own(TARGET_PARAMETERS[name](case)) for name in (*first, *self.binding.names)}
         args, named = self.binding.arguments(offers)
         uses = current_uses()
         call, clock = partial(self.function, *args, **named), uses.clock()
-        returned = await finished(call, clock, None if self.is_async else self.threads)
+        returned = await run_and_time(call, clock, None if self.is_async else self.threads)
         return as_output(returned, uses.own_time())
 
 
@@ -74,33 +74,33 @@ def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
     Raises:
         ConfigError: it is nothing that can be called, or one of its parameters cannot be filled.
     """
-    name = thing if isinstance(thing, str) else name_of(thing)
+    name = thing if isinstance(thing, str) else target_name(thing)
     if isinstance(thing, str):
         thing = load_object(thing, folders, what="target")
-    if isinstance(thing, (FunctionTarget, Given, ModelTarget, FreshTarget, ProgramTarget, AgentTarget)):
+    if isinstance(thing, (FunctionTarget, GivenTarget, ModelTarget, ClassTarget, ProgramTarget, AgentTarget)):
         return thing
-    if inspect.isclass(thing) and (method := _asked_by(thing)):
-        return _fresh(thing, method, name)
+    if inspect.isclass(thing) and (method := _call_method(thing)):
+        return _class_target(thing, method, name)
     if is_program(thing):
         return program_target(thing, name)
-    if not inspect.isclass(thing) and (kind := kind_of(thing)):
+    if not inspect.isclass(thing) and (kind := agent_framework(thing)):
         return agent_target(thing, kind, name)
     function = _function(thing, name)
     return FunctionTarget(
         name=name,
         function=function,
-        binding=bind(function, OFFERS, what=f"target {name!r}", first="input"),
-        fingerprint=identity(thing, name),
+        binding=bind(function, TARGET_PARAMETERS, what=f"target {name!r}", first="input"),
+        fingerprint=target_fingerprint(thing, name),
     )
 
 
-def _asked_by(thing: type) -> str | None:
+def _call_method(thing: type) -> str | None:
     """The method by which objects of a class are asked; None where they cannot be."""
     names = ("invoke", "__call__", "ainvoke")
     return next((name for name in names if inspect.isfunction(getattr(thing, name, None))), None)
 
 
-def _fresh(thing: type, method: str, name: str) -> FreshTarget:
+def _class_target(thing: type, method: str, name: str) -> ClassTarget:
     """The target that makes an object of the class for each row and each conversation; none is made yet."""
     parameters = inspect.signature(thing).parameters.values()
     needed = [p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
@@ -108,7 +108,7 @@ def _fresh(thing: type, method: str, name: str) -> FreshTarget:
         raise ConfigError(
             f"target {name!r} is a class that needs {needed[0]!r} to be made. Name an object of it, or give the parameter a default."
         )
-    bind(partial(getattr(thing, method), None), OFFERS, what=f"target {name!r}", first="input")
+    bind(partial(getattr(thing, method), None), TARGET_PARAMETERS, what=f"target {name!r}", first="input")
     threads = Threads()  # shared by all objects: each with its own would leave a thread behind for every row
     is_async = _is_async(getattr(thing, method))
 
@@ -117,7 +117,7 @@ def _fresh(thing: type, method: str, name: str) -> FreshTarget:
         made = thing() if is_async else await threads.run(lambda _: thing())
         return replace(cast(FunctionTarget, as_target(made)), threads=threads)
 
-    return FreshTarget(name=name, fingerprint=identity(thing, name), kind=thing, make=make, is_async=is_async)
+    return ClassTarget(name=name, fingerprint=target_fingerprint(thing, name), kind=thing, make=make, is_async=is_async)
 
 
 def _function(thing: Any, name: str) -> Callable[..., Any]:
@@ -148,23 +148,23 @@ def _is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-async def finished(call: Callable[[], Any], clock: Clock, threads: Threads | None) -> Any:
+async def run_and_time(call: Callable[[], Any], clock: Clock, threads: Threads | None) -> Any:
     """What a call gives once it is awaited and its stream is read; made in a thread, or here without `threads`.
 
     The clock runs while foreign code does, and in no queue.
     """
     if threads is not None:
-        returned = await threads.run(partial(_called, call, clock))
+        returned = await threads.run(partial(_call_timed, call, clock))
         if not (inspect.isawaitable(returned) or inspect.isasyncgen(returned)):
             return returned
         with clock:
-            return await awaited(returned)
+            return await resolve_result(returned)
     with clock:
-        return await awaited(call())
+        return await resolve_result(call())
 
 
-def _called(call: Callable[[], Any], clock: Clock, is_wanted: Callable[[], bool]) -> Any:
+def _call_timed(call: Callable[[], Any], clock: Clock, is_wanted: Callable[[], bool]) -> Any:
     """Make the call; a generator is run to its end while we are still in the thread."""
     with clock:
         returned = call()
-        return joined(returned, is_wanted) if inspect.isgenerator(returned) else returned
+        return join_chunks(returned, is_wanted) if inspect.isgenerator(returned) else returned

@@ -7,7 +7,7 @@ from evalmark.core.foreign.identity import described
 from evalmark.core.values.plain_data import fingerprint
 
 
-def name_of(thing: Any) -> str:
+def target_name(thing: Any) -> str:
     """`package.module:name` of a function or a class; of an object, its own `name` or that of its class.
 
     >>> import textwrap
@@ -24,7 +24,7 @@ def name_of(thing: Any) -> str:
     return f"{module}:{named.__qualname__}"
 
 
-def identity(thing: Any, name: str) -> str:
+def target_fingerprint(thing: Any, name: str) -> str:
     """The thing's own `fingerprint`, or one of its name, its source and its settings."""
     own = getattr(thing, "fingerprint", None)
     return own if isinstance(own, str) and own else fingerprint(name, described(thing))

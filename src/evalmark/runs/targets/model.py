@@ -46,7 +46,7 @@ class ModelTarget:
             ModelCallError: there is none.
             RunStoppedError: no further call may be made in this run.
         """
-        return await answered(self.model, self.request(case))
+        return await ask_for_output(self.model, self.request(case))
 
     def request(self, case: Case) -> Request:
         """What is asked for a case."""
@@ -57,24 +57,24 @@ class ModelTarget:
         )
 
 
-async def answered(model: ChatModel, request: Request) -> Output:
+async def ask_for_output(model: ChatModel, request: Request) -> Output:
     """What a model answers to a request, and how long it waited beside the attempt that succeeded. Raises what it raises."""
     started = time.perf_counter()
     reply = await model(request)
-    output = answer_of(reply)
+    output = reply_output(reply)
     if reply.seconds is None or reply.replayed:
         return output
     return replace(output, waited=max(0.0, time.perf_counter() - started - reply.seconds))
 
 
-def answer_of(reply: Reply) -> Output:
+def reply_output(reply: Reply) -> Output:
     """A model's reply as an output; the object it was asked for, where there is one."""
     value = reply.text if reply.data is None else reply.data
-    output = Output(value=value, seconds=reply.seconds, tool_calls=reply.tool_calls, metadata=_told(reply))
-    return output if reply.status == "ok" else replace(output, error=_ENDINGS[reply.status])
+    output = Output(value=value, seconds=reply.seconds, tool_calls=reply.tool_calls, metadata=_reply_metadata(reply))
+    return output if reply.status == "ok" else replace(output, error=_STATUS_ERRORS[reply.status])
 
 
-_ENDINGS = {
+_STATUS_ERRORS = {
     "truncated": "the answer was cut by a length limit; raise `max_tokens`",
     "refused": "the model refused to answer",
     "filtered": "the provider's content filter held the answer back",
@@ -86,7 +86,7 @@ def _as_text(turn: Turn) -> Turn:
     return turn if isinstance(turn.content, str) else replace(turn, content=canonical(turn.content))
 
 
-def _told(reply: Reply) -> Mapping[str, Any]:
+def _reply_metadata(reply: Reply) -> Mapping[str, Any]:
     """Where the call is kept, and what the model said beside its answer."""
     told = {"calls": [reply.key] if reply.key else [], "reasoning": reply.reasoning}
     return {name: value for name, value in told.items() if value}

@@ -6,19 +6,19 @@ from dataclasses import replace
 from typing import Any
 
 from evalmark.core.values.case import Output
+from evalmark.runs.transcripts.frameworks import recognize_output
 from evalmark.runs.transcripts.langchain import is_message
-from evalmark.runs.transcripts.recognition import recognised
 
 
 def as_output(returned: Any, seconds: float | None) -> Output:
     """An Output as it is, what a known framework gives with its transcript, anything else as the value."""
-    output = returned if isinstance(returned, Output) else recognised(returned)
+    output = returned if isinstance(returned, Output) else recognize_output(returned)
     if output is None:
         return Output(value=returned, seconds=seconds)
     return output if output.seconds is not None else replace(output, seconds=seconds)
 
 
-def joined(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) -> Any:
+def join_chunks(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) -> Any:
     """The pieces of a stream as one text, or as a list where one of them is no text.
 
     A stream is read no further once nobody wants it.
@@ -35,15 +35,15 @@ def joined(pieces: Iterable[Any], is_wanted: Callable[[], bool] = lambda: True) 
     return "".join(texts) if all(isinstance(text, str) for text in texts) else found
 
 
-async def awaited(returned: Any) -> Any:
+async def resolve_result(returned: Any) -> Any:
     """What a function gave, awaited where that is to be done; an asynchronous stream is read to its end."""
     if inspect.isawaitable(returned):
         returned = await returned
     if inspect.isasyncgen(returned):
-        return await gathered(returned)
-    return joined(returned) if inspect.isgenerator(returned) else returned
+        return await collect_stream(returned)
+    return join_chunks(returned) if inspect.isgenerator(returned) else returned
 
 
-async def gathered(pieces: AsyncIterator[Any]) -> Any:
+async def collect_stream(pieces: AsyncIterator[Any]) -> Any:
     """`joined`, for an asynchronous stream."""
-    return joined([piece async for piece in pieces])
+    return join_chunks([piece async for piece in pieces])

@@ -15,14 +15,14 @@ from evalmark.core.values.plain_data import fingerprint
 
 from .output import as_output
 
-OFFERS: Mapping[str, Callable[[Case], Any]] = {
+FIELD_VALUES: Mapping[str, Callable[[Case], Any]] = {
     **dict.fromkeys(("contexts", "context"), lambda case: None if case.contexts is None else list(case.contexts)),
     "metadata": lambda case: case.metadata,
 }
 """Input fields that get something else than the input of the case."""
-BESIDE = ("reasoning", "rationale", "trajectory")
+REASONING_FIELDS = ("reasoning", "rationale", "trajectory")
 """Output fields that DSPy adds to those that were asked for."""
-RETRIEVED = ("contexts", "context")
+CONTEXT_FIELDS = ("contexts", "context")
 """Output fields that hold what the program retrieved."""
 
 
@@ -71,7 +71,7 @@ class ProgramTarget:
                 return dict(given)
             if set(self.needed) <= set(given):
                 return {name: given[name] for name in wanted if name in given}
-        offered = {name: OFFERS[name](case) for name in wanted or () if name in OFFERS}
+        offered = {name: FIELD_VALUES[name](case) for name in wanted or () if name in FIELD_VALUES}
         offered = {name: value for name, value in offered.items() if value is not None or name in self.needed}
         asked = [name for name in self.needed or (wanted or ())[:1] if name not in offered]
         if len(asked) != 1:
@@ -120,10 +120,10 @@ def read_prediction(returned: Any, seconds: float | None) -> Output:
         return as_output(returned, seconds)
     plain = returned.toDict()
     fields = {name: plain[name] for name in returned.keys()}  # noqa: SIM118  a prediction is no mapping
-    contexts = next((tuple(fields[name]) for name in RETRIEVED if _are_texts(fields.get(name))), None)
-    aside = [name for name in fields if name in BESIDE or (contexts is not None and name in RETRIEVED)]
+    contexts = next((tuple(fields[name]) for name in CONTEXT_FIELDS if _are_texts(fields.get(name))), None)
+    aside = [name for name in fields if name in REASONING_FIELDS or (contexts is not None and name in CONTEXT_FIELDS)]
     answer = {name: value for name, value in fields.items() if name not in aside} or fields
-    metadata = {name: fields[name] for name in aside if name in BESIDE and name not in answer}
+    metadata = {name: fields[name] for name in aside if name in REASONING_FIELDS and name not in answer}
     usage = getattr(returned, "get_lm_usage", lambda: None)()
     return Output(
         value=next(iter(answer.values())) if len(answer) == 1 else answer,

@@ -12,7 +12,7 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.prompts.templates.prompt import Prompt
 from evalmark.prompts.templates.rendering import render
 
-from .model import answered
+from .model import ask_for_output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,7 @@ class PromptTarget:
             ModelCallError: there is none.
             RunStoppedError: no further call may be made in this run.
         """
-        return await answered(self.model, self.request(case))
+        return await ask_for_output(self.model, self.request(case))
 
     def unfit(self, case: Case) -> str | None:
         """Why the prompt cannot be filled with what the case says; None where it can."""
@@ -63,7 +63,7 @@ class PromptTarget:
         Raises:
             ConfigError: the case does not say what the prompt needs; all that is missing is named.
         """
-        messages = render(self.prompt, values_for(self.prompt, case.input))
+        messages = render(self.prompt, input_values(self.prompt, case.input))
         return Request(
             messages=(*messages, *case.history),
             schema=self.prompt.schema,
@@ -71,7 +71,7 @@ class PromptTarget:
         )
 
 
-def values_for(prompt: Prompt, given: Any) -> Mapping[str, Any]:
+def input_values(prompt: Prompt, given: Any) -> Mapping[str, Any]:
     """The values of a prompt's inputs that the input of a case stands for.
 
     A mapping names them. Any other value is that of the only input without a default, or else of the first one.

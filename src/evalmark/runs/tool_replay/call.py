@@ -12,7 +12,7 @@ from evalmark.core.values.plain_data import canonical, plain
 from evalmark.core.values.tool import ToolRecording, tool_key
 from evalmark.inputs.documents.secrets import without_secrets
 
-from .plainness import NotPlainError, as_argument, as_result
+from .plain_values import NotPlainError, as_argument, as_result
 
 Key = Callable[[Mapping[str, Any]], Any]
 """From the arguments by name to what tells one call from another."""
@@ -39,7 +39,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ToolRequest:
     """A call that may have to be made."""
 
     tool: Tool
@@ -48,7 +48,7 @@ class Asked:
     key: str
 
 
-def asked_of(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Any) -> Asked:
+def tool_request(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], given: Any) -> ToolRequest:
     """What is asked of a tool with these arguments, for a case with this input.
 
     Raises:
@@ -62,15 +62,18 @@ def asked_of(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], given
     bound.apply_defaults()
     named = {name: value for name, value in bound.arguments.items() if name != tool.owner}
     if tool.key is None:
-        known: Any = {name: _telling(tool, name, value) for name, value in named.items()}
+        known: Any = {name: _key_argument(tool, name, value) for name, value in named.items()}
         kept = known
     else:
-        known, kept = _own_key(tool, tool.key, bound.arguments), {n: _shown(value) for n, value in named.items()}
+        known, kept = (
+            _own_key(tool, tool.key, bound.arguments),
+            {n: _recorded_argument(value) for n, value in named.items()},
+        )
     of = plain(given)
-    return Asked(tool=tool, arguments=kept, input=of, key=tool_key(tool.name, tool.version, known, of))
+    return ToolRequest(tool=tool, arguments=kept, input=of, key=tool_key(tool.name, tool.version, known, of))
 
 
-def _telling(tool: Tool, name: str, value: Any) -> Any:
+def _key_argument(tool: Tool, name: str, value: Any) -> Any:
     try:
         return as_argument(value)
     except NotPlainError as fault:
@@ -81,7 +84,7 @@ def _telling(tool: Tool, name: str, value: Any) -> Any:
 
 
 def _own_key(tool: Tool, key: Key, arguments: Mapping[str, Any]) -> Any:
-    found = _foreign(tool, "key", key, dict(arguments))
+    found = _call_user_function(tool, "key", key, dict(arguments))
     try:
         return as_argument(found)
     except NotPlainError as fault:
@@ -91,7 +94,7 @@ def _own_key(tool: Tool, key: Key, arguments: Mapping[str, Any]) -> Any:
         ) from None
 
 
-def _shown(value: Any) -> Any:
+def _recorded_argument(value: Any) -> Any:
     """An argument as it is kept where `key` says what matters."""
     try:
         return as_argument(value)
@@ -99,7 +102,7 @@ def _shown(value: Any) -> Any:
         return f"(of the type {type(value).__name__})"
 
 
-def recording_of(asked: Asked, result: Any) -> ToolRecording:
+def make_recording(asked: ToolRequest, result: Any) -> ToolRecording:
     """What is recorded of a call.
 
     Raises:
@@ -129,16 +132,16 @@ def _advice(result: Any) -> str:
 
 def _sanitized(tool: Tool, sanitize: Sanitize, record: Mapping[str, Any]) -> dict[str, Any]:
     names = {"tool": tool.name, "version": tool.version}
-    found = _foreign(tool, "sanitize", sanitize, deepcopy({**names, **record}))
+    found = _call_user_function(tool, "sanitize", sanitize, deepcopy({**names, **record}))
     if not isinstance(found, Mapping) or set(found) != {*names, *record} or any(found[n] != names[n] for n in names):
         raise ToolError(
             f"{tool.name}: nothing is recorded, since `sanitize` gave {_short(found)}. Have it return the mapping it gets, "
             "in which arguments, input and result may be changed."
         )
-    return {name: _kept(tool, name, found[name]) for name in record}
+    return {name: _sanitized_field(tool, name, found[name]) for name in record}
 
 
-def _kept(tool: Tool, name: str, value: Any) -> Any:
+def _sanitized_field(tool: Tool, name: str, value: Any) -> Any:
     try:
         return as_result(value)
     except NotPlainError as fault:
@@ -148,7 +151,7 @@ def _kept(tool: Tool, name: str, value: Any) -> Any:
         ) from None
 
 
-def _foreign(tool: Tool, what: str, function: Callable[[Any], Any], argument: Any) -> Any:
+def _call_user_function(tool: Tool, what: str, function: Callable[[Any], Any], argument: Any) -> Any:
     try:
         return function(argument)
     except Exception as error:  # the user's own function
@@ -158,7 +161,7 @@ def _foreign(tool: Tool, what: str, function: Callable[[Any], Any], argument: An
         ) from error
 
 
-def shown(asked: Asked) -> str:
+def describe_request(asked: ToolRequest) -> str:
     """The call as an error names it."""
     arguments = canonical(without_secrets(dict(asked.arguments)))
     return f"the arguments {_short(arguments)} and the input {_short(canonical(asked.input))}"

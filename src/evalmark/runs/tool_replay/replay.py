@@ -10,7 +10,7 @@ from evalmark.core.context.uses import current_tools
 from evalmark.core.errors import ConfigError
 
 from .call import Key, Sanitize, Tool
-from .trial import asked_of, counted, find, keep
+from .trial_calls import counting_failures, find_recording, keep_recording, request_in_trial
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -131,12 +131,12 @@ def _synchronous(function: Callable[..., Any], tool: Tool) -> Callable[..., Any]
         tools = current_tools()
         if tools is None or tools.replay.mode == "off":
             return function(*args, **kwargs)
-        asked = asked_of(tool, args, kwargs, tools)
-        if (found := find(tools, asked)) is not None:
+        asked = request_in_trial(tool, args, kwargs, tools)
+        if (found := find_recording(tools, asked)) is not None:
             return found.result
-        with counted(tools):
+        with counting_failures(tools):
             result = function(*args, **kwargs)
-        return keep(tools, asked, result).result
+        return keep_recording(tools, asked, result).result
 
     return wrapper
 
@@ -147,12 +147,12 @@ def _asynchronous(function: Callable[..., Any], tool: Tool) -> Callable[..., Any
         tools = current_tools()
         if tools is None or tools.replay.mode == "off":
             return await function(*args, **kwargs)
-        asked = asked_of(tool, args, kwargs, tools)
-        if (found := find(tools, asked)) is not None:
+        asked = request_in_trial(tool, args, kwargs, tools)
+        if (found := find_recording(tools, asked)) is not None:
             return found.result
-        with counted(tools):
+        with counting_failures(tools):
             result = await function(*args, **kwargs)
         # In a thread: the disk may take its time, and the loop has others to serve.
-        return (await asyncio.to_thread(keep, tools, asked, result)).result
+        return (await asyncio.to_thread(keep_recording, tools, asked, result)).result
 
     return wrapper

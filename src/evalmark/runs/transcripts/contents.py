@@ -10,7 +10,7 @@ from evalmark.inputs.documents.strict_json import RefusedError, decode_at
 UNPARSED = "unparsed"
 """Under which arguments are kept that are no JSON object."""
 _TEXTS = frozenset(("text", "input_text", "output_text"))
-_THOUGHTS = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
+_REASONING = frozenset(("reasoning", "thinking", "redacted_thinking", "reasoning_content"))
 _FILES = (
     *("image", "audio", "video", "document", "file", "media", "binary", "uploaded-file", "computer_screenshot"),
     *("input_image", "input_audio", "input_video", "input_file", "output_image", "output_audio"),
@@ -18,7 +18,7 @@ _FILES = (
 """How the types of parts begin that hold what is no text."""
 
 
-def part(thing: Any, name: str) -> Any:
+def get_field(thing: Any, name: str) -> Any:
     """A field of a mapping, or an attribute of an object; None where there is none.
 
     >>> part({"role": "user"}, "role"), part(1j, "imag"), part(None, "role")
@@ -30,21 +30,21 @@ def part(thing: Any, name: str) -> Any:
         return None
 
 
-def first(thing: Any, *names: str) -> Any:
+def first_field(thing: Any, *names: str) -> Any:
     """The first of these fields that is not None."""
-    return next((found for name in names if (found := part(thing, name)) is not None), None)
+    return next((found for name in names if (found := get_field(thing, name)) is not None), None)
 
 
-def word(value: Any) -> str:
+def as_name(value: Any) -> str:
     """An id or a name as a text; empty where there is none.
 
     >>> word("call_1"), word(7), word(None)
     ('call_1', '7', '')
     """
-    return value if isinstance(value, str) else "" if value is None else str(kept(value))
+    return value if isinstance(value, str) else "" if value is None else str(as_plain(value))
 
 
-def kept(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """The value as plain data; an object that cannot be written down becomes the name of its type."""
     try:
         return plain(value)
@@ -52,7 +52,7 @@ def kept(value: Any) -> Any:
         return f"<{type(value).__name__}>"
 
 
-def listed(value: Any) -> Sequence[Any]:
+def as_list(value: Any) -> Sequence[Any]:
     """A list as it is; nothing as an empty one; anything else as a list of one."""
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray)):
         return value
@@ -65,11 +65,11 @@ def one_line(value: Any) -> str:
     >>> one_line("no such\n  town"), one_line({"code": 404})
     ('no such town', '{"code": 404}')
     """
-    text = value if isinstance(value, str) else json.dumps(kept(value), ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(as_plain(value), ensure_ascii=False)
     return " ".join(text.split())
 
 
-def text_of(content: Any) -> Any:
+def message_text(content: Any) -> Any:
     r"""What a message says: its parts as one text, in which a file stands as `[its type]`; else as plain data.
 
     >>> text_of([{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": "data:…"}}])
@@ -77,68 +77,74 @@ def text_of(content: Any) -> Any:
     """
     if content is None or isinstance(content, str):
         return content or ""
-    if isinstance(content, Mapping) and _words(content) is None:
-        return kept(content)
+    if isinstance(content, Mapping) and _part_text(content) is None:
+        return as_plain(content)
     if isinstance(content, (int, float, bytes)):
-        return kept(content)
-    words = [words for item in listed(content) if (words := _words(item)) is not None]
+        return as_plain(content)
+    words = [words for item in as_list(content) if (words := _part_text(item)) is not None]
     return ("" if all(is_text for _, is_text in words) else "\n").join(text for text, _ in words)
 
 
-def result_of(content: Any) -> Any:
+def tool_result(content: Any) -> Any:
     """What a tool gave: a text where it is made of parts of text, else as plain data.
 
     >>> result_of([{"type": "text", "text": "3 degrees"}]), result_of([3, 4]), result_of(None)
     ('3 degrees', [3, 4], None)
     """
     if not isinstance(content, (list, tuple)) or not content:
-        return kept(content)
+        return as_plain(content)
     texts = [
-        text for item in content if word(part(item, "type")) in _TEXTS and isinstance(text := part(item, "text"), str)
+        text
+        for item in content
+        if as_name(get_field(item, "type")) in _TEXTS and isinstance(text := get_field(item, "text"), str)
     ]
-    return "".join(texts) if len(texts) == len(content) else kept(content)
+    return "".join(texts) if len(texts) == len(content) else as_plain(content)
 
 
-def _words(item: Any) -> tuple[str, bool] | None:
+def _part_text(item: Any) -> tuple[str, bool] | None:
     """What stands in a text for a part of a message, and whether it is its own text."""
     if isinstance(item, str):
         return item, True
     if item is None or isinstance(item, (int, float, bytes, list, tuple)):
         return None
-    kind = word(first(item, "type", "kind"))
-    if kind in _THOUGHTS:
+    kind = as_name(first_field(item, "type", "kind"))
+    if kind in _REASONING:
         return None
-    text = next((t for name in ("text", "refusal", "content") if isinstance(t := part(item, name), str)), None)
+    text = next((t for name in ("text", "refusal", "content") if isinstance(t := get_field(item, name), str)), None)
     # A mapping with a text among other things is data, unless it says that it is a part of a message.
     if text is not None and (kind or not isinstance(item, Mapping)):
         return text, True
     return (f"[{kind}]", False) if kind.startswith(_FILES) else None
 
 
-def thoughts_of(content: Any) -> Iterator[str]:
+def reasoning_texts(content: Any) -> Iterator[str]:
     """The texts of a model's reasoning, among the parts of a message or in an item of its own."""
-    for item in listed(content):
-        if isinstance(item, str) or word(part(item, "type")) not in _THOUGHTS:
+    for item in as_list(content):
+        if isinstance(item, str) or as_name(get_field(item, "type")) not in _REASONING:
             continue
-        said = first(item, "thinking", "reasoning", "text")
-        pieces = (said,) if isinstance(said, str) else (*listed(part(item, "summary")), *listed(part(item, "content")))
+        said = first_field(item, "thinking", "reasoning", "text")
+        pieces = (
+            (said,)
+            if isinstance(said, str)
+            else (*as_list(get_field(item, "summary")), *as_list(get_field(item, "content")))
+        )
         for piece in pieces:
-            text = piece if isinstance(piece, str) else part(piece, "text")
+            text = piece if isinstance(piece, str) else get_field(piece, "text")
             if isinstance(text, str) and text.strip():
                 yield text
 
 
-def arguments_of(given: Any) -> Mapping[str, Any]:
+def call_arguments(given: Any) -> Mapping[str, Any]:
     """The arguments of a call: a mapping or the JSON text of one; anything else is kept as `unparsed`.
 
     >>> arguments_of('{"city": "Oslo"}'), arguments_of('{"city": '), arguments_of("")
     ({'city': 'Oslo'}, {'unparsed': '{"city": '}, {})
     """
     if isinstance(given, Mapping):
-        found = kept(given)
+        found = as_plain(given)
         return found if isinstance(found, dict) else {UNPARSED: found}
     if not isinstance(given, str):
-        return {} if given is None else {UNPARSED: kept(given)}
+        return {} if given is None else {UNPARSED: as_plain(given)}
     text = given.strip(" \t\r\n")
     if text in ("", "null"):
         return {}

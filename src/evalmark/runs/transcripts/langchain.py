@@ -6,12 +6,12 @@ from typing import Any
 
 from evalmark.core.values.case import Output, Turn
 
-from .contents import kept, listed, one_line, part, result_of, text_of, thoughts_of, word
-from .joining import Answered, Asked, Event, Settled, Thought, output_of, without_answers
-from .openai import ROLES, asked_of
-from .tokens import added, usage_of
+from .contents import as_list, as_name, as_plain, get_field, message_text, one_line, reasoning_texts, tool_result
+from .events import CallEvent, Event, ReasoningEvent, ResultEvent, ValueEvent, build_output, without_output_tools
+from .openai import ROLES, call_event
+from .tokens import token_usage, total_usage
 
-_KEPT = ("response_metadata", "usage_metadata")
+_METADATA = ("response_metadata", "usage_metadata")
 
 
 def from_langchain(given: Any) -> Output:
@@ -22,12 +22,12 @@ def from_langchain(given: Any) -> Output:
     them out. Foreign data never raises.
     """
     if is_graph_output(given):
-        given = part(given, "value")
+        given = get_field(given, "value")
     if isinstance(given, Mapping):
         return _of_steps(given) if "intermediate_steps" in given else _of_state(given)
     if is_message(given):
         return _of_message(given)
-    return _of_messages(listed(given))
+    return _of_messages(as_list(given))
 
 
 def is_message(thing: Any) -> bool:
@@ -41,38 +41,38 @@ def is_graph_output(thing: Any) -> bool:
 
 
 def _of_message(message: Any) -> Output:
-    metadata = {name: value for name in _KEPT if isinstance(value := part(message, name), Mapping) and value}
+    metadata = {name: value for name in _METADATA if isinstance(value := get_field(message, name), Mapping) and value}
     output = _of_messages((message,))
-    content = part(message, "content")
+    content = get_field(message, "content")
     if isinstance(content, str):  # an empty answer is one; only a conversation looks further
         output = replace(output, value=content)
     return replace(output, metadata={**output.metadata, **metadata})
 
 
 def _of_state(state: Mapping[str, Any]) -> Output:
-    others = {str(k): kept(v) for k, v in state.items() if k not in ("messages", "structured_response")}
-    output = _of_messages(listed(state.get("messages")), state.get("structured_response"))
+    others = {str(k): as_plain(v) for k, v in state.items() if k not in ("messages", "structured_response")}
+    output = _of_messages(as_list(state.get("messages")), state.get("structured_response"))
     return replace(output, metadata={**output.metadata, "state": others}) if others else output
 
 
 def _of_messages(messages: Iterable[Any], answer: Any = None) -> Output:
     events = (event for message in messages for event in _events(message))
-    usage = added(usage_of(part(message, "usage_metadata")) for message in messages)
+    usage = total_usage(token_usage(get_field(message, "usage_metadata")) for message in messages)
     if answer is None:
-        return output_of(events, usage=usage)
+        return build_output(events, usage=usage)
     form = type(answer).__name__  # an agent may be told to answer by calling a tool that is called like the class
-    return output_of((*without_answers(events, {form}), Settled(kept(answer))), usage=usage)
+    return build_output((*without_output_tools(events, {form}), ValueEvent(as_plain(answer))), usage=usage)
 
 
 def _events(message: Any) -> Iterator[Event]:
     if isinstance(message, (list, tuple)) and len(message) == 2:  # ("user", "hello")
         message = {"role": message[0], "content": message[1]}
-    role, content = _role(message), part(message, "content")
+    role, content = _role(message), get_field(message, "content")
     if role in ("tool", "function"):
         yield _returned(message)
     elif role != "remove":
-        text = text_of(content)
-        yield from map(Thought, thoughts_of(content))
+        text = message_text(content)
+        yield from map(ReasoningEvent, reasoning_texts(content))
         if (text.strip() if isinstance(text, str) else text) or (role != "assistant" and content is not None):
             yield Turn(role=role, content=text)
         yield from _calls(message)
@@ -80,26 +80,30 @@ def _events(message: Any) -> Iterator[Event]:
 
 def _role(message: Any) -> str:
     """`user`, `assistant`, `system`, `tool`: by the type of a message, else by its role."""
-    kind = word(part(message, "type")).removesuffix("MessageChunk").lower()
+    kind = as_name(get_field(message, "type")).removesuffix("MessageChunk").lower()
     if kind in ("", "chat"):
-        kind = word(part(message, "role")) or "assistant"
+        kind = as_name(get_field(message, "role")) or "assistant"
     return ROLES.get(kind, kind)
 
 
-def _returned(message: Any) -> Answered:
-    id_, name, content = word(part(message, "tool_call_id")), word(part(message, "name")), part(message, "content")
-    if word(part(message, "status")) == "error":
-        return Answered(id=id_, name=name, error=one_line(text_of(content)) or "error")
-    return Answered(id=id_, name=name, result=result_of(content))
+def _returned(message: Any) -> ResultEvent:
+    id_, name, content = (
+        as_name(get_field(message, "tool_call_id")),
+        as_name(get_field(message, "name")),
+        get_field(message, "content"),
+    )
+    if as_name(get_field(message, "status")) == "error":
+        return ResultEvent(id=id_, name=name, error=one_line(message_text(content)) or "error")
+    return ResultEvent(id=id_, name=name, result=tool_result(content))
 
 
-def _calls(message: Any) -> Iterator[Asked]:
-    for call in listed(part(message, "tool_calls")):
-        if (asked := asked_of(call)) is not None:
+def _calls(message: Any) -> Iterator[CallEvent]:
+    for call in as_list(get_field(message, "tool_calls")):
+        if (asked := call_event(call)) is not None:
             yield asked
-    for call in listed(part(message, "invalid_tool_calls")):
-        if (asked := asked_of(call)) is not None:
-            error = part(call, "error")
+    for call in as_list(get_field(message, "invalid_tool_calls")):
+        if (asked := call_event(call)) is not None:
+            error = get_field(call, "error")
             yield replace(asked, error=None if error is None else one_line(error))
 
 
@@ -108,20 +112,20 @@ def _of_steps(given: Mapping[str, Any]) -> Output:
     events: list[Event] = []
     if isinstance(asked := given.get("input"), str):
         events.append(Turn(role="user", content=asked))
-    for step in listed(given.get("intermediate_steps")):
+    for step in as_list(given.get("intermediate_steps")):
         action, seen = step if isinstance(step, (list, tuple)) and len(step) == 2 else (step, None)
-        events.append(_step(action, Answered(result=result_of(seen))))
-    answer = kept(given.get("output"))
+        events.append(_step(action, ResultEvent(result=tool_result(seen))))
+    answer = as_plain(given.get("output"))
     if answer is not None:
-        events += (Turn(role="assistant", content=answer), Settled(answer))
-    return output_of(events)
+        events += (Turn(role="assistant", content=answer), ValueEvent(answer))
+    return build_output(events)
 
 
-def _step(action: Any, answer: Answered) -> Asked:
-    taken = part(action, "tool_input")
-    return Asked(
-        name=word(part(action, "tool")) or "unnamed",
-        arguments=taken if taken is None or isinstance(taken, Mapping) else {"input": kept(taken)},
-        id=word(part(action, "tool_call_id")),
+def _step(action: Any, answer: ResultEvent) -> CallEvent:
+    taken = get_field(action, "tool_input")
+    return CallEvent(
+        name=as_name(get_field(action, "tool")) or "unnamed",
+        arguments=taken if taken is None or isinstance(taken, Mapping) else {"input": as_plain(taken)},
+        id=as_name(get_field(action, "tool_call_id")),
         answer=answer,
     )

@@ -6,10 +6,10 @@ from typing import Any
 
 from evalmark.core.values.case import Output, Turn
 
-from .contents import first, kept, listed, one_line, part, result_of, word
-from .joining import Answered, Asked, Event, Settled, output_of
+from .contents import as_list, as_name, as_plain, first_field, get_field, one_line, tool_result
+from .events import CallEvent, Event, ResultEvent, ValueEvent, build_output
 from .openai import item_events
-from .tokens import added, sure
+from .tokens import nonzero_usage, total_usage
 
 _FAILED = "An error occurred while running the tool"
 """How that package begins what it tells the model of a tool that raised; it says so nowhere else."""
@@ -22,29 +22,31 @@ def from_openai_agents(result: Any) -> Output:
     is left out. A handoff is a call of the tool by which the model asked for it. What the package counts as 0 tokens is
     not known: it writes 0 for what nobody told it. Foreign data never raises.
     """
-    items = listed(part(result, "new_items"))
-    events = [*_instructions(items), *_asked(part(result, "input"))]
+    items = as_list(get_field(result, "new_items"))
+    events = [*_instructions(items), *_own_input(get_field(result, "input"))]
     for item in items:
         events += _events(item)
-    usage = added(sure(part(response, "usage")) for response in listed(part(result, "raw_responses")))
-    if part(result, "is_complete") is False:
+    usage = total_usage(
+        nonzero_usage(get_field(response, "usage")) for response in as_list(get_field(result, "raw_responses"))
+    )
+    if get_field(result, "is_complete") is False:
         error = "the stream of the run was not read to its end; await what `stream_events()` gives before returning it"
-        return output_of(events, usage=usage, error=error)
-    return output_of((*events, Settled(kept(part(result, "final_output")))), usage=usage)
+        return build_output(events, usage=usage, error=error)
+    return build_output((*events, ValueEvent(as_plain(get_field(result, "final_output")))), usage=usage)
 
 
 def _instructions(items: Any) -> Iterator[Turn]:
-    agent = part(items[0], "agent") if items else None
-    if isinstance(told := part(agent, "instructions"), str) and told.strip():
+    agent = get_field(items[0], "agent") if items else None
+    if isinstance(told := get_field(agent, "instructions"), str) and told.strip():
         yield Turn(role="system", content=told)
 
 
-def _asked(given: Any) -> Iterator[Event]:
+def _own_input(given: Any) -> Iterator[Event]:
     """The messages at the end of the input that are not the agent's own."""
-    held = listed(given)
+    held = as_list(given)
     ours = len(held)
     while ours and (
-        isinstance(held[ours - 1], str) or word(part(held[ours - 1], "role")) in ("user", "system", "developer")
+        isinstance(held[ours - 1], str) or as_name(get_field(held[ours - 1], "role")) in ("user", "system", "developer")
     ):
         ours -= 1
     for item in held[ours:]:
@@ -52,13 +54,13 @@ def _asked(given: Any) -> Iterator[Event]:
 
 
 def _events(item: Any) -> Iterator[Event]:
-    raw = part(item, "raw_item")
-    if word(part(item, "type")) == "tool_call_output_item":
-        id_, output = word(first(raw, "call_id", "id")), first(item, "output")
-        output = part(raw, "output") if output is None else output
+    raw = get_field(item, "raw_item")
+    if as_name(get_field(item, "type")) == "tool_call_output_item":
+        id_, output = as_name(first_field(raw, "call_id", "id")), first_field(item, "output")
+        output = get_field(raw, "output") if output is None else output
         is_error = isinstance(output, str) and output.startswith(_FAILED)
-        yield Answered(id=id_, **({"error": one_line(output)} if is_error else {"result": result_of(output)}))
+        yield ResultEvent(id=id_, **({"error": one_line(output)} if is_error else {"result": tool_result(output)}))
         return
     for event in item_events(raw):
-        name = part(item, "tool_name")
-        yield replace(event, name=name) if isinstance(event, Asked) and isinstance(name, str) and name else event
+        name = get_field(item, "tool_name")
+        yield replace(event, name=name) if isinstance(event, CallEvent) and isinstance(name, str) and name else event

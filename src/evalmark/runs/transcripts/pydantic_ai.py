@@ -6,11 +6,20 @@ from typing import Any
 
 from evalmark.core.values.case import Output, Turn
 
-from .contents import kept, listed, one_line, part, result_of, text_of, word
-from .joining import Answered, Asked, Event, Settled, Thought, moment, output_of, without_answers
-from .tokens import added, sure
+from .contents import as_list, as_name, as_plain, get_field, message_text, one_line, tool_result
+from .events import (
+    CallEvent,
+    Event,
+    ReasoningEvent,
+    ResultEvent,
+    ValueEvent,
+    build_output,
+    parse_time,
+    without_output_tools,
+)
+from .tokens import nonzero_usage, total_usage
 
-_SAID = {"system-prompt": "system", "user-prompt": "user", "text": "assistant", "file": "assistant", "speech": ""}
+_ROLES = {"system-prompt": "system", "user-prompt": "user", "text": "assistant", "file": "assistant", "speech": ""}
 """Whose words a part of a message holds; of one that was spoken, the part says it."""
 
 
@@ -24,80 +33,89 @@ def from_pydantic_ai(result: Any) -> Output:
     messages = _messages(result)
     events = _conversation(messages)
     if isinstance(result, (list, tuple)):
-        return output_of(events, usage=added(sure(part(message, "usage")) for message in messages))
-    form = part(result, "_output_tool_name")  # how the model was made to give the structured answer; None for text
-    usage = part(result, "usage")
-    return output_of(
-        (*without_answers(events, {form}), Settled(kept(part(result, "output")))),
-        usage=sure(usage) if part(usage, "input_tokens") is not None else sure(_called(result, "usage")),
+        return build_output(
+            events, usage=total_usage(nonzero_usage(get_field(message, "usage")) for message in messages)
+        )
+    form = get_field(result, "_output_tool_name")  # how the model was made to give the structured answer; None for text
+    usage = get_field(result, "usage")
+    return build_output(
+        (*without_output_tools(events, {form}), ValueEvent(as_plain(get_field(result, "output")))),
+        usage=nonzero_usage(usage)
+        if get_field(usage, "input_tokens") is not None
+        else nonzero_usage(_call_method(result, "usage")),
     )
 
 
 def _messages(result: Any) -> list[Any]:
     if isinstance(result, (list, tuple)):
         return [*result]
-    found = _called(result, "new_messages")
-    return [*listed(_called(result, "all_messages") if found is None else found)]
+    found = _call_method(result, "new_messages")
+    return [*as_list(_call_method(result, "all_messages") if found is None else found)]
 
 
-def _called(result: Any, method: str) -> Any:
-    found = part(result, method)
+def _call_method(result: Any, method: str) -> Any:
+    found = get_field(result, method)
     return found() if callable(found) else None
 
 
 def _conversation(messages: list[Any]) -> Iterator[Event]:
     told = None
     for message in messages:
-        instructions = part(message, "instructions")
+        instructions = get_field(message, "instructions")
         if isinstance(instructions, str) and instructions.strip() and instructions != told:
             told = instructions
             yield Turn(role="system", content=instructions)
-        at = moment(part(message, "timestamp"))
-        for piece in listed(part(message, "parts")):
+        at = parse_time(get_field(message, "timestamp"))
+        for piece in as_list(get_field(message, "parts")):
             yield from _events(piece, at)
 
 
 def _events(piece: Any, at: datetime | None) -> Iterator[Event]:
     """What one part of a message says; `at` is when its message was there."""
-    kind, content = word(part(piece, "part_kind")), part(piece, "content")
+    kind, content = as_name(get_field(piece, "part_kind")), get_field(piece, "content")
     if kind.endswith("tool-call"):
-        yield Asked(name=_name(piece), arguments=part(piece, "args"), id=_id(piece), at=at)
-    elif kind.endswith("tool-return") or (kind == "retry-prompt" and word(part(piece, "tool_name"))):
+        yield CallEvent(name=_name(piece), arguments=get_field(piece, "args"), id=_id(piece), at=at)
+    elif kind.endswith("tool-return") or (kind == "retry-prompt" and as_name(get_field(piece, "tool_name"))):
         yield _returned(piece, kind)
     elif kind == "thinking":
-        yield from (Thought(text) for text in (content,) if isinstance(text, str) and text.strip())
+        yield from (ReasoningEvent(text) for text in (content,) if isinstance(text, str) and text.strip())
     elif kind in ("retry-feedback", "retry-prompt"):
-        yield Turn(role="user", content=_why(content))
-    elif kind in _SAID:
-        yield from _said(_SAID[kind] or word(part(piece, "speaker")), "[file]" if kind == "file" else content)
+        yield Turn(role="user", content=_rejection_text(content))
+    elif kind in _ROLES:
+        yield from _turns(_ROLES[kind] or as_name(get_field(piece, "speaker")), "[file]" if kind == "file" else content)
 
 
-def _said(role: str, content: Any) -> Iterator[Turn]:
-    text = text_of(content)
+def _turns(role: str, content: Any) -> Iterator[Turn]:
+    text = message_text(content)
     if role != "assistant" or (text.strip() if isinstance(text, str) else text):
         yield Turn(role=role, content=text)
 
 
-def _returned(piece: Any, kind: str) -> Answered:
-    content, at = part(piece, "content"), moment(part(piece, "timestamp"))
-    if kind == "retry-prompt" or word(part(piece, "outcome")) not in ("", "success"):
-        return Answered(id=_id(piece), name=_name(piece), error=_why(content) or word(part(piece, "outcome")), at=at)
-    return Answered(id=_id(piece), name=_name(piece), result=result_of(content), at=at)
+def _returned(piece: Any, kind: str) -> ResultEvent:
+    content, at = get_field(piece, "content"), parse_time(get_field(piece, "timestamp"))
+    if kind == "retry-prompt" or as_name(get_field(piece, "outcome")) not in ("", "success"):
+        return ResultEvent(
+            id=_id(piece),
+            name=_name(piece),
+            error=_rejection_text(content) or as_name(get_field(piece, "outcome")),
+            at=at,
+        )
+    return ResultEvent(id=_id(piece), name=_name(piece), result=tool_result(content), at=at)
 
 
-def _why(content: Any) -> str:
+def _rejection_text(content: Any) -> str:
     """Why a call or an answer was not taken: a text, or pydantic's list of faults."""
-    faults = [fault for fault in listed(content) if isinstance(fault, Mapping) and isinstance(fault.get("msg"), str)]
-    if not faults or len(faults) != len(listed(content)):
-        return one_line(text_of(content) if isinstance(content, str) else content)
-    places = (".".join(map(str, listed(fault.get("loc")))) for fault in faults)
+    faults = [fault for fault in as_list(content) if isinstance(fault, Mapping) and isinstance(fault.get("msg"), str)]
+    if not faults or len(faults) != len(as_list(content)):
+        return one_line(message_text(content) if isinstance(content, str) else content)
+    places = (".".join(map(str, as_list(fault.get("loc")))) for fault in faults)
     said = (f"{place}: {fault['msg']}" if place else fault["msg"] for place, fault in zip(places, faults, strict=True))
     return one_line("; ".join(said))
 
 
 def _name(piece: Any) -> str:
-    return word(part(piece, "tool_name")) or "unnamed"
+    return as_name(get_field(piece, "tool_name")) or "unnamed"
 
 
 def _id(piece: Any) -> str:
-    return word(part(piece, "tool_call_id"))
+    return as_name(get_field(piece, "tool_call_id"))

@@ -6,21 +6,21 @@ from typing import Any
 
 from evalmark.core.values.usage import Usage
 
-from .contents import first, part
+from .contents import first_field, get_field
 
 _INTO = ("input_tokens_details", "prompt_tokens_details", "input_token_details")
 _OUT = ("output_tokens_details", "completion_tokens_details", "output_token_details", "details")
-MOST_TOKENS = 10**12
+MAX_TOKENS = 10**12
 """A count above it is a slip."""
 
 
-def usage_of(told: Any) -> Usage | None:
+def token_usage(told: Any) -> Usage | None:
     """The tokens that somebody counted; None where nothing was counted.
 
     >>> usage_of({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}})
     Usage(input_tokens=9, output_tokens=2, cached_tokens=4, cache_write_tokens=None, reasoning_tokens=None)
     """
-    into, out = first(told, *_INTO), first(told, *_OUT)
+    into, out = first_field(told, *_INTO), first_field(told, *_OUT)
     found = Usage(
         input_tokens=_count(told, "input_tokens", "prompt_tokens"),
         output_tokens=_count(told, "output_tokens", "completion_tokens"),
@@ -33,13 +33,13 @@ def usage_of(told: Any) -> Usage | None:
     return None if found == Usage() else found
 
 
-def sure(told: Any) -> Usage | None:
+def nonzero_usage(told: Any) -> Usage | None:
     """`usage_of`, from somebody who writes 0 for what is not known: a 0 says nothing then.
 
     >>> sure({"input_tokens": 3, "output_tokens": 1, "cache_read_tokens": 0}).cached_tokens is None
     True
     """
-    found = usage_of(told)
+    found = token_usage(told)
     if found is None or not (found.input_tokens or found.output_tokens):
         return None
     return Usage(
@@ -51,7 +51,7 @@ def sure(told: Any) -> Usage | None:
     )
 
 
-def added(usages: Iterable[Usage | None]) -> Usage | None:
+def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
     """The sums of what is known; None where nothing is."""
     known = [usage for usage in usages if usage is not None]
     if not known:
@@ -64,8 +64,8 @@ def added(usages: Iterable[Usage | None]) -> Usage | None:
 
 
 def _count(told: Any, *names: str) -> int | None:
-    found = (part(told, name) for name in names)
-    return next((n for n in found if type(n) is int and 0 <= n <= MOST_TOKENS), None)
+    found = (get_field(told, name) for name in names)
+    return next((n for n in found if type(n) is int and 0 <= n <= MAX_TOKENS), None)
 
 
 def _either(one: int | None, other: int | None) -> int | None:

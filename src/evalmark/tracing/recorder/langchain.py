@@ -6,7 +6,7 @@ from uuid import UUID
 
 from evalmark.core.lazy import need
 from evalmark.core.values.session import SpanKind
-from evalmark.runs.transcripts.contents import part
+from evalmark.runs.transcripts.contents import get_field
 
 from .door import record
 from .under_way import CURRENT, OpenSession, OpenSpan
@@ -71,7 +71,7 @@ class _Handler:
         self._start("retrieval", query, serialized, more)
 
     def on_retriever_end(self, documents: Sequence[Any], *, run_id: UUID, **more: Any) -> None:
-        self._end(run_id, [part(document, "page_content") for document in documents])
+        self._end(run_id, [get_field(document, "page_content") for document in documents])
 
     def on_retriever_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, error=error)
@@ -80,20 +80,22 @@ class _Handler:
         self._start("model", prompts[0] if len(prompts) == 1 else prompts, serialized, more)
 
     def on_chat_model_start(self, serialized: Any, messages: Sequence[Sequence[Any]], **more: Any) -> None:
-        turns = [[{"role": part(m, "type"), "content": part(m, "content")} for m in batch] for batch in messages]
+        turns = [
+            [{"role": get_field(m, "type"), "content": get_field(m, "content")} for m in batch] for batch in messages
+        ]
         self._start("model", turns[0] if len(turns) == 1 else turns, serialized, more)
 
     def on_llm_end(self, response: Any, *, run_id: UUID, **more: Any) -> None:
         span = self._open.get(run_id)
         if span is None:
             return
-        first = next(iter(next(iter(part(response, "generations") or ()), ()) or ()), None)
-        message = part(first, "message")
-        said = part(message, "response_metadata") or {}
-        counted = part(message, "usage_metadata") or part(part(response, "llm_output"), "token_usage")
+        first = next(iter(next(iter(get_field(response, "generations") or ()), ()) or ()), None)
+        message = get_field(first, "message")
+        said = get_field(message, "response_metadata") or {}
+        counted = get_field(message, "usage_metadata") or get_field(get_field(response, "llm_output"), "token_usage")
         span.usage = None if counted is None else dict(counted)
-        span.model = str(part(said, "model_name") or span.model)
-        self._end(run_id, part(first, "text") if message is None else message)
+        span.model = str(get_field(said, "model_name") or span.model)
+        self._end(run_id, get_field(first, "text") if message is None else message)
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **more: Any) -> None:
         self._end(run_id, error=error)
@@ -107,10 +109,10 @@ class _Handler:
             return
         parent = self._around(above)
         session = self._session(more.get("metadata") or {}) if parent is None else parent.session
-        name = more.get("name") or part(serialized, "name") or ""
+        name = more.get("name") or get_field(serialized, "name") or ""
         span = OpenSpan(session, parent, kind="run" if parent is None and kind == "step" else kind, name=str(name))
         span.asked(given)
-        span.model = str(part(more.get("metadata"), "ls_model_name") or "")
+        span.model = str(get_field(more.get("metadata"), "ls_model_name") or "")
         self._open[run] = span
 
     def _around(self, run: UUID | None) -> OpenSpan | None:

@@ -13,7 +13,7 @@ from typing import Any
 from evalmark.core.lazy import need
 from evalmark.core.values.session import SpanKind
 from evalmark.core.values.usage import Usage
-from evalmark.runs.transcripts.contents import kept, part
+from evalmark.runs.transcripts.contents import as_plain, get_field
 
 from .door import record
 from .under_way import OpenSession, OpenSpan
@@ -202,8 +202,8 @@ def _said(message: Mapping[str, Any]) -> Any:
     parts = message.get("parts", message.get("content"))
     if not isinstance(parts, list):
         return parts
-    spoken = [one for one in parts if part(one, "type") != "reasoning"]
-    texts = [part(one, "content") for one in spoken if part(one, "type") == "text"]
+    spoken = [one for one in parts if get_field(one, "type") != "reasoning"]
+    texts = [get_field(one, "content") for one in spoken if get_field(one, "type") == "text"]
     return "".join(map(str, texts)) if len(texts) == len(spoken) else spoken
 
 
@@ -223,7 +223,7 @@ def _data(value: Any) -> Any:
             return json.loads(value)
         except (ValueError, RecursionError):
             return value
-    return kept(value)
+    return as_plain(value)
 
 
 def _read(span: Any) -> Ended:

@@ -10,10 +10,10 @@ from evalmark.core.values.usage import Usage
 from evalmark.inputs.documents.known import MASK
 from evalmark.inputs.documents.masking import in_every_text, masked
 from evalmark.inputs.documents.secrets import without_secrets
-from evalmark.runs.targets.output import joined
-from evalmark.runs.transcripts.contents import kept, part
-from evalmark.runs.transcripts.recognition import recognised
-from evalmark.runs.transcripts.tokens import usage_of
+from evalmark.runs.targets.output import join_chunks
+from evalmark.runs.transcripts.contents import as_plain, get_field
+from evalmark.runs.transcripts.frameworks import recognize_output
+from evalmark.runs.transcripts.tokens import token_usage
 
 from .copying import Foreign, Pieces
 from .under_way import OpenSession, OpenSpan
@@ -50,7 +50,7 @@ def sealed(span: OpenSpan) -> Span:
         error=None if span.error is None else keep.text(span.error),
         contexts=None if contexts is None else tuple(keep.text(text) for text in texts_of(_plain(contexts))),
         model=keep.text(str(span.model)),
-        usage=usage if usage is None or isinstance(usage, Usage) else usage_of(usage),
+        usage=usage if usage is None or isinstance(usage, Usage) else token_usage(usage),
         cost=span.cost if isinstance(span.cost, (int, float)) and not isinstance(span.cost, bool) else None,
         metadata=keep({**(_plain(said.metadata) if said.metadata else {}), **_plain(span.metadata)}),
     )
@@ -118,27 +118,27 @@ def _output(value: Any) -> tuple[Any, Output]:
     """The output as plain data, and what the framework it comes from says of it."""
     if isinstance(value, Pieces):
         pieces = [piece.value if isinstance(piece, Foreign) else piece for piece in value.found]
-        return _plain(joined(_said(piece) for piece in pieces)), _NOTHING
+        return _plain(join_chunks(_said(piece) for piece in pieces)), _NOTHING
     if isinstance(value, Foreign):
-        found = recognised(value.value)
+        found = recognize_output(value.value)
         if found is not None:
             return _plain(found.value), found
-    elif isinstance(value, dict) and (found := recognised(_opened(value))) is not None:
+    elif isinstance(value, dict) and (found := recognize_output(_opened(value))) is not None:
         return _plain(found.value), found
     return _plain(value), _NOTHING
 
 
 def _said(piece: Any) -> Any:
     """The text of a chunk of OpenAI's, which holds one in a place of its own."""
-    choices = part(piece, "choices") if not isinstance(piece, str) else None
+    choices = get_field(piece, "choices") if not isinstance(piece, str) else None
     if isinstance(choices, (list, tuple)):
-        return "".join(str(part(part(choice, "delta"), "content") or "") for choice in choices[:1])
+        return "".join(str(get_field(get_field(choice, "delta"), "content") or "") for choice in choices[:1])
     return piece
 
 
 def _plain(value: Any) -> Any:
     """Plain data; messages of frameworks within it by what they say."""
-    return kept(_opened(value))
+    return as_plain(_opened(value))
 
 
 def _opened(value: Any) -> Any:

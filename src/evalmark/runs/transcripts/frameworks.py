@@ -22,7 +22,7 @@ _READERS: Mapping[tuple[str, str], Callable[[Any], Output]] = {
 _PLAIN = (str, int, float, bool, list, tuple, bytes, type(None))
 
 
-def recognised(thing: Any) -> Output | None:
+def recognize_output(thing: Any) -> Output | None:
     """The output in what an agent or a model gave, where its form is known beyond doubt; None otherwise.
 
     That is a result of pydantic-ai or OpenAI Agents, a state of LangGraph, a message of LangChain, what an AgentExecutor
@@ -36,7 +36,7 @@ def recognised(thing: Any) -> Output | None:
     if isinstance(thing, Mapping):
         return from_langchain(thing) if _is_state(thing) or _is_executed(thing) else None
     if is_graph_output(thing):
-        return recognised(thing.value) or Output(value=thing.value)
+        return recognize_output(thing.value) or Output(value=thing.value)
     for kind in type(thing).__mro__:
         reader = _READERS.get((kind.__module__.partition(".")[0], kind.__name__))
         # `agents` is a name that a package of the user may have as well.

@@ -14,11 +14,11 @@ from evalmark.core.values.plain_data import MAX_DEPTH, canonical
 
 _LONGEST_INT = 14_000
 """Bits; Python refuses to print longer integers in decimal."""
-_TEXTS = (date, time, timedelta, Decimal, PurePath, UUID)
+_AS_TEXT = (date, time, timedelta, Decimal, PurePath, UUID)
 """Whose text says all there is to know of them."""
 _UNKNOWN = object()
 
-Known = Callable[[Any], Any]
+Simplify = Callable[[Any], Any]
 """What says all of an object as simpler data, or `_UNKNOWN`."""
 
 
@@ -47,10 +47,10 @@ def as_argument(value: Any) -> Any:
     Raises:
         NotPlainError: it, or a part of it, is an object of which nobody knows what matters.
     """
-    return _plain(value, "", 0, _known)
+    return _plain(value, "", 0, _simplify)
 
 
-def _plain(value: Any, at: str, depth: int, known: Known) -> Any:
+def _plain(value: Any, at: str, depth: int, known: Simplify) -> Any:
     if depth > MAX_DEPTH:
         raise NotPlainError(f"it is nested deeper than {MAX_DEPTH}")
     if not isinstance(value, Enum):
@@ -87,10 +87,10 @@ def _name(key: Any, at: str) -> str:
     return str.__str__(key)
 
 
-def _known(value: Any) -> Any:
+def _simplify(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, _TEXTS):
+    if isinstance(value, _AS_TEXT):
         return str(value)
     if isinstance(value, (bytes, bytearray)):
         return value.hex()

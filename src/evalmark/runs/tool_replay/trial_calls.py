@@ -9,32 +9,32 @@ from evalmark.core.errors import DamagedRecordingError, EvalmarkError, NotRecord
 from evalmark.core.values.tool import ToolRecording
 
 from . import call
-from .call import Asked, Tool, recording_of, shown
+from .call import Tool, ToolRequest, describe_request, make_recording
 
 
-def asked_of(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], tools: TrialTools) -> Asked:
+def request_in_trial(tool: Tool, args: tuple[Any, ...], kwargs: Mapping[str, Any], tools: TrialTools) -> ToolRequest:
     """What is asked. Raises what `call.asked_of` raises.
 
     Raises:
         ToolError: another function goes by the tool's name.
     """
-    with _noted(tools):
+    with _noting_faults(tools):
         tools.replay.claim(tool.name, tool.version, tool.home)
-        return call.asked_of(tool, args, kwargs, tools.input)
+        return call.tool_request(tool, args, kwargs, tools.input)
 
 
-def find(tools: TrialTools, asked: Asked) -> ToolRecording | None:
+def find_recording(tools: TrialTools, asked: ToolRequest) -> ToolRecording | None:
     """The recording to use; None when the tool is to be called.
 
     Raises:
         NotRecordedError: strict replay finds none, or one that is damaged.
         RunStoppedError: the journal cannot be read.
     """
-    with _noted(tools):
+    with _noting_faults(tools):
         try:
             found = tools.replay.find(asked.key)
         except DamagedRecordingError as damage:
-            raise NotRecordedError(f"{asked.tool.name}: {damage} {_MEND}") from damage
+            raise NotRecordedError(f"{asked.tool.name}: {damage} {_HOW_TO_RECORD}") from damage
         if found is None and tools.replay.mode == "strict":
             raise NotRecordedError(_missing(asked))
     if found is not None:
@@ -42,21 +42,21 @@ def find(tools: TrialTools, asked: Asked) -> ToolRecording | None:
     return found
 
 
-def keep(tools: TrialTools, asked: Asked, result: Any) -> ToolRecording:
+def keep_recording(tools: TrialTools, asked: ToolRequest, result: Any) -> ToolRecording:
     """The call as it is recorded from now on, durable.
 
     Raises:
         ToolError: it cannot be recorded as it is.
         RunStoppedError: the journal cannot be written.
     """
-    with _noted(tools):
-        kept = tools.replay.keep(recording_of(asked, result))
+    with _noting_faults(tools):
+        kept = tools.replay.keep(make_recording(asked, result))
     tools.used.append(kept.key)
     return kept
 
 
 @contextmanager
-def counted(tools: TrialTools) -> Iterator[None]:
+def counting_failures(tools: TrialTools) -> Iterator[None]:
     """The tool is called: one that raises is counted, and its error is the agent's to handle."""
     try:
         yield
@@ -66,7 +66,7 @@ def counted(tools: TrialTools) -> Iterator[None]:
 
 
 @contextmanager
-def _noted(tools: TrialTools) -> Iterator[None]:
+def _noting_faults(tools: TrialTools) -> Iterator[None]:
     """What evalmark itself refuses is noted, since an agent may take it for something that the tool has said."""
     try:
         yield
@@ -80,11 +80,11 @@ def _noted(tools: TrialTools) -> Iterator[None]:
         raise fault from error
 
 
-_MEND = "Run once with --replay auto, and commit what `evalmark cache export` writes."
+_HOW_TO_RECORD = "Run once with --replay auto, and commit what `evalmark cache export` writes."
 
 
-def _missing(asked: Asked) -> str:
+def _missing(asked: ToolRequest) -> str:
     return (
-        f"{asked.tool.name}: not recorded for {shown(asked)}. The journal has nothing under the key {asked.key}, and strict "
-        f"replay calls no tool. {_MEND}"
+        f"{asked.tool.name}: not recorded for {describe_request(asked)}. The journal has nothing under the key {asked.key}, and strict "
+        f"replay calls no tool. {_HOW_TO_RECORD}"
     )

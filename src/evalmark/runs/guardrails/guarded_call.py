@@ -18,7 +18,7 @@ RETURNED = ("contexts", "retrieval_scores")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class GuardedCall:
     """One question to a guarded function."""
 
     question: Any
@@ -31,7 +31,7 @@ class Call:
         return Case(id="guarded", input=self.question, contexts=self.contexts)
 
 
-def question_of(function: Callable[..., Any], name: str) -> str:
+def question_parameter(function: Callable[..., Any], name: str) -> str:
     """The name of the parameter that holds the question.
 
     Raises:
@@ -47,7 +47,9 @@ def question_of(function: Callable[..., Any], name: str) -> str:
     return next((wanted for wanted in QUESTION if wanted in named), named[0])
 
 
-def read_call(function: Callable[..., Any], question: str, args: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
+def read_call(
+    function: Callable[..., Any], question: str, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> GuardedCall:
     """What a function is asked, by the names of its parameters.
 
     Raises:
@@ -56,14 +58,14 @@ def read_call(function: Callable[..., Any], question: str, args: tuple[Any, ...]
     """
     given = inspect.signature(function).bind_partial(*args, **named).arguments
     contexts = given.get("contexts")
-    return Call(
+    return GuardedCall(
         question=given.get(question),
-        contexts=None if contexts is None else texts(contexts),
+        contexts=None if contexts is None else context_texts(contexts),
         run_id=given.get("run_id"),
     )
 
 
-def read_answer(returned: Any, seconds: float | None = None) -> Output:
+def read_output(returned: Any, seconds: float | None = None) -> Output:
     """What a function returned, as an Output: a text, an Output, a chat message, or something with an `answer`.
 
     >>> read_answer({"answer": "Oslo", "contexts": ["Oslo is the capital."]}).contexts
@@ -82,23 +84,23 @@ def read_answer(returned: Any, seconds: float | None = None) -> Output:
     if isinstance(returned, Output):
         return returned if returned.seconds is not None else replace(returned, seconds=seconds)
     if isinstance(returned, Mapping) and "answer" in returned:
-        return _found(returned["answer"], {key: returned.get(key) for key in RETURNED}, seconds)
+        return _answer_output(returned["answer"], {key: returned.get(key) for key in RETURNED}, seconds)
     if hasattr(returned, "answer") and not callable(returned.answer):
-        return _found(returned.answer, {key: getattr(returned, key, None) for key in RETURNED}, seconds)
+        return _answer_output(returned.answer, {key: getattr(returned, key, None) for key in RETURNED}, seconds)
     return replace(as_output(returned, 0.0), seconds=seconds)
 
 
-def _found(answer: Any, beside: Mapping[str, Any], seconds: float | None) -> Output:
+def _answer_output(answer: Any, beside: Mapping[str, Any], seconds: float | None) -> Output:
     contexts, scores = beside["contexts"], beside["retrieval_scores"]
     return Output(
         value=answer,
         seconds=seconds,
-        contexts=None if contexts is None else texts(contexts),
+        contexts=None if contexts is None else context_texts(contexts),
         metadata={} if scores is None else {"retrieval_scores": scores},
     )
 
 
-def texts(contexts: Any) -> tuple[str, ...]:
+def context_texts(contexts: Any) -> tuple[str, ...]:
     """The texts of contexts.
 
     Raises:

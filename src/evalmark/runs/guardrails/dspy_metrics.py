@@ -10,13 +10,13 @@ from evalmark.core.lazy import need
 from evalmark.core.sync import now
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
-from evalmark.runs.targets.program import BESIDE, RETRIEVED, read_prediction
+from evalmark.runs.targets.program import CONTEXT_FIELDS, REASONING_FIELDS, read_prediction
 
 from .checks import Check, Checks, Embeddings, Judge, bind_checks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class DspyFields:
     """Which fields of an example and a prediction hold what; None: as they say themselves."""
 
     answer: str | None
@@ -46,7 +46,7 @@ def dspy_metric(
     if unscored is not None and not (isinstance(unscored, int | float) and 0 <= unscored <= 1):
         raise ConfigError(f"dspy_metric: `unscored` is {unscored!r}; it has to be a number from 0 to 1, or None.")
     checks = bind_checks("dspy_metric", [scorer], embeddings, judge)
-    fields = Fields(answer=answer, expected=expected)
+    fields = DspyFields(answer=answer, expected=expected)
 
     def metric(example: Any, prediction: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> Any:
         scores = now(_scores(checks, example, prediction, fields))
@@ -61,17 +61,19 @@ def dspy_metric(
     return metric
 
 
-async def _scores(checks: Checks, example: Any, prediction: Any, fields: Fields) -> tuple[Score, ...]:
+async def _scores(checks: Checks, example: Any, prediction: Any, fields: DspyFields) -> tuple[Score, ...]:
     output = read_prediction(prediction, None)
     if fields.answer is not None:
         output = replace(output, value=prediction[fields.answer])
     return await checks.scores(_case(example, prediction, output, fields), output)
 
 
-def _case(example: Any, prediction: Any, output: Output, fields: Fields) -> Case:
+def _case(example: Any, prediction: Any, output: Output, fields: DspyFields) -> Case:
     given, labels = dict(example.inputs().items()), dict(example.labels().items())
-    passages = next((given.get(name, labels.get(name)) for name in RETRIEVED if name in given or name in labels), None)
-    asked = {name: value for name, value in given.items() if name not in RETRIEVED} or given
+    passages = next(
+        (given.get(name, labels.get(name)) for name in CONTEXT_FIELDS if name in given or name in labels), None
+    )
+    asked = {name: value for name, value in given.items() if name not in CONTEXT_FIELDS} or given
     return Case(
         id="example",
         input=next(iter(asked.values())) if len(asked) == 1 else asked,
@@ -81,7 +83,7 @@ def _case(example: Any, prediction: Any, output: Output, fields: Fields) -> Case
     )
 
 
-def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields: Fields) -> Any:
+def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields: DspyFields) -> Any:
     """The label that stands beside the answer.
 
     Raises:
@@ -95,7 +97,7 @@ def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields
     same = {name: labels[name] for name in answers if name in labels}
     if len(answers) > 1:
         return same or None
-    plain = {name: value for name, value in labels.items() if name not in RETRIEVED}
+    plain = {name: value for name, value in labels.items() if name not in CONTEXT_FIELDS}
     found = same or (plain if len(plain) == 1 else {})
     return next(iter(found.values()), None)
 
@@ -103,7 +105,7 @@ def _expected(labels: Mapping[str, Any], prediction: Any, output: Output, fields
 def _answers(prediction: Any, output: Output) -> list[str]:
     """The names of the fields that make up the answer."""
     names = list(prediction.keys()) if hasattr(prediction, "keys") else []
-    aside = (*BESIDE, *(RETRIEVED if output.contexts is not None else ()))
+    aside = (*REASONING_FIELDS, *(CONTEXT_FIELDS if output.contexts is not None else ()))
     return [name for name in names if name not in aside] or names
 
 

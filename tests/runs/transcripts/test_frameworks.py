@@ -6,10 +6,10 @@ import pytest
 
 from evalmark import Output, ToolCall, Turn
 from evalmark.core.values.usage import Usage
+from evalmark.runs.transcripts.frameworks import recognize_output
 from evalmark.runs.transcripts.langchain import from_langchain
 from evalmark.runs.transcripts.openai_agents import from_openai_agents
 from evalmark.runs.transcripts.pydantic_ai import from_pydantic_ai
-from evalmark.runs.transcripts.recognition import recognised
 
 
 def made(module, kind, /, **fields):
@@ -144,7 +144,7 @@ ASKED, ANSWERED = Turn(role="user", content="q"), Turn(role="assistant", content
     ],
 )  # fmt: skip
 def test_what_frameworks_give_is_known_by_the_modules_of_its_classes(thing, output):
-    assert recognised(thing) == output
+    assert recognize_output(thing) == output
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_what_frameworks_give_is_known_by_the_modules_of_its_classes(thing, outp
     ],
 )
 def test_anything_else_is_not_guessed_at(thing):
-    assert recognised(thing) is None
+    assert recognize_output(thing) is None
 
 
 @pytest.mark.parametrize(

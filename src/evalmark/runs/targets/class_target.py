@@ -8,7 +8,7 @@ from evalmark.core.values.case import Case, Output
 
 
 @dataclass(frozen=True, kw_only=True)
-class FreshTarget:
+class ClassTarget:
     """A class whose objects are asked; what one of them remembers never reaches another row."""
 
     name: str
@@ -27,13 +27,13 @@ class FreshTarget:
 
     def anew(self) -> Target:
         """A target that keeps one object, made at its first question, for the turns of a conversation."""
-        return _Kept(self)
+        return _ConversationTarget(self)
 
 
-class _Kept:
+class _ConversationTarget:
     """One object for all turns."""
 
-    def __init__(self, whole: FreshTarget) -> None:
+    def __init__(self, whole: ClassTarget) -> None:
         self.name = whole.name
         self._make = whole.make
         self._target: Target | None = None

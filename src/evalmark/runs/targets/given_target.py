@@ -6,7 +6,7 @@ from evalmark.core.values.case import Case, Output
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenTarget:
     """Answers with what the row gives as `answer`; nothing is called.
 
     >>> import asyncio

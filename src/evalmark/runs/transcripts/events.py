@@ -8,11 +8,11 @@ from typing import Any
 from evalmark.core.values.case import Output, ToolCall, Turn
 from evalmark.core.values.usage import Usage
 
-from .contents import arguments_of
+from .contents import call_arguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class ResultEvent:
     """A tool gave something back."""
 
     id: str = ""
@@ -23,7 +23,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CallEvent:
     """A model asked for a tool."""
 
     name: str
@@ -32,38 +32,38 @@ class Asked:
     id: str = ""
     at: datetime | None = None
     error: str | None = None
-    answer: Answered | None = None
+    answer: ResultEvent | None = None
     """What came back, where the call itself tells it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
+class ReasoningEvent:
     """A model reasoned; this is no part of what it said."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ValueEvent:
     """A structured answer."""
 
     value: Any
 
 
-Event = Turn | Asked | Answered | Thought | Settled
+Event = Turn | CallEvent | ResultEvent | ReasoningEvent | ValueEvent
 
 
-def output_of(events: Iterable[Event], *, usage: Usage | None = None, error: str | None = None) -> Output:
+def build_output(events: Iterable[Event], *, usage: Usage | None = None, error: str | None = None) -> Output:
     """The output of a conversation: its value is the last structured answer, else the last text of the assistant.
 
     Reasoning is metadata.
     """
     events = tuple(events)
-    transcript = joined(events)
-    values = [event.value for event in events if isinstance(event, Settled)]
-    thoughts = "\n\n".join(event.text for event in events if isinstance(event, Thought))
+    transcript = build_transcript(events)
+    values = [event.value for event in events if isinstance(event, ValueEvent)]
+    thoughts = "\n\n".join(event.text for event in events if isinstance(event, ReasoningEvent))
     return Output(
-        value=values[-1] if values else last_said(transcript),
+        value=values[-1] if values else last_assistant_text(transcript),
         error=error,
         transcript=transcript,
         usage=usage,
@@ -71,52 +71,54 @@ def output_of(events: Iterable[Event], *, usage: Usage | None = None, error: str
     )
 
 
-def last_said(transcript: Sequence[Turn | ToolCall]) -> Any:
+def last_assistant_text(transcript: Sequence[Turn | ToolCall]) -> Any:
     """The last text of the assistant that is not blank; None where there is none."""
     said = (e.content for e in reversed(transcript) if isinstance(e, Turn) and e.role == "assistant")
     return next((content for content in said if content and not (isinstance(content, str) and content.isspace())), None)
 
 
-def without_answers(events: Iterable[Event], names: Collection[str]) -> Iterator[Event]:
+def without_output_tools(events: Iterable[Event], names: Collection[str]) -> Iterator[Event]:
     """The events, where tools of these names are no tools but the form in which a structured answer is given."""
     for event in events:
-        if isinstance(event, Asked) and event.name in names:
-            yield Turn(role="assistant", content=arguments_of(event.arguments))
-        elif not isinstance(event, Answered) or event.name not in names:
+        if isinstance(event, CallEvent) and event.name in names:
+            yield Turn(role="assistant", content=call_arguments(event.arguments))
+        elif not isinstance(event, ResultEvent) or event.name not in names:
             yield event
         elif event.error is not None:  # the answer was not taken, and the model was told why
             yield Turn(role="tool", content=event.error)
 
 
-def joined(events: Iterable[Event]) -> tuple[Turn | ToolCall, ...]:
+def build_transcript(events: Iterable[Event]) -> tuple[Turn | ToolCall, ...]:
     """The transcript: each call where it was made, with the first thing that came back for its id.
 
     What came back without an id, or with one that no call has, goes to the first call that waits for something and
     that it may belong to. What belongs to no call stays, as a message of a tool.
     """
     found: list[Turn | ToolCall] = []
-    waiting: list[tuple[int, Asked]] = []
+    waiting: list[tuple[int, CallEvent]] = []
     ids: set[str] = set()
     for event in events:
         if isinstance(event, Turn):
             found.append(event)
-        elif isinstance(event, Asked):
+        elif isinstance(event, CallEvent):
             if event.answer is None:
                 waiting.append((len(found), event))
             ids.add(event.id)
-            found.append(_call(event) if event.answer is None else _answered(event, event.answer))
-        elif isinstance(event, Answered):
-            waiter = _waiter(waiting, event, is_known=bool(event.id) and event.id in ids)
+            found.append(_call(event) if event.answer is None else _finished_call(event, event.answer))
+        elif isinstance(event, ResultEvent):
+            waiter = _matching_call(waiting, event, is_known=bool(event.id) and event.id in ids)
             if waiter is not None:
                 waiting.remove(waiter)
                 at, asked = waiter
-                found[at] = _answered(asked, event)
+                found[at] = _finished_call(asked, event)
             elif not event.id or event.id not in ids:
                 found.append(Turn(role="tool", content=event.result if event.error is None else event.error))
     return tuple(found)
 
 
-def _waiter(waiting: Sequence[tuple[int, Asked]], event: Answered, *, is_known: bool) -> tuple[int, Asked] | None:
+def _matching_call(
+    waiting: Sequence[tuple[int, CallEvent]], event: ResultEvent, *, is_known: bool
+) -> tuple[int, CallEvent] | None:
     """The call that an answer is for."""
     if is_known:
         return next((waiter for waiter in waiting if waiter[1].id == event.id), None)
@@ -124,14 +126,14 @@ def _waiter(waiting: Sequence[tuple[int, Asked]], event: Answered, *, is_known: 
     return next(fitting, None)
 
 
-def _call(asked: Asked) -> ToolCall:
+def _call(asked: CallEvent) -> ToolCall:
     started = None if asked.at is None else asked.at.isoformat()
     return ToolCall(
-        name=asked.name, arguments=arguments_of(asked.arguments), id=asked.id, error=asked.error, started=started
+        name=asked.name, arguments=call_arguments(asked.arguments), id=asked.id, error=asked.error, started=started
     )
 
 
-def _answered(asked: Asked, answered: Answered) -> ToolCall:
+def _finished_call(asked: CallEvent, answered: ResultEvent) -> ToolCall:
     taken = None if asked.at is None or answered.at is None else (answered.at - asked.at).total_seconds()
     return replace(
         _call(asked),
@@ -141,7 +143,7 @@ def _answered(asked: Asked, answered: Answered) -> ToolCall:
     )
 
 
-def moment(value: Any) -> datetime | None:
+def parse_time(value: Any) -> datetime | None:
     """A time in UTC, out of a datetime or its ISO 8601 text; None for all else. One without a zone is UTC.
 
     >>> moment("2026-05-01T12:00:00+02:00"), moment("soon")
