@@ -19,7 +19,7 @@ from evalmark.store import open_store
 
 from .calls import MODEL, as_meant, call, cut_off, failed, key, reply, troubled
 from .conftest import RUN, find, keep
-from .test_keeping import replies, requests
+from .test_stored_log import replies, requests
 
 HEAD = '{"format":"evalmark-calls","version":1}'
 

@@ -43,7 +43,7 @@ from tests.storage.store import sample
 path, how = sys.argv[1:]
 store = open_store(path)
 store.start(sample.run())
-journal = store.journal(sample.run().id)
+journal = store.call_log(sample.run().id)
 
 async def go():
     for number in range(6):

@@ -163,7 +163,7 @@ def test_requests_of_a_run_that_a_living_process_writes_are_not_interrupted_and_
         "import asyncio, sys; sys.path.insert(0, sys.argv[2]); import sample\n"
         "from evalmark.store import open_store\n"
         "store = open_store(sys.argv[1]); store.start(sample.run())\n"
-        "journal = store.journal(sample.run().id)\n"
+        "journal = store.call_log(sample.run().id)\n"
         "async def go(): await asyncio.gather(*(journal.sending(str(n)) for n in range(7)))\n"
         "asyncio.run(go()); print('ready', flush=True); input()"
     )

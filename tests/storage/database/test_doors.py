@@ -10,11 +10,11 @@ from evalmark.storage.postgres.addresses import Server
 
 USES_A_FILE = """
 import sys
-from evalmark.storage.store.location import is_there, may_be_written
+from evalmark.storage.store.location import store_exists, may_be_written
 from evalmark.store import open_store
 with open_store("evals.db") as store:
     store.runs()
-assert is_there("evals.db") and may_be_written("evals.db")
+assert store_exists("evals.db") and may_be_written("evals.db")
 loaded = {name for name in sys.modules if name.split(".")[0] == "psycopg"}
 loaded |= {"evalmark.storage.postgres.connection", "evalmark.storage.postgres.opening"} & sys.modules.keys()
 assert not loaded, loaded

@@ -138,7 +138,7 @@ def without_shared_memory(path: Path, say) -> None:
         name = f"run-{len(store.runs())}"
         store.start(sample.run(name))
         store.finish(sample.run(name, status="complete"))
-        say("journal", store.check().call_log)
+        say("journal", store.check().journal_mode)
     say("notes", notes)
 
 

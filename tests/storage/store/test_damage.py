@@ -254,7 +254,7 @@ def test_check_reports_damage_and_goes_on(sound, tmp_path):
 
 def test_check_of_a_sound_store_tells_what_is_in_it(store, finished):
     health = store.check()
-    assert (health.sound, health.version, health.call_log) == (True, len(STEPS), "wal")
+    assert (health.sound, health.version, health.journal_mode) == (True, len(STEPS), "wal")
     assert (health.runs, health.results, health.vectors, health.calls, health.tool_calls) == (1, 5, 0, 0, 0)
     assert health.size > PAGE
     assert health.sqlite == apsw.sqlite_lib_version()

@@ -229,7 +229,7 @@ def test_a_file_system_without_shared_memory_gets_a_rollback_journal_and_a_note(
         f"The file system of {path} allows no write-ahead log; readers and writers wait for each other."
     ]
     with open_store(path) as store:
-        assert store.check().call_log == "wal"
+        assert store.check().journal_mode == "wal"
         assert store.check().sound
         assert store.run("last").status == "complete"
 
