@@ -251,7 +251,7 @@ print(json.dumps({"seconds": seconds, "cpu": cpu, "embedded": len(given), "peak_
 def ready() -> float:
     """Seconds from the start of Python to the first vector, the best of five, less what bare Python takes."""
     code = (
-        "import asyncio; from evalmark.models.embeddings import load_embedder; from evalmark.core.settings import Settings\n"
+        "import asyncio; from evalmark.models.embeddings.loading import load_embedder; from evalmark.core.settings import Settings\n"
         f"asyncio.run(load_embedder({MODEL!r}, Settings())(['ready']))\n"
         "import sys; assert 'torch' not in sys.modules"
     )

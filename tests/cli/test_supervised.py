@@ -47,7 +47,7 @@ async def leaves_the_loop(text):
     asyncio.get_running_loop().call_soon(sys.exit, 0)
     await asyncio.sleep(30)
 def shallow(text):
-    sys.setrecursionlimit(60)
+    sys.setrecursionlimit(25)
     return text.upper()
 def closes_files(text):
     os.closerange(3, 256)
@@ -153,12 +153,19 @@ def test_a_target_that_ends_the_run_is_never_a_success(process, suite, world, ta
     assert "The run is incomplete" in (world / "out.junit.xml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("target", ["shallow", "closes_both", "takes_stdout", "closes_stdout"])
+@pytest.mark.parametrize("target", ["closes_both", "takes_stdout", "closes_stdout"])
 def test_a_target_that_takes_away_what_the_process_needs_is_told_from_a_success(process, suite, target):
     code, out, err = ended(process, "run", suite, "--target", f"targets:{target}")
     assert code == 3, out + err
     assert "Traceback" not in out + err
     assert "equals" in out  # the table is there all the same
+
+
+def test_a_recursion_limit_that_leaves_no_room_is_named(process, suite):
+    code, out, err = ended(process, "run", suite, "--target", "targets:shallow")
+    assert code == 3, out + err
+    assert "Traceback" not in out + err
+    assert "set the recursion limit of Python to 25, too low" in err
 
 
 def test_a_stream_that_was_replaced_is_put_back(process, suite):

@@ -220,7 +220,7 @@ def test_every_provider_stands_on_the_page_with_its_variables():
 
 
 def test_looking_up_a_name_loads_no_http_client():
-    program = "import sys; from evalmark.models.providers import find_endpoint; find_endpoint('openai/m', {}, {}); print('aiohttp' in sys.modules)"
+    program = "import sys; from evalmark.models.providers.names import find_endpoint; find_endpoint('openai/m', {}, {}); print('aiohttp' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
 

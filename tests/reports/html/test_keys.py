@@ -8,11 +8,13 @@ from evalmark.reports.html.keys import KEYS
 from tests.conftest import ROOT
 
 NAMES = [name for key in KEYS for name in key.names]
-ROOMS = ROOT / "src" / "evalmark"
+REPORTS = ROOT / "src" / "evalmark" / "reports"
 
 
 def templates() -> list[Path]:
-    return [path for room in ("markup", "report", "web") for path in (ROOMS / room / "templates").glob("*.html")]
+    return [
+        path for package in ("html", "files", "viewer") for path in (REPORTS / package / "templates").glob("*.html")
+    ]
 
 
 def test_no_key_does_two_things():
@@ -27,7 +29,7 @@ def test_every_key_of_a_page_is_in_the_list():
 
 
 def test_what_the_script_acts_on_by_itself_is_in_the_list():
-    script = (ROOMS / "markup" / "keys.js").read_text(encoding="utf-8")
+    script = (REPORTS / "html" / "keys.js").read_text(encoding="utf-8")
     named = {{"Escape": "Esc"}.get(name, name) for name in re.findall(r'\bkey === "([^"]+)"', script)}
     assert {"j", "k", "h", "l", "Enter", "o", "/", "?", "Esc"} == named
 

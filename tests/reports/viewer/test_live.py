@@ -74,7 +74,6 @@ def test_a_run_whose_process_was_killed_is_not_followed(tmp_path):
     file = tmp_path / "evalmark.db"
     code = f"""
 import os, signal
-from evalmark import stats, wording
 from evalmark.store import open_store
 from tests.reports.viewer.conftest import a_run, keep, result
 keep(open_store({str(file)!r}), a_run(), [result(0)], ends=False)

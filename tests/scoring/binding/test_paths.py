@@ -76,7 +76,8 @@ def hook(event, arguments):
         path = os.path.realpath(os.path.join(here, os.fsdecode(arguments[0])))
         if path.startswith(os.path.dirname(here)) and not path.startswith(here) or path.startswith("/dev/z"):
             opened.append(path)
-from evalmark import ConfigError, api
+from evalmark import ConfigError
+from evalmark.cli.commands.validation import validate
 from evalmark.core.settings import Settings
 from evalmark import Case, Output
 from evalmark.interop.shared.assertions import Assertions
@@ -92,7 +93,7 @@ for number, text in enumerate(json.load(sys.stdin)):
         continue
     Path("suite.json").write_text(text)
     sys.addaudithook(hook) if not number else None
-    print(json.dumps(api.validate(Path("suite.json"), Settings())))
+    print(json.dumps(validate(Path("suite.json"), Settings())))
 print(json.dumps(opened))
 """
 

@@ -3,33 +3,35 @@
 import importlib
 import inspect
 import math
+from pkgutil import walk_packages
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
 
+from evalmark import stats
 from evalmark.stats.agreement.agreement import cohen_kappa, krippendorff_alpha
 from evalmark.stats.inference.differences import difference
 from evalmark.stats.inference.intervals import Interval
 from evalmark.stats.inference.means import mean, share, share_interval
 from evalmark.stats.summary.drawing import drawn
 
-PACKAGES = ("inference", "reliability", "stats", "comparison", "calibration")
-UNLOOKED = {"stats.left_out"}
-"""Called for every result, and without a number among its arguments."""
 BAD_NUMBERS = [math.nan, math.inf, -math.inf, "0.5", None, 1j, np.float64("nan")]
 
 
 def functions():
-    found = []
-    for package in PACKAGES:
-        module = importlib.import_module(f"evalmark.{package}")
-        for name in module.__all__:
-            one = getattr(module, name)
-            if inspect.isfunction(one) and f"{package}.{name}" not in UNLOOKED:
-                found.append(pytest.param(one, id=f"{package}.{name}"))
-    return found
+    """Every function of the statistical packages that refuses what is no number."""
+    return [
+        pytest.param(one, id=f"{module.__name__.removeprefix('evalmark.stats.')}.{name}")
+        for module in modules()
+        for name, one in vars(module).items()
+        if inspect.isfunction(one) and one.__module__ == module.__name__ and hasattr(one, "__wrapped__")
+    ]
+
+
+def modules():
+    return [importlib.import_module(found.name) for found in walk_packages(stats.__path__, "evalmark.stats.")]
 
 
 def sample(hint: Any, bad: list[Any]) -> Any:
@@ -93,9 +95,24 @@ def test_what_is_no_number_is_refused_by_the_name_of_the_argument(function):
                 called(function, name, sample(hints[name], [bad]))
 
 
+def test_every_public_function_of_numbers_refuses_what_is_none():
+    unchecked = {
+        f"{module.__name__}.{name}"
+        for module in modules()
+        if module.__name__.startswith(("evalmark.stats.inference.", "evalmark.stats.agreement."))
+        for name, one in vars(module).items()
+        if inspect.isfunction(one) and one.__module__ == module.__name__ and not name.startswith("_")
+        if not hasattr(one, "__wrapped__") and any(map(has_number, get_type_hints(one).values()))
+    }
+    assert unchecked == {  # called by functions that have looked at their arguments
+        "evalmark.stats.agreement.agreement.agreement_interval",
+        "evalmark.stats.agreement.separation.check_labelled",
+        "evalmark.stats.inference.bootstrap.bca",
+    }
+
+
 @pytest.mark.parametrize("function", functions())
 def test_every_value_of_another_kind_is_refused_by_the_name_of_the_argument(function):
-    assert hasattr(function, "__wrapped__"), f"{function.__name__} is not `checked`"
     hints = get_type_hints(function)
     for name in inspect.signature(function).parameters:
         hint = hints[name]
