@@ -34,7 +34,7 @@ sweep: | $(PYTHON)
 # a PostgreSQL server (apt-get install postgresql), clusters of Ray.
 integration: | $(PYTHON)
 	$(PYTHON) -m pip install -q dspy langchain langchain-classic langgraph onnx openai openai-agents opentelemetry-sdk openvino ppi-python 'pydantic-ai-slim[openai]' 'ray[client,data]'
-	$(PYTHON) -m pytest -n auto tests/models/embeddings tests/models/providers tests/runs/targets tests/runs/transcripts tests/runs/tool_replay tests/runs/guardrails tests/interop/openai_evals tests/stats/inference tests/stats/agreement tests/harness/unit_tests tests/tracing/recorder tests/reports/viewer tests/reports/viewer_auth tests/storage/store tests/storage/queries tests/storage/results tests/storage/call_log tests/storage/sessions tests/cli/test_store_on_a_server.py tests/runs/cluster
+	$(PYTHON) -m pytest -n auto tests/models/embeddings tests/models/providers tests/runs/targets tests/runs/transcripts tests/runs/tool_replay tests/runs/guardrails tests/interop/openai_evals tests/stats/inference tests/stats/agreement tests/harness/unit_tests tests/tracing/recorder tests/reports/viewer tests/reports/viewer/auth tests/storage/store tests/storage/queries tests/storage/results tests/storage/call_log tests/storage/sessions tests/cli/test_store_on_a_server.py tests/runs/cluster
 
 # Every figure in README and docs/ comes from here; nothing else may run meanwhile.
 bench: | $(PYTHON)

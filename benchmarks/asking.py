@@ -1,6 +1,6 @@
 """Ask the pages of the viewer within one process, as the browser of its user does."""
 
-from evalmark.reports.viewer_auth.guard import Door
+from evalmark.reports.viewer.auth.guard import Door
 
 DOOR = Door(token="a-token-of-this-benchmark", hosts=frozenset({"127.0.0.1:7878"}), cookie="evalmark")  # noqa: S106
 HEADERS = [(b"host", b"127.0.0.1:7878"), (b"cookie", f"{DOOR.cookie}={DOOR.token}".encode())]

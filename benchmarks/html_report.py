@@ -19,7 +19,7 @@ from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.files.options import Options
-from evalmark.reports.files.page import as_html
+from evalmark.reports.files.run_html import as_html
 from evalmark.stats.summary.collect import summarise
 
 WORDS = [

@@ -19,8 +19,8 @@ from viewer import RUN, fill, one, said
 
 from evalmark import Run
 from evalmark.core.values.run import DatasetInfo, Metric
-from evalmark.reports.viewer.site import pages
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.app import pages
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 
 GOING = "20261122-101500-7k2m"

@@ -18,7 +18,7 @@ from viewer import said
 from evalmark.core.values.label import Label
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.usage import Usage
-from evalmark.reports.viewer.site import pages
+from evalmark.reports.viewer.app import pages
 from evalmark.store import Store, open_store
 
 BEGAN = "2026-11-22T09:00:00.000000+00:00"

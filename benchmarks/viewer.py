@@ -29,7 +29,7 @@ from rows import Tell, add_json, telling
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
 
 RUN = "20261121-101500-3f9a"

@@ -22,9 +22,9 @@ from playwright.sync_api import Page, sync_playwright
 from shown import missing_words, with_words
 
 from evalmark import Result
-from evalmark.reports.viewer import site
-from evalmark.reports.viewer_auth.serving import Bound, bound
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer import app
+from evalmark.reports.viewer.auth.server import Bound, bound
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 
 LIKED, WORSE, RAG = "20261121-091500-b1c2", "20261121-093000-d3e4", "20261121-100000-f5a6"
@@ -72,7 +72,7 @@ def untimed(result: Result) -> Result:
 def viewed(store: Store) -> Iterator[Bound]:
     """The viewer over a store."""
     held = bound(0)
-    pages = site.pages(store, held.door, patience=60, author="ann")
+    pages = app.pages(store, held.door, patience=60, author="ann")
     server = uvicorn.Server(uvicorn.Config(pages, http="h11", ws="none", lifespan="off", log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": list(held.sockets)}, daemon=True)
     thread.start()

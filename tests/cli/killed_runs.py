@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 
 from evalmark.cli import main
-from evalmark.reports.files.document import as_jsonl
 from evalmark.reports.files.options import Options
+from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 from evalmark.testing.crash import Disk
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from evalmark import Output, Score
-from evalmark.reports.text.figures import DASH
+from evalmark.reports.text.numbers import DASH
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
 from tests.storage.call_log.calls import MODEL, call, failed, key, tool_call

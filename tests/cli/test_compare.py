@@ -11,7 +11,7 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.text.figures import DASH
+from evalmark.reports.text.numbers import DASH
 from evalmark.store import open_store
 
 BOT = """

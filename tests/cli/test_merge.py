@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from evalmark.reports.files.document import as_jsonl
 from evalmark.reports.files.options import Options
+from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 from evalmark.testing.scripted import ScriptedServer
 

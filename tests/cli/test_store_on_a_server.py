@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from evalmark.reports.viewer.site import pages
+from evalmark.reports.viewer.app import pages
 from evalmark.store import open_store
 from tests.postgres import cluster
 from tests.reports.viewer.conftest import DOOR, from_browser

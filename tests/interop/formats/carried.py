@@ -22,7 +22,7 @@ from evalmark.interop.shared.origins import metric_of
 from evalmark.interop.shared.portable import Check, Exported, Portable
 from evalmark.judges import MetricFile
 from evalmark.prompts.templates.reading import prompt_in
-from evalmark.reports.files.document import as_jsonl
+from evalmark.reports.files.run_json import as_jsonl
 from evalmark.scoring.judges.measure import Measure
 
 PROMPT = prompt_in(

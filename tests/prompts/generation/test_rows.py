@@ -26,7 +26,7 @@ from evalmark.prompts.specs.lines import lines_of
 from evalmark.prompts.specs.prompt_tests import read_tests
 from evalmark.prompts.specs.spec import PromptSpec, read_spec
 from evalmark.prompts.templates.reading import prompt_in
-from evalmark.reports.terminal.generated import coverage_text
+from evalmark.reports.terminal.generation import coverage_text
 from evalmark.stats.summary.headline import left_out
 
 FIELDS = [

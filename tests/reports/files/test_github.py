@@ -15,8 +15,8 @@ from evalmark.stats.summary.collect import summarise
 from tests.reports.text import judged
 from tests.reports.text.example import RUN, everywhere
 
-from .test_digest import ALLOWED, MARKS
-from .test_page import PAYLOADS, Page
+from .test_run_html import PAYLOADS, Page
+from .test_run_markdown import ALLOWED, MARKS
 
 COMMANDS = [
     "::set-output name=x::y",

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.reports.files.compared import comparison_in_markdown
 from evalmark.reports.files.compared_annotations import comparison_annotations
-from evalmark.reports.files.compared_document import comparison_as_json
-from evalmark.reports.files.digest import as_markdown
+from evalmark.reports.files.comparison_json import comparison_as_json
+from evalmark.reports.files.comparison_markdown import comparison_in_markdown
 from evalmark.reports.files.github import annotations, as_github
 from evalmark.reports.files.options import Options
-from evalmark.reports.files.page import as_html
-from evalmark.reports.files.sheet import as_csv
+from evalmark.reports.files.run_csv import as_csv
+from evalmark.reports.files.run_html import as_html
+from evalmark.reports.files.run_markdown import as_markdown
 from evalmark.reports.files.writers import WRITERS
 from tests.reports.text import agents, compared, judged, sides
 from tests.reports.text.example import RUN

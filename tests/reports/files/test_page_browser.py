@@ -8,7 +8,7 @@ import pytest
 from evalmark import Output, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.reports.files.options import Options
-from evalmark.reports.files.page import as_html
+from evalmark.reports.files.run_html import as_html
 from tests.reports.text import agents, compared, judged, sides
 from tests.reports.text.example import RUN
 from tests.reports.viewer.chromium import WIDTHS, chromium, playwright
@@ -18,7 +18,7 @@ from tests.reports.viewer.looking import ALL, ALL_LAID_OUT, COLOURS, FOUND, MADE
 from tests.reports.viewer.test_browser import TEXTS, attacked
 from tests.storage.store.places import until
 
-from .test_page import many
+from .test_run_html import many
 
 expect = playwright.expect
 NAMED = "table.all tbody:not([hidden]) bdi"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.reports.html.axes import Axis, axis, said, ticks
-from evalmark.reports.html.canvas import upright
 from evalmark.reports.html.placing import Box, Name, around, placed, spread_out, thinned, width
+from evalmark.reports.html.svg import upright
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 

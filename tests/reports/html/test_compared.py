@@ -11,9 +11,9 @@ from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.reports.html.differences import differences_picture
-from evalmark.reports.html.drawing import environment
+from evalmark.reports.html.jinja import environment
 from evalmark.reports.html.style import look
-from evalmark.reports.text import compared
+from evalmark.reports.text import comparison
 
 
 def run(name, values, **fields):
@@ -48,7 +48,7 @@ def cells(text):
 
 
 def test_the_table_has_what_the_command_line_says():
-    rows = compared.change_rows(WORSE.targets[0])
+    rows = comparison.change_rows(WORSE.targets[0])
     assert len(rows) == 3
     assert [(row[0], row[1], row[2], row[3], row[5]) for row in cells(page(WORSE))] == [
         (row.metric, row.n, row.before, row.now, row.p) for row in rows
@@ -58,7 +58,7 @@ def test_the_table_has_what_the_command_line_says():
 
 def test_the_verdict_and_what_else_changed_stand_before_the_table():
     text = page(WORSE)
-    said = [text.index(part) for part in (WORSE.warnings[0], compared.verdict_sentence(WORSE), 'class="changes"')]
+    said = [text.index(part) for part in (WORSE.warnings[0], comparison.verdict_sentence(WORSE), 'class="changes"')]
     assert said == sorted(said)
     assert "✗" in page(WORSE, "outcome(found)")
     assert "Tags: 1 tag looked at" in text
@@ -115,7 +115,7 @@ def test_without_a_case_there_is_no_picture():
 
 
 def test_the_table_beside_a_picture_has_its_numbers():
-    named = dict(compared.single_cases(WORSE.targets[0]))
+    named = dict(comparison.single_cases(WORSE.targets[0]))
     assert named["pass rate"] == [("worse", "10", "100 points"), ("as before", "20", ""), ("better", "0", "")]
     assert named["sim"][2] == ("better", "10", "0.200")
     assert named["edits"][0] == ("worse", "10", "20")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.html.course import Line, Stop, course_picture
-from evalmark.reports.html.curves import Chosen, Roc, roc_drawn
+from evalmark.reports.html.histograms import Halves, halves_drawn, spread_drawn, together
+from evalmark.reports.html.roc import Chosen, Roc, roc_drawn
 from evalmark.reports.html.scatter import Point, scatter_drawn
-from evalmark.reports.html.spreads import Halves, halves_drawn, spread_drawn, together
+from evalmark.reports.html.trend_chart import Line, Stop, course_picture
 from evalmark.reports.html.whiskers import Whisker, whisker_picture
 from evalmark.stats.agreement.separation import auc, auc_interval, roc_points
 from evalmark.stats.inference.intervals import Interval, no_interval, wilson

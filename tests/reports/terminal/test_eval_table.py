@@ -6,7 +6,7 @@ from evalmark import Case, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
-from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.console import Look
 from evalmark.reports.terminal.eval_table import evals
 from evalmark.stats.summary.gate import GateVerdict
 

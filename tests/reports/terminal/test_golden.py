@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.reports.terminal.accounts import account
 from evalmark.reports.terminal.call import one_call
 from evalmark.reports.terminal.cases import one_case
-from evalmark.reports.terminal.compared import comparison
-from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.comparison import comparison_screen
+from evalmark.reports.terminal.console import Look
 from evalmark.reports.terminal.forecast import plan
-from evalmark.reports.terminal.listing import run_list
-from evalmark.reports.terminal.screen import terminal
-from evalmark.reports.terminal.side_by_side import overview
+from evalmark.reports.terminal.imports import account
+from evalmark.reports.terminal.run_list import run_list
+from evalmark.reports.terminal.run_report import terminal
+from evalmark.reports.terminal.target_overview import overview_screen
 from evalmark.stats.summary.standings import overview as side_by_side
 from tests.reports.terminal.exchanges import BROKEN, CALL, FORECAST
 from tests.reports.text import agents, compared, judged, sides
@@ -42,15 +42,17 @@ TEXTS = {
     "call.txt": lambda: one_call(CALL, Look(width=80)) + one_call(BROKEN, Look(width=80)),
     "plan.txt": lambda: plan(FORECAST, Look(width=80)) + plan(FORECAST, Look(width=120)),
     "sides.txt": lambda: terminal(sides.RUN, Look(width=100)),
-    "overview-80.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=80)),
-    "overview-120.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=120)),
-    "overview-ascii.txt": lambda: overview(sides.RUN, side_by_side(sides.RUN), Look(width=100, unicode=False)),
+    "overview-80.txt": lambda: overview_screen(sides.RUN, side_by_side(sides.RUN), Look(width=80)),
+    "overview-120.txt": lambda: overview_screen(sides.RUN, side_by_side(sides.RUN), Look(width=120)),
+    "overview-ascii.txt": lambda: overview_screen(sides.RUN, side_by_side(sides.RUN), Look(width=100, unicode=False)),
     "account.txt": lambda: account("results: 2 of 3", PARTS, ["rows.csv:4: 2 cells", "\x1b[31mx"] * 11, Look(width=80)),
-    "compared-80.txt": lambda: comparison(compared.WORSE, Look(width=80)),
-    "compared-120.txt": lambda: comparison(compared.WORSE, Look(width=120)),
-    "compared-ascii.txt": lambda: comparison(compared.WORSE, Look(width=100, unicode=False), limit=3),
-    "compared-pairs.txt": lambda: comparison(compared.WORSE, Look(width=80), limit=2, pairs=compared.PAIRS),
-    "compared-few.txt": lambda: comparison(compared.FEW, Look(width=80)) + comparison(compared.NOTHING, Look(width=80)),
+    "compared-80.txt": lambda: comparison_screen(compared.WORSE, Look(width=80)),
+    "compared-120.txt": lambda: comparison_screen(compared.WORSE, Look(width=120)),
+    "compared-ascii.txt": lambda: comparison_screen(compared.WORSE, Look(width=100, unicode=False), limit=3),
+    "compared-pairs.txt": lambda: comparison_screen(compared.WORSE, Look(width=80), limit=2, pairs=compared.PAIRS),
+    "compared-few.txt": lambda: (
+        comparison_screen(compared.FEW, Look(width=80)) + comparison_screen(compared.NOTHING, Look(width=80))
+    ),
     "list.txt": lambda: run_list([RUN], Look(width=100)),
 }
 

@@ -9,9 +9,9 @@ from evalmark import Score, Turn
 from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.run import Metric
 from evalmark.reports.terminal.call import one_call
-from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.console import Look
 from evalmark.reports.terminal.forecast import plan
-from evalmark.reports.terminal.screen import terminal
+from evalmark.reports.terminal.run_report import terminal
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 from tests.reports.terminal import exchanges
 from tests.reports.text import judged

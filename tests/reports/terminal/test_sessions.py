@@ -4,7 +4,7 @@ import pytest
 from rich.cells import cell_len
 
 from evalmark.core.values.session import Session
-from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.console import Look
 from evalmark.reports.terminal.sessions import session_list
 from evalmark.storage.sessions.store import Recorded
 

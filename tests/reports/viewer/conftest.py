@@ -15,8 +15,8 @@ from evalmark.core.values.score import Trial
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.usage import Usage
-from evalmark.reports.viewer.site import pages
-from evalmark.reports.viewer_auth.guard import Door
+from evalmark.reports.viewer.app import pages
+from evalmark.reports.viewer.auth.guard import Door
 from evalmark.store import Store, open_store
 
 TOKEN = "a-token-of-this-test"  # noqa: S105

@@ -9,10 +9,10 @@ import pytest
 from evalmark import Result
 from evalmark.core.values.label import Label
 from evalmark.core.values.session import Session, Span
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 from evalmark.tracing.annotations.subjects import of_result
-from tests.reports.viewer_auth.test_guard import RUN, TAKING_FORMS, routes
+from tests.reports.viewer.auth.test_guard import RUN, TAKING_FORMS, routes
 
 from .chromium import chromium, served
 from .conftest import a_run, from_browser, keep, keep_calls, result, shown

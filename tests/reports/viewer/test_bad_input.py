@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from evalmark import Score, ToolCall
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
 
 from .conftest import a_run, from_browser, keep, result, sent, shown

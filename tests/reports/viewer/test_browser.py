@@ -10,9 +10,9 @@ import pytest
 from evalmark import Case, Example, Output, Result, Score, ToolCall, Turn
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.html.text import visible
-from evalmark.reports.text.figures import DASH
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.html.escaping import visible
+from evalmark.reports.text.numbers import DASH
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
 
 from .chromium import chromium, playwright, served, too_wide

@@ -10,17 +10,17 @@ import pytest
 from evalmark import Case, Output, Result, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.text import compared
+from evalmark.reports.text import comparison
 from evalmark.store import open_store
 
 pytest.importorskip("starlette")
 
-from evalmark.reports.viewer.compared import Against, against_of
-from evalmark.reports.viewer.compared import compared as compared_beside
-from evalmark.reports.viewer.desk import Desk
-from evalmark.reports.viewer.figures import Figures
-from evalmark.reports.viewer.shelf import Shelf
-from evalmark.reports.viewer.site import site
+from evalmark.reports.viewer.app import site
+from evalmark.reports.viewer.background import Figures
+from evalmark.reports.viewer.comparisons import Against, against_of
+from evalmark.reports.viewer.comparisons import compared as compared_beside
+from evalmark.reports.viewer.page_context import Desk
+from evalmark.reports.viewer.store_view import Shelf
 
 from .conftest import DOOR, a_run, asked, from_browser, keep, result, shown
 from .test_pages import checked
@@ -83,9 +83,9 @@ def cases_of(text):
 def test_the_page_says_what_the_command_line_says(app, kept):
     expected = compare(kept.run(NEW), kept.run(OLD))
     text = found(app, f"?run={NEW}&baseline={OLD}")
-    assert f"</span> {compared.compared_outcome(expected)}</span>" in text
-    assert compared.verdict_sentence(expected) in text
-    rows = compared.change_rows(expected.targets[0])
+    assert f"</span> {comparison.compared_outcome(expected)}</span>" in text
+    assert comparison.verdict_sentence(expected) in text
+    rows = comparison.change_rows(expected.targets[0])
     assert [(row[0], row[1], row[2], row[3], row[5]) for row in rows_of(text)] == [
         (row.metric, row.n, row.before, row.now, row.p) for row in rows
     ]
@@ -309,7 +309,7 @@ def test_a_run_says_what_became_of_it_since_the_run_before(app, kept):
     text = run_page(app, NEW)
     expected = compare(kept.run(NEW), kept.run(OLD))
     assert f'<a href="/runs/{OLD}">the run of' in text
-    assert f"</span> {compared.compared_outcome(expected)}</span>" in text
+    assert f"</span> {comparison.compared_outcome(expected)}</span>" in text
     assert f'<a href="/compare?run={NEW}&amp;baseline={OLD}">Compare</a>' in text
     assert f'<a href="/runs/{NEW}?flipped=worse#cases">8 cases worse</a>' in text
     assert "Against <a" not in run_page(app, OLD)

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from evalmark import Score
-from evalmark.reports.html.text import visible
+from evalmark.reports.html.escaping import visible
 from evalmark.store import open_store
 
 from .conftest import a_run, keep, result

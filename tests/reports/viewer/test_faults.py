@@ -10,7 +10,7 @@ import pytest
 
 from evalmark.core.values.label import about_output
 from evalmark.errors import StoreBusyError
-from tests.reports.viewer_auth.test_serving import served
+from tests.reports.viewer.auth.test_server import served
 
 from .conftest import SESSION, a_run, from_browser, keep, keep_session, result, shown
 from .test_pages import checked, words

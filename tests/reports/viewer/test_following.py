@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from evalmark import Run
-from evalmark.reports.viewer_auth.serving import Bound
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.auth.server import Bound
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 
 from .chromium import chromium, playwright, served

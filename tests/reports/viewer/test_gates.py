@@ -10,9 +10,9 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
+from evalmark.reports.viewer.app import pages
 from evalmark.reports.viewer.gates import LOOKED_UP
-from evalmark.reports.viewer.site import pages
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import DOOR, a_run, from_browser, keep, shown
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark.core.values.session import Session, Span
-from evalmark.reports.text.figures import DASH
+from evalmark.reports.text.numbers import DASH
 from evalmark.store import open_store
 from evalmark.tracing.annotations.subjects import of_result
 

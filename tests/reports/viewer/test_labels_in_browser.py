@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from evalmark.core.values.session import Session, Span
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import Store, open_store
 from evalmark.tracing.annotations.subjects import Word, note, of_result
 

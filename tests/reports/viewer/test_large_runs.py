@@ -9,8 +9,8 @@ import pytest
 
 from evalmark import Case, Output, Result, Score
 from evalmark.core.values.score import Trial
-from evalmark.reports.text.figures import DASH
-from evalmark.reports.viewer_urls.asking import cases_asked
+from evalmark.reports.text.numbers import DASH
+from evalmark.reports.viewer.urls.queries import cases_asked
 from evalmark.storage.queries.browsing import At, CaseRow, Found
 from evalmark.store import open_store
 

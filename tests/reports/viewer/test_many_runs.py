@@ -14,11 +14,11 @@ from evalmark.store import open_store
 
 pytest.importorskip("starlette")
 
+from evalmark.reports.viewer.app import site
+from evalmark.reports.viewer.background import Figures
 from evalmark.reports.viewer.compare_page import MOST_RUNS
-from evalmark.reports.viewer.desk import Desk
-from evalmark.reports.viewer.figures import Figures
-from evalmark.reports.viewer.shelf import Shelf
-from evalmark.reports.viewer.site import site
+from evalmark.reports.viewer.page_context import Desk
+from evalmark.reports.viewer.store_view import Shelf
 
 from .conftest import DOOR, a_run, asked, keep, result
 from .test_compare import NEW, OLD, later

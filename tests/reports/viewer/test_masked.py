@@ -2,7 +2,7 @@
 
 import pytest
 
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.urls.paths import run_path
 
 from .conftest import a_run, from_browser, keep, result, shown
 

@@ -15,11 +15,11 @@ from evalmark import Case, Output, Result, Score, ToolCall
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
-from evalmark.reports.text.figures import DASH
-from evalmark.reports.viewer.desk import Desk
-from evalmark.reports.viewer.figures import FEW, About, Figures, state_of
-from evalmark.reports.viewer.shelf import Shelf
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.text.numbers import DASH
+from evalmark.reports.viewer.background import FEW, About, Figures, state_of
+from evalmark.reports.viewer.page_context import Desk
+from evalmark.reports.viewer.store_view import Shelf
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.store import open_store
 
 from .conftest import METRICS, a_run, from_browser, keep, result, shown

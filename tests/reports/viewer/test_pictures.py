@@ -11,14 +11,14 @@ from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.label import Label
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.text.figures import DASH
-from evalmark.reports.viewer.course_page import Milestones, values
-from evalmark.reports.viewer.desk import Desk
-from evalmark.reports.viewer.figures import Figures
-from evalmark.reports.viewer.shelf import Shelf
-from evalmark.reports.viewer.site import site
-from evalmark.reports.viewer_auth.guard import Guarded
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.text.numbers import DASH
+from evalmark.reports.viewer.app import site
+from evalmark.reports.viewer.auth.guard import Guarded
+from evalmark.reports.viewer.background import Figures
+from evalmark.reports.viewer.page_context import Desk
+from evalmark.reports.viewer.store_view import Shelf
+from evalmark.reports.viewer.trend_page import Milestones, values
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.tracing.annotations.subjects import of_result
 
 from .conftest import DOOR, a_run, from_browser, keep, result, shown
@@ -299,9 +299,6 @@ def test_only_the_newest_runs_are_drawn_and_the_rest_is_counted(store):
 
 
 def test_runs_whose_figures_are_being_worked_out_have_their_pass_rate_already(store):
-    from evalmark.reports.viewer import site
-
-    assert site
     runs(store, [7, 9])
 
     class Never(Figures):

@@ -6,7 +6,7 @@ from evalmark.errors import ConfigError
 from evalmark.interop.formats.promptpex import read_promptpex
 from evalmark.prompts.specs.spec import read_spec
 from evalmark.reports.terminal.audit import audit_screen
-from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.console import Look
 from evalmark.runs.calibration.auditing import Auditing, audit, rules_truths
 from evalmark.store import open_store
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from evalmark.cli import main
-from evalmark.reports.files.document import as_jsonl
 from evalmark.reports.files.options import Options
+from evalmark.reports.files.run_json import as_jsonl
 from evalmark.store import open_store
 
 APP = """

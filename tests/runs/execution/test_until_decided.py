@@ -11,7 +11,7 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.run import DatasetInfo, UntilDecided
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import ClosedQA
-from evalmark.reports.files.document import as_json
+from evalmark.reports.files.run_json import as_json
 from evalmark.runs.execution.conduct import Conduct, execute
 from evalmark.runs.execution.early import order_of
 from evalmark.runs.planning.models import Configured

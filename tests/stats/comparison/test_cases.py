@@ -5,7 +5,7 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.text import compared
+from evalmark.reports.text import comparison
 from evalmark.stats.comparison.cases import telling_cases
 from evalmark.stats.comparison.comparing import compare_by_case
 
@@ -105,8 +105,8 @@ def test_two_targets_of_one_run_are_compared():
     both = run("r", every, target="m/a, m/b")
     found = compare(both, both, targets=("m/a", "m/b"))
     assert (found.outcome, found.is_of_one_run, found.warnings) == ("better", True, ())
-    assert compared.compared_title(found) == "m/a against m/b"
-    assert compared.verdict_sentence(found) == "pass rate is 100 % against 0 %; sim is 0.900 against 0.100."
+    assert comparison.compared_title(found) == "m/a against m/b"
+    assert comparison.verdict_sentence(found) == "pass rate is 100 % against 0 %; sim is 0.900 against 0.100."
     assert compare(both, both, targets=("m/b", "m/a")).outcome == "worse"
     assert compare(both, both).outcome == "same"
 

@@ -9,8 +9,8 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.files.compared_document import comparison_as_json
-from evalmark.reports.text.compared import change_remarks, verdict_sentence
+from evalmark.reports.files.comparison_json import comparison_as_json
+from evalmark.reports.text.comparison import change_remarks, verdict_sentence
 from evalmark.stats.comparison.change import Unjudged
 
 ERROR = "error"

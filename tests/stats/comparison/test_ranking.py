@@ -8,12 +8,12 @@ import pytest
 from evalmark import Case, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.files.compared import comparison_in_markdown
 from evalmark.reports.files.compared_annotations import comparison_annotations
-from evalmark.reports.files.compared_document import comparison_as_json
+from evalmark.reports.files.comparison_json import comparison_as_json
+from evalmark.reports.files.comparison_markdown import comparison_in_markdown
 from evalmark.reports.files.options import Options
-from evalmark.reports.files.page import as_html
-from evalmark.reports.terminal.compared import comparison
+from evalmark.reports.files.run_html import as_html
+from evalmark.reports.terminal.comparison import comparison_screen
 from evalmark.stats.comparison.answers import earlier_answers
 from evalmark.stats.comparison.cases import telling_cases
 from evalmark.stats.comparison.comparing import compare_by_case
@@ -65,10 +65,10 @@ def test_every_report_shows_them():
     now, then = run("now", close=BAD), run("then", close=GOOD)
     found = compare(now, then)
     texts = pairs_of(found, now, then, 2)
-    terminal = comparison(found)
+    terminal = comparison_screen(found)
     assert "cases by close   19 came out worse, 0 better, 1 as before" in terminal
     assert "c19  close fell from 0.919 to 0.140" in terminal
-    side_by_side = comparison(found, pairs=texts)
+    side_by_side = comparison_screen(found, pairs=texts)
     assert "c18   close fell from 0.918 to 0.180" in side_by_side
     assert "close: 0.140" in side_by_side
     markdown = "".join(comparison_in_markdown(found))
@@ -120,7 +120,7 @@ def test_where_lower_is_better_a_rise_is_worse(unit):
     then = run("then", "lower", unit, edits=[scale * (1 - value) for value in GOOD])
     (target,) = compare(now, then).targets
     assert [flip.case for flip in target.worse] == FELL
-    assert "edits rose from" in comparison(compare(now, then))
+    assert "edits rose from" in comparison_screen(compare(now, then))
 
 
 @pytest.mark.parametrize(

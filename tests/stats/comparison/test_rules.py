@@ -7,8 +7,8 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Run, Score, compare
 from evalmark.core.values.run import DatasetInfo, Metric, metrics_for
 from evalmark.core.values.score import Trial
-from evalmark.reports.files.compared_document import comparison_of
-from evalmark.reports.text.compared import verdict_sentence
+from evalmark.reports.files.comparison_json import comparison_of
+from evalmark.reports.text.comparison import verdict_sentence
 from evalmark.stats.comparison.answers import earlier_answers
 from evalmark.stats.comparison.pairs import pairs_of
 

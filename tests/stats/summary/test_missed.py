@@ -5,7 +5,7 @@ import pytest
 from evalmark import Case, Gate, Output, Result, Run, Score
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
-from evalmark.reports.terminal.screen import terminal
+from evalmark.reports.terminal.run_report import terminal
 from evalmark.stats.summary.collect import summarise
 
 

@@ -340,9 +340,9 @@ def test_connections_to_read_with_are_used_again_and_few_wait(path):
 
 
 def test_the_same_run_in_a_file_and_on_a_server_is_the_same_in_everything(path, tmp_path):
-    from evalmark.reports.files.document import as_json
-    from evalmark.reports.files.page import as_html
-    from evalmark.reports.files.sheet import as_csv
+    from evalmark.reports.files.run_csv import as_csv
+    from evalmark.reports.files.run_html import as_html
+    from evalmark.reports.files.run_json import as_json
 
     made = [sample.answered(trial) for trial in sample.trials([sample.case(n) for n in range(40)], repeats=2)]
     seen = []

@@ -11,7 +11,7 @@ import typer
 from evalmark.cli.terminal.terminal import look, say, say_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.words import count
-from evalmark.reports.terminal.recorded import recorded_calls, recorded_models
+from evalmark.reports.terminal.recordings import recorded_calls, recorded_models
 from evalmark.storage.store.store import Store, open_store
 
 from . import flags

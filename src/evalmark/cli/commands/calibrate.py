@@ -11,7 +11,7 @@ from evalmark.cli.terminal.terminal import complain, look, say, say_line
 from evalmark.core.lazy import need
 from evalmark.core.money import spent_lines
 from evalmark.inputs.documents.whole import write_whole
-from evalmark.reports.files.separation import separation_page
+from evalmark.reports.files.calibration_html import separation_page
 from evalmark.reports.terminal.calibration import calibration_screen
 from evalmark.runs.calibration.calibrating import Calibrate, calibrated, check_lock, prepare, write_lock
 from evalmark.runs.calibration.unlisted import Unlisted

@@ -13,7 +13,7 @@ from evalmark.cli.terminal.terminal import command, look, say, say_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.files.compared_writers import comparison_writer_for
-from evalmark.reports.terminal import compared
+from evalmark.reports.terminal import comparison
 from evalmark.runs.execution.baselines import baseline_of
 from evalmark.stats.comparison import comparing
 from evalmark.stats.comparison.pairs import pairs_of
@@ -117,10 +117,10 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
         found = comparing.compare(newer, earlier, level=level, margin=margin, targets=targets)
         texts = pairs_of(found, newer, earlier, limit) if pairs or to else []
         found = in_store(found, kept_place(baseline or run, flags.settings(store=store).store)[0])
-        say(compared.comparison(found, look(), limit=limit, pairs=texts if pairs else ()))
+        say(comparison.comparison_screen(found, look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
             save.save_comparison(found, path, texts if pairs else ())
-            named = need("evalmark.reports.text.compared").compared_title
+            named = need("evalmark.reports.text.comparison").compared_title
             say_line(f"{path}: {named(found) if targets else f'{found.run} against {found.baseline}'}")
         if to:
             _to_github(found, texts)

@@ -24,7 +24,7 @@ from evalmark.interop.openai_evals.reading import import_openai_evals
 from evalmark.interop.openai_evals.registry_reading import import_openai_registry
 from evalmark.interop.promptfoo.reading import import_promptfoo
 from evalmark.interop.shared.imported import Imported
-from evalmark.reports.terminal.accounts import account
+from evalmark.reports.terminal.imports import account
 from evalmark.runs.execution.keeping import keep_all
 from evalmark.storage.store.store import open_store
 

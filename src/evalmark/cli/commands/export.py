@@ -26,7 +26,7 @@ from evalmark.interop.shared.origins import portable_run
 from evalmark.interop.shared.portable import Exported, Portable
 from evalmark.models.providers.http import Http
 from evalmark.models.providers.names import Endpoint
-from evalmark.reports.files.document import as_jsonl
+from evalmark.reports.files.run_json import as_jsonl
 from evalmark.runs.execution.recorded import as_row, recorded_cases
 from evalmark.storage.store.store import open_store
 

@@ -12,7 +12,7 @@ from evalmark.core.lazy import need
 from evalmark.prompts.generation.coverage import coverage_of
 from evalmark.prompts.generation.effort import effort_named
 from evalmark.prompts.generation.stages import stage_named
-from evalmark.reports.terminal.generated import (
+from evalmark.reports.terminal.generation import (
     broken_text,
     count_text,
     coverage_text,

@@ -11,7 +11,7 @@ from evalmark.cli.terminal.progress import Progress
 from evalmark.cli.terminal.watched import tell_asked
 from evalmark.cli.terminal.words import once_more
 from evalmark.inputs.datasets.fields import named_columns
-from evalmark.reports.text.measures import about_measures
+from evalmark.reports.text.similarity import about_measures
 from evalmark.runs.execution.promises import labels_on
 from evalmark.runs.execution.rag import RagJob, plan_rag
 from evalmark.stats.calibration.evidence import of_results

@@ -12,8 +12,8 @@ from evalmark.cli.terminal.terminal import look, look_at, say, say_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Run as values_Run
-from evalmark.reports.terminal import side_by_side
-from evalmark.reports.terminal.listing import run_list
+from evalmark.reports.terminal import target_overview
+from evalmark.reports.terminal.run_list import run_list
 from evalmark.stats.summary import standings
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from evalmark.cli.commands import validation
     from evalmark.core.values.run import Run as Kept
     from evalmark.reports.terminal import call as call_module
-    from evalmark.reports.terminal import cases, screen, sessions
+    from evalmark.reports.terminal import cases, run_report, sessions
 else:
     validation = LazyModule("evalmark.cli.commands.validation")
     call_module = LazyModule("evalmark.reports.terminal.call")
     cases = LazyModule("evalmark.reports.terminal.cases")
-    screen = LazyModule("evalmark.reports.terminal.screen")
+    run_report = LazyModule("evalmark.reports.terminal.run_report")
     sessions = LazyModule("evalmark.reports.terminal.sessions")
 
 
@@ -100,7 +100,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         if not (failed or calls) and case is None:
             summary = summarise(found)
             verdict = judge(summary, found.gate)
-            say(screen.terminal(found, look_at(found, settings.store, worst), summary=summary, verdict=verdict))
+            say(run_report.terminal(found, look_at(found, settings.store, worst), summary=summary, verdict=verdict))
             return
         _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
 
@@ -130,7 +130,7 @@ def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, f
 def _show_overview(run: "Kept", *, with_cases: bool) -> None:
     if with_cases:
         raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
-    say(side_by_side.overview(run, standings.overview(run), look()))
+    say(target_overview.overview_screen(run, standings.overview(run), look()))
 
 
 def _one_call(ledger: "Store", key: str) -> str:

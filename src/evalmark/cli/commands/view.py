@@ -14,9 +14,9 @@ from evalmark.cli.terminal.terminal import say_line
 from evalmark.cli.terminal.words import store_flag
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
-from evalmark.reports.viewer_auth import serving
-from evalmark.reports.viewer_auth.serving import serve
-from evalmark.reports.viewer_urls.paths import run_path
+from evalmark.reports.viewer.auth import server
+from evalmark.reports.viewer.auth.server import serve
+from evalmark.reports.viewer.urls.paths import run_path
 from evalmark.storage.store.location import store_is_writable
 from evalmark.storage.store.store import open_store
 from evalmark.tracing.annotations.subjects import own_name
@@ -63,11 +63,11 @@ def view(
     with _collecting_nothing() as collect:
         need("starlette", "view")
         need("uvicorn", "view")
-        web = need("evalmark.reports.viewer.site")
+        web = need("evalmark.reports.viewer.app")
         place = flags.settings(store=store).store
         with open_store(place, read_only=read_only or not store_is_writable(place)) as ledger:
             path = "/" if run is None else run_path(ledger.run(run).id)
-            bound = serving.bound(port, host, os.environ.get(TOKEN, ""))
+            bound = server.bound(port, host, os.environ.get(TOKEN, ""))
 
             def ready() -> None:
                 collect()

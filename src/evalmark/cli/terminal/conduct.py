@@ -15,7 +15,7 @@ from evalmark.core.values import words
 from evalmark.core.values.run import Run, Shard
 from evalmark.inputs.datasets.filtering import parse_filter
 from evalmark.reports.files.options import Options
-from evalmark.reports.terminal.screen import terminal
+from evalmark.reports.terminal.run_report import terminal
 from evalmark.runs.execution.baselines import baseline_of
 from evalmark.runs.execution.sharing import rows_asked
 from evalmark.stats.summary.collect import summarise
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from evalmark.core.settings import Settings
     from evalmark.reports.files import save as save_module
     from evalmark.reports.files import writers
-    from evalmark.reports.terminal import compared as compared_module
+    from evalmark.reports.terminal import comparison as compared_module
     from evalmark.runs.execution import conduct as execution
     from evalmark.runs.planning.checking import Checked
     from evalmark.runs.planning.plan import Plan
@@ -49,7 +49,7 @@ else:
     store = LazyModule("evalmark.storage.store.store")
     save_module = LazyModule("evalmark.reports.files.save")
     writers = LazyModule("evalmark.reports.files.writers")
-    compared_module = LazyModule("evalmark.reports.terminal.compared")
+    compared_module = LazyModule("evalmark.reports.terminal.comparison")
     comparing = LazyModule("evalmark.stats.comparison.comparing")
 
 INTERRUPTED = 130
@@ -123,7 +123,7 @@ def _carried_out(plan: "Plan", settings: "Settings", show: Show, state: ProcessS
                 remarks=tuple(show.remarks(run, summary, ledger)) if show.remarks else (),
             )
             text = terminal(run, seen, summary=summary, verdict=verdict)
-            text += compared_module.comparison(compared, seen) if compared is not None else ""
+            text += compared_module.comparison_screen(compared, seen) if compared is not None else ""
         try:
             for path in reports:
                 save_module.save(run, path, summary, Options(comparison=compared, baseline=against))

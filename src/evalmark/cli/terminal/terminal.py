@@ -18,12 +18,12 @@ from .words import store_flag
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
     from evalmark.inputs.documents import masking
-    from evalmark.reports.terminal import drawing
-    from evalmark.reports.terminal.drawing import Look
+    from evalmark.reports.terminal import console
+    from evalmark.reports.terminal.console import Look
     from evalmark.storage.merging import shards
 else:
     masking = LazyModule("evalmark.inputs.documents.masking")
-    drawing = LazyModule("evalmark.reports.terminal.drawing")
+    console = LazyModule("evalmark.reports.terminal.console")
     shards = LazyModule("evalmark.storage.merging.shards")
 
 
@@ -35,7 +35,7 @@ def look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
     """Width, colour and characters of the standard output; `store` is where the run is kept, `flags` say so to a command."""
     interactive = is_open(sys.stdout) and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
-    return drawing.Look(
+    return console.Look(
         store=store,
         flags=flags,
         worst=worst,

@@ -7,7 +7,7 @@ from evalmark.core.text import clean, one_line, shown
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
 from evalmark.inputs.documents.masking import masked
-from evalmark.reports.text.figures import figure
+from evalmark.reports.text.numbers import figure
 from evalmark.reports.text.raised import raised_at
 
 _WIDTH = 100

@@ -11,7 +11,7 @@ from evalmark.core.text import clean, one_line
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result
-from evalmark.reports.terminal.drawing import Look
+from evalmark.reports.terminal.console import Look
 from evalmark.reports.terminal.eval_table import evals
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import GateVerdict, judge

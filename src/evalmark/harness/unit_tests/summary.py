@@ -12,9 +12,9 @@ from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
 from evalmark.inputs.documents.known import without_known
 from evalmark.inputs.documents.masking import masked
-from evalmark.reports.terminal.drawing import Look
-from evalmark.reports.terminal.screen import terminal
-from evalmark.reports.text.figures import duration, figure
+from evalmark.reports.terminal.console import Look
+from evalmark.reports.terminal.run_report import terminal
+from evalmark.reports.text.numbers import duration, figure
 
 from .desk import Found
 from .results import TestCaseResult

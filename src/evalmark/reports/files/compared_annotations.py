@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from evalmark.core.text import one_line
-from evalmark.reports.text import compared
-from evalmark.reports.text.heads import Heads, heads_of
+from evalmark.reports.text import comparison
+from evalmark.reports.text.side_names import Heads, heads_of
 from evalmark.reports.text.titles import name_of
 from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.pairs import Pair
 
-from .compared import comparison_in_markdown
+from .comparison_markdown import comparison_in_markdown
 from .github import ANNOTATIONS, LIMIT, command, place_of, within
 
 
@@ -23,8 +23,8 @@ def comparison_annotations(found: Comparison, pairs: Sequence[Pair] = (), *, mos
     said = []
     if found.outcome in ("worse", "cannot tell"):
         level = "error" if found.outcome == "worse" else "warning"
-        title = f"{compared.compared_title(found)}: {compared.compared_outcome(found)}"
-        said.append(command(level, {"title": title}, [compared.verdict_sentence(found), *found.warnings]))
+        title = f"{comparison.compared_title(found)}: {comparison.compared_outcome(found)}"
+        said.append(command(level, {"title": title}, [comparison.verdict_sentence(found), *found.warnings]))
     worse = (pair for pair in pairs if pair.flip.is_worse)
     level = "error" if found.outcome == "worse" else "warning"
     said += [_annotation(pair, heads_of(found, found.targets[0]), level) for pair in worse]
@@ -37,6 +37,6 @@ def _annotation(pair: Pair, heads: Heads, level: str) -> str:
         f"{heads.before}: {one_line(pair.before.output.value, 300)}",
         f"{heads.now}: {one_line(pair.now.output.value, 300)}",
     ]
-    lines += [now for _, now in compared.deciding(pair)]
-    title = f"{name_of(pair.now)}: {compared.flip_said(pair.flip, heads)}"
+    lines += [now for _, now in comparison.deciding(pair)]
+    title = f"{name_of(pair.now)}: {comparison.flip_said(pair.flip, heads)}"
     return command(level, {**place_of(case.place), "title": title}, lines)

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 from evalmark.core.errors import ConfigError
 
-from .compared import comparison_in_markdown
-from .compared_document import comparison_as_json
+from .comparison_json import comparison_as_json
+from .comparison_markdown import comparison_in_markdown
 
 COMPARISON_WRITERS: Mapping[str, Callable[..., Iterator[str]]] = MappingProxyType(
     {".json": comparison_as_json, ".md": comparison_in_markdown}

@@ -8,17 +8,17 @@ from evalmark.core.text import clean, cut, one_line
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.core.values.score import Result
 from evalmark.reports.text import verdicts
-from evalmark.reports.text.judged import agreement_lines
+from evalmark.reports.text.judges import agreement_lines
 from evalmark.reports.text.titles import facts, name_of, origin, quoted, trials
 from evalmark.reports.text.verdicts import endings, outcome, why
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
 from evalmark.stats.summary.summary import Summary
 
-from .digest import SIGNS
 from .markdown import case_part, group_part, listed, safe
 from .options import PLAIN, Options
-from .side_by_side import overview_in_markdown, overview_of
+from .run_markdown import SIGNS
+from .target_overview import overview_in_markdown, overview_of
 
 LIMIT = 1024 * 1024
 """Bytes that the summary of one step may have; GitHub drops a larger one as a whole."""

@@ -7,11 +7,11 @@ from html import escape
 from evalmark.core.text import bare, cut, one_line, shown
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
-from evalmark.reports.text import figures, verdicts
-from evalmark.reports.text.figures import bars, centre, share, spread
-from evalmark.reports.text.judged import all_remarks, worst_rows
-from evalmark.reports.text.measures import shown_metrics
+from evalmark.reports.text import numbers, verdicts
+from evalmark.reports.text.judges import all_remarks, worst_rows
+from evalmark.reports.text.numbers import bars, centre, share, spread
 from evalmark.reports.text.raised import raised_at
+from evalmark.reports.text.similarity import shown_metrics
 from evalmark.reports.text.titles import name_of, quoted, title
 from evalmark.reports.text.verdicts import standing, unsupported
 from evalmark.stats.summary.summary import Group, Summary
@@ -81,7 +81,7 @@ def _table(group: Group) -> str:
         cells = [
             safe(metric.name) + (" ↓" if metric.direction == "lower" else ""),
             f"{metric.n:,}",
-            f"**{safe(centre(metric))}** {safe(figures.behind(metric))}".strip(),
+            f"**{safe(centre(metric))}** {safe(numbers.behind(metric))}".strip(),
             spread(metric),
             metric.interval.method,
             bars(metric.bins),

@@ -6,12 +6,12 @@ from types import MappingProxyType
 
 from evalmark.core.errors import ConfigError
 
-from .digest import as_markdown
-from .document import as_json, as_jsonl
 from .junit import as_junit
 from .options import Writer
-from .page import as_html
-from .sheet import as_csv
+from .run_csv import as_csv
+from .run_html import as_html
+from .run_json import as_json, as_jsonl
+from .run_markdown import as_markdown
 
 WRITERS: Mapping[str, Writer] = MappingProxyType(
     {

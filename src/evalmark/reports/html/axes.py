@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from evalmark.reports.text import figures
-from evalmark.reports.text.figures import percent
+from evalmark.reports.text import numbers
+from evalmark.reports.text.numbers import percent
 from evalmark.stats.inference.intervals import Interval
 
 Unit = Literal["", "share", "dollars", "count"]
@@ -95,7 +95,7 @@ def figure(value: float, unit: Unit) -> str:
     >>> figure(0.61275, ""), figure(0.61275, "share")
     ('0.613', '61.3 %')
     """
-    return percent(value) if unit == "share" else figures.figure(value)
+    return percent(value) if unit == "share" else numbers.figure(value)
 
 
 def extent(value: float, interval: Interval | None) -> tuple[float, ...]:

@@ -8,12 +8,12 @@ from markupsafe import Markup
 from evalmark.core.money import money
 from evalmark.core.text import one_line
 from evalmark.core.values.words import count
-from evalmark.reports.text.figures import DASH, GAP
+from evalmark.reports.text.numbers import DASH, GAP
 from evalmark.stats.inference.intervals import Interval
 
 from .axes import Axis, Unit, axis, extent, figure
-from .canvas import BOTTOM, LEFT, RIGHT, TOP, Drawn, along, name_in, path, sentence, shape, svg, upright
 from .placing import Box, Name, around, placed
+from .svg import BOTTOM, LEFT, RIGHT, TOP, Drawn, along, name_in, path, sentence, shape, svg, upright
 
 WIDE, HIGH = 480, 320
 _MARK = 5.0

@@ -3,9 +3,9 @@
 from evalmark.stats.agreement.separation import auc, auc_interval, roc_points
 from evalmark.stats.calibration.known import Separated
 
-from .canvas import Drawn
-from .curves import Chosen, Roc, roc_drawn
-from .spreads import Halves, halves_drawn
+from .histograms import Halves, halves_drawn
+from .roc import Chosen, Roc, roc_drawn
+from .svg import Drawn
 
 
 def separated_drawn(found: Separated, words: tuple[str, str]) -> tuple[Drawn | None, Drawn | None]:

@@ -9,7 +9,7 @@ from evalmark.core.text import one_line
 from evalmark.stats.inference.intervals import Interval
 
 from .axes import Unit, axis, extent
-from .canvas import RIGHT, WIDE, along, path, shape, svg, words
+from .svg import RIGHT, WIDE, along, path, shape, svg, words
 
 _ROW, _TOP, _SIDE = 34, 8, 14
 _LONGEST = 50

@@ -9,11 +9,11 @@ from rich.text import Text
 
 from evalmark.core.text import one_line
 from evalmark.core.values.run import Run
-from evalmark.reports.text.audited import audit_lines, audit_title, canary_remarks, canary_rows, confusion_rows
+from evalmark.reports.text.audit import audit_lines, audit_title, canary_remarks, canary_rows, confusion_rows
 from evalmark.stats.calibration.audit import Audit
 from evalmark.stats.calibration.canaries import Passed
 
-from .drawing import DEFAULT, Look, drawn
+from .console import DEFAULT, Look, drawn
 
 _INDENT = (0, 0, 0, 2)
 

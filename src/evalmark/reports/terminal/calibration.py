@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.text import one_line
-from evalmark.reports.text.calibrated import (
+from evalmark.reports.text.calibration import (
     bars_around,
     calibration_title,
     edge_of,
@@ -19,7 +19,7 @@ from evalmark.reports.text.calibrated import (
 )
 from evalmark.stats.calibration.learning import Calibrated, Calibration
 
-from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, inner
+from .console import COLORS, DEFAULT, MARKS, Look, drawn, inner
 
 GOOD, BAD = "█", "▄"
 """What liked and disliked outputs are drawn with."""

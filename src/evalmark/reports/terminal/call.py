@@ -15,10 +15,10 @@ from evalmark.core.values.call import Call, Reply
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.tool import ToolRecording
 from evalmark.core.values.words import count
-from evalmark.reports.text.figures import duration
+from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
 
-from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
+from .console import COLORS, DEFAULT, MARKS, Look, drawn
 
 _CLEANED = "control characters were left out here"
 _SHORT = 60

@@ -18,7 +18,7 @@ from evalmark.reports.text.transcripts import steps_title, tokens_used
 from evalmark.reports.text.verdicts import standing, telling, unsupported
 from evalmark.stats.summary.summary import Summary
 
-from .drawing import COLORS, DEFAULT, MARKS, Look, drawn
+from .console import COLORS, DEFAULT, MARKS, Look, drawn
 
 _LINES = 400
 """How much of a field a case shown in full may fill, in characters a column."""

@@ -14,8 +14,8 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.spending import Spending, in_all
 from evalmark.core.values.words import count
-from evalmark.reports.text import compared, figures, judged, titles
-from evalmark.reports.text.figures import centre
+from evalmark.reports.text import comparison, judges, numbers, titles
+from evalmark.reports.text.numbers import centre
 from evalmark.reports.text.titles import apart
 from evalmark.reports.text.verdicts import endings
 from evalmark.stats.comparison.change import Comparison
@@ -25,7 +25,7 @@ from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.summary import Group
 
-from .drawing import DEFAULT, Look, drawn, gate_table, inner
+from .console import DEFAULT, Look, drawn, gate_table, inner
 
 _SHOWN = 5
 """Of the cases that changed, by name."""
@@ -82,7 +82,7 @@ def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[Rende
     yield Padding(ending, (0, 0, 0, 2))
     if group.metrics:
         yield Padding(_metrics(group, look), (0, 0, 0, 2))
-    yield from (Padding(Text(f"{name}  {said}"), (0, 0, 0, 2)) for name, said in judged.repeats(group))
+    yield from (Padding(Text(f"{name}  {said}"), (0, 0, 0, 2)) for name, said in judges.repeats(group))
 
 
 def _by_dataset(run: Run, baseline: Run) -> dict[str, Comparison]:
@@ -106,7 +106,7 @@ def _results(run: Run) -> dict[str, list[Result]]:
 
 def _compared(found: Comparison, told: set[str], flags: str) -> Iterable[RenderableType]:
     """What changed since the baseline, and whether that can be luck; what was `told` of another eval is not told twice."""
-    sentence, command = compared.restoring(found)
+    sentence, command = comparison.restoring(found)
     restoring = f"{sentence} {command}{flags}" if command else sentence
     for said in filter(None, (*found.warnings, restoring)):
         if said not in told:
@@ -116,19 +116,19 @@ def _compared(found: Comparison, told: set[str], flags: str) -> Iterable[Rendera
     if not found.targets:
         yield Padding(Text(f"{against}: not comparable"), (0, 0, 0, 2))
     for target in found.targets:
-        said, outcome = compared.in_short(target)
+        said, outcome = comparison.in_short(target)
         color = {"worse": "red", "better": "green"}.get(outcome, "default")
         yield Padding(Text(f"{against}: {said}", style=color), (0, 0, 0, 2))
-        moved = compared.short_cases(target).flips
+        moved = comparison.short_cases(target).flips
         for word, flips in (
             ("worse", [f for f in moved if f.is_worse]),
             ("better", [f for f in moved if not f.is_worse]),
         ):
             if flips:
                 more = f" and {len(flips) - _SHOWN:,} more" if len(flips) > _SHOWN else ""
-                listed = ", ".join(map(compared.flip_name, flips[:_SHOWN]))
+                listed = ", ".join(map(comparison.flip_name, flips[:_SHOWN]))
                 yield Padding(Text(f"{word}: {listed}{more}"), (0, 0, 0, 4))
-        yield from (Padding(Text(line), (0, 0, 0, 4)) for line in compared.decided_metrics(target))
+        yield from (Padding(Text(line), (0, 0, 0, 4)) for line in comparison.decided_metrics(target))
 
 
 def any_spent(spent: Spending) -> bool:
@@ -144,7 +144,7 @@ def _metrics(group: Group, look: Look) -> Table:
     table.add_column(no_wrap=True, style="dim")
     for metric in group.metrics:
         lower = " ↓" if metric.direction == "lower" else ""
-        spread = Text(figures.spread(metric), style="dim")
+        spread = Text(numbers.spread(metric), style="dim")
         table.add_row(f"{one_line(metric.name, 80)}{lower}", centre(metric), spread, f"n {metric.n:,}")
     return table
 

@@ -9,11 +9,11 @@ from rich.text import Text
 from evalmark.core.money import money
 from evalmark.core.text import clean, one_line
 from evalmark.core.values.words import count
-from evalmark.reports.text.figures import GAP
+from evalmark.reports.text.numbers import GAP
 from evalmark.reports.text.titles import once
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 
-from .drawing import DEFAULT, Look, drawn
+from .console import DEFAULT, Look, drawn
 
 _ESTIMATES = "Tokens and costs are estimates: the length of an answer is known when it is there."
 

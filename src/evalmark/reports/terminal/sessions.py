@@ -13,13 +13,13 @@ from evalmark.core.text import bare, clean, cut, one_line, shown
 from evalmark.core.values.label import Label, about_span, in_force
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.words import count
-from evalmark.reports.text.figures import duration
+from evalmark.reports.text.numbers import duration
 from evalmark.reports.text.transcripts import tokens_used
 from evalmark.storage.sessions.store import Recorded
 from evalmark.storage.sessions.trees import in_order
 
 from .cases import fields
-from .drawing import COLORS, DEFAULT, MARKS, Look, drawn, inner, plain_lines
+from .console import COLORS, DEFAULT, MARKS, Look, drawn, inner, plain_lines
 
 _LINES = 400
 """How much of a field of an answer may be shown, in characters a column."""

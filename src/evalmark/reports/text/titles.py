@@ -9,7 +9,7 @@ from evalmark.core.values.words import count
 from evalmark.stats.summary.headline import REASONS, told
 from evalmark.stats.summary.summary import Group, MetricSummary, Summary
 
-from .figures import LONG_WAIT, duration
+from .numbers import LONG_WAIT, duration
 
 _COMMIT = 10
 """Characters that tell a commit from all others."""

@@ -10,7 +10,7 @@ from evalmark.core.values.score import Result
 from evalmark.core.values.usage import Usage
 from evalmark.core.values.words import count
 
-from .figures import duration
+from .numbers import duration
 
 
 class Step(NamedTuple):

@@ -11,7 +11,7 @@ from evalmark.stats.summary.gate import GateVerdict
 from evalmark.stats.summary.scores import scale_ends
 from evalmark.stats.summary.summary import Tally
 
-from .figures import figure, on_scale, percent, placed, share_interval
+from .numbers import figure, on_scale, percent, placed, share_interval
 from .raised import raised_at
 
 TWINS = ("answer_relevance", "answer_correctness")

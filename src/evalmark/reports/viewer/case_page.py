@@ -23,15 +23,15 @@ from evalmark.reports.html.scores import kind_of
 from evalmark.reports.text import verdicts
 from evalmark.reports.text.raised import ERROR_FIELDS
 from evalmark.reports.text.transcripts import step_count, steps
-from evalmark.reports.viewer_urls.asking import CasesAsked
+from evalmark.reports.viewer.urls.queries import CasesAsked
 from evalmark.storage.queries.browsing import Kept
 from evalmark.tracing.annotations.subjects import of_result
 
-from .compared import against_earlier, held_to_flips
-from .desk import Desk
+from .comparisons import against_earlier, held_to_flips
 from .labels import Said, fields_of, said_of
+from .page_context import Desk
 from .run_page import asked_of
-from .shelf import Shelf
+from .store_view import Shelf
 
 MOST_STEPS = 500
 MOST_CALLS = 100

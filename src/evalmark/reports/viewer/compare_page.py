@@ -12,11 +12,11 @@ from starlette.routing import Route
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.reports.html.text import text_of, visible
-from evalmark.reports.text.compared import OVERALL, CaseScore, case_scores, told
+from evalmark.reports.html.escaping import text_of, visible
+from evalmark.reports.text.comparison import OVERALL, CaseScore, case_scores, told
 from evalmark.reports.text.word_changes import Sides, word_changes
-from evalmark.reports.viewer_urls.asking import ComparedAsked, compared_asked
-from evalmark.reports.viewer_urls.paging import Paging
+from evalmark.reports.viewer.urls.paging import Paging
+from evalmark.reports.viewer.urls.queries import ComparedAsked, compared_asked
 from evalmark.runs.execution.baselines import LAST_GREEN
 from evalmark.stats.comparison.cases import WENT, Place
 from evalmark.stats.comparison.change import Flip
@@ -24,9 +24,9 @@ from evalmark.stats.comparison.earlier import comparable_with, earlier_of
 from evalmark.stats.comparison.rules import Rules
 from evalmark.storage.queries.browsing import Kept
 
-from .compared import Compared, baseline_of, case_of, compared
-from .desk import Desk
-from .shelf import Shelf
+from .comparisons import Compared, baseline_of, case_of, compared
+from .page_context import Desk
+from .store_view import Shelf
 
 SIZE = 20
 """Cases a page; each has two answers."""

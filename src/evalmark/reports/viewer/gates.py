@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.reports.html.course import Outcome
+from evalmark.reports.html.trend_chart import Outcome
 
-from .figures import About, Patiently, figures_of
-from .remembered import Remembered
-from .shelf import RunLine, Shelf
+from .background import About, Patiently, figures_of
+from .cache import Remembered
+from .store_view import RunLine, Shelf
 
 _KEPT = 1_000
 """Gates of runs at their end."""

@@ -12,16 +12,16 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from evalmark.core.errors import NotKeptError
-from evalmark.reports.viewer_auth.guard import FORM
-from evalmark.reports.viewer_urls.asking import VERDICTS
-from evalmark.reports.viewer_urls.paths import as_said, named
-from evalmark.reports.viewer_urls.queues import QueueAsked, queue_asked
+from evalmark.reports.viewer.auth.guard import FORM
+from evalmark.reports.viewer.urls.label_queue import QueueAsked, queue_asked
+from evalmark.reports.viewer.urls.paths import as_said, named
+from evalmark.reports.viewer.urls.queries import VERDICTS
 from evalmark.storage.queries.wanted import Wanted
 from evalmark.tracing.annotations.queue import MOST, Item, Part, Source, agreed
 from evalmark.tracing.annotations.subjects import LONGEST_NAME
 
-from .desk import Desk
 from .labels import fields_of, said_of
+from .page_context import Desk
 
 QUEUE = "/label/queue"
 _RUNS = 100

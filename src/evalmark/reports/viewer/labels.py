@@ -12,13 +12,13 @@ from starlette.routing import Route
 
 from evalmark.core.errors import ConfigError, NotKeptError, StoreError
 from evalmark.core.values.label import Label, in_force, settled, thumb
-from evalmark.reports.viewer_auth.guard import FORM
-from evalmark.reports.viewer_urls.asking import counted
-from evalmark.reports.viewer_urls.paths import name_in, named
+from evalmark.reports.viewer.auth.guard import FORM
+from evalmark.reports.viewer.urls.paths import name_in, named
+from evalmark.reports.viewer.urls.queries import counted
 from evalmark.storage.store.store import Store
 from evalmark.tracing.annotations.subjects import Subject, Word, note, of_result, of_span
 
-from .desk import Desk
+from .page_context import Desk
 
 PART = "x-evalmark-part"
 """The header by which a script asks for the form alone, to put it in the place of the old one."""

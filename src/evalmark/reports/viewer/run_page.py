@@ -13,19 +13,19 @@ from starlette.routing import Route
 from evalmark.core.errors import StoreError
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Mode, Score, Trial
-from evalmark.reports.viewer_urls.asking import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
-from evalmark.reports.viewer_urls.paging import Paging
+from evalmark.reports.viewer.urls.paging import Paging
+from evalmark.reports.viewer.urls.queries import FLIPPED, LABELS, SIZES, VERDICTS, CasesAsked, cases_asked
 from evalmark.stats.summary.summary import Group
 from evalmark.storage.queries.browsing import Kept
 from evalmark.tracing.annotations.subjects import of_result
 
-from .compared import against_of, held_to_flips
-from .desk import Desk
-from .figures import FEW, RunFigures
-from .labelled import held_to_labels
+from .background import FEW, RunFigures
+from .comparisons import against_of, held_to_flips
+from .label_filter import held_to_labels
 from .labels import fields_of, said_of
-from .live import following, unchanged
-from .shelf import Shelf
+from .live_updates import following, unchanged
+from .page_context import Desk
+from .store_view import Shelf
 
 METRICS = 50
 """Metrics that a page shows; a thousand of them in fifty rows would take a browser seconds."""

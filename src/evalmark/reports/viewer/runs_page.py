@@ -14,14 +14,14 @@ from evalmark.core.values.moments import seconds_between
 from evalmark.core.values.run import Run, RunStatus
 from evalmark.core.values.spending import in_all
 from evalmark.core.values.words import count
-from evalmark.reports.viewer_urls.asking import RunsAsked, runs_asked
-from evalmark.reports.viewer_urls.paging import Paging
+from evalmark.reports.viewer.urls.paging import Paging
+from evalmark.reports.viewer.urls.queries import RunsAsked, runs_asked
 
-from .desk import Desk
 from .gates import Gates
-from .live import Live, unchanged
-from .shelf import RunLine, Shelf
-from .trends import Trends
+from .live_updates import Live, unchanged
+from .page_context import Desk
+from .run_changes import Trends
+from .store_view import RunLine, Shelf
 
 SIZE = 25
 

@@ -17,16 +17,16 @@ from evalmark.core.values.label import Label
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.session import Span
 from evalmark.inputs.documents.known import MASK
-from evalmark.reports.html.text import text_of
-from evalmark.reports.viewer_urls.asking import counted, sessions_asked
-from evalmark.reports.viewer_urls.paths import as_said, name_in, session_path
+from evalmark.reports.html.escaping import text_of
+from evalmark.reports.viewer.urls.paths import as_said, name_in, session_path
+from evalmark.reports.viewer.urls.queries import counted, sessions_asked
 from evalmark.storage.sessions.browsing import SessionPart
 from evalmark.storage.sessions.store import Named
 from evalmark.storage.sessions.trees import as_json, by_answer, share_of_time, spent
 from evalmark.tracing.annotations.subjects import of_span, recorded_as
 
-from .desk import Desk
 from .labels import Said, said_of
+from .page_context import Desk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,13 +13,13 @@ from starlette.routing import Route
 
 from evalmark.core.values.label import about_span
 from evalmark.inputs.suites.suite import RECORDED
-from evalmark.reports.viewer_urls.asking import SESSION_LABELS, sessions_asked
-from evalmark.reports.viewer_urls.paths import as_said, session_path
+from evalmark.reports.viewer.urls.paths import as_said, session_path
+from evalmark.reports.viewer.urls.queries import SESSION_LABELS, sessions_asked
 from evalmark.storage.sessions.browsing import SessionLine
 from evalmark.tracing.annotations.subjects import Subject
 
-from .desk import Desk
 from .labels import Said, said_of
+from .page_context import Desk
 
 SIZE = 50
 _MOST_LABELLED = 100

@@ -1,0 +1,199 @@
+"""A trial as a row of a page: what its cells say, and the texts that unfold below them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+from evalmark.core.text import bare, one_line
+from evalmark.core.values.case import Case
+from evalmark.core.values.run import Metric, Run, metrics_for
+from evalmark.core.values.score import Result, Score, Verdict
+from evalmark.reports.html.escaping import Text, text_of
+from evalmark.reports.html.scores import kind_of, short
+from evalmark.reports.text import transcripts, verdicts
+from evalmark.reports.text.numbers import GAP
+from evalmark.reports.text.raised import raised_at, traceback_of
+from evalmark.reports.text.titles import name_of
+from evalmark.reports.text.transcripts import steps_title, tokens_used
+from evalmark.reports.text.verdicts import standing
+from evalmark.stats.comparison.answers import Earlier
+
+ASKED = 300
+"""Characters of an input above the texts that unfold; a longer one stands among them as well."""
+ANSWER = 140
+"""Characters of an answer in its cell."""
+_MOST_STEPS = 500
+_MOST_TURNS = 200
+_MOST_TAGS = 50
+_MOST_SENTENCES = 50
+
+
+class Cell(NamedTuple):
+    """What one metric says."""
+
+    kind: str
+    said: str
+    sorts: str
+    """The number to sort and filter by, where what is said is not that number."""
+
+
+class Part(NamedTuple):
+    """A text that unfolds."""
+
+    label: str
+    text: Text
+    kind: str = ""
+    head: str = ""
+    """What stands before the text: how a score stands against its threshold."""
+    unsupported: Sequence[str] = ()
+    """Sentences to be marked."""
+    before: Text | None = None
+    """What stood there in the baseline; the part then shows what changed."""
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A trial."""
+
+    id: str
+    name: str
+    verdict: Verdict
+    asked: str
+    answer: str
+    cells: tuple[Cell, ...]
+    seconds: float | None
+    waited: float | None
+    tags: tuple[str, ...]
+    was: Earlier | None
+    """None without a baseline, and where it has no such trial."""
+    went: str
+    """`worse`, `better`, `other`, `same`, `new`; empty without a baseline."""
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What the rows of a run have in common."""
+
+    run: Run
+    columns: Mapping[str, str | None]
+    """The metrics with a column of their own, and what stands in its head; None where the threshold is not the same everywhere."""
+    times: bool
+    earlier: Mapping[str, Earlier] | None
+    """What the baseline answered, by the id of the trial; None without one."""
+
+
+def row_of(result: Result, about: About) -> Row:
+    """The row of a trial."""
+    trial, metrics = result.trial, metrics_for(about.run.metrics, result.trial.dataset)
+    scores = {score.name: score for score in result.scores}
+    was = None if about.earlier is None else about.earlier.get(trial.id)
+    said = result.output.value if result.output.error is None else result.output.error
+    return Row(
+        id=trial.id,
+        name=name_of(result, about.run),
+        verdict=result.verdict,
+        asked=one_line(bare(trial.case.input), ASKED) or "Details",
+        answer=one_line(said, ANSWER),
+        cells=tuple(_cell(scores.get(name), metrics.get(name)) for name in about.columns),
+        seconds=result.output.seconds if about.times else None,
+        waited=result.output.waited if about.times else None,
+        tags=tuple(one_line(tag, 100) for tag in trial.case.tags[:_MOST_TAGS]),
+        was=was,
+        went="" if about.earlier is None else "new" if was is None else was.went(result),
+        parts=tuple(_parts(result, metrics, was, about)),
+    )
+
+
+def _cell(score: Score | None, metric: Metric | None) -> Cell:
+    if score is None:
+        return Cell("", GAP, "")
+    said = short(score, metric)
+    number = score.raw if score.value is None and isinstance(score.raw, int | float) else score.value
+    sorts = "" if number is None or score.status != "scored" else f"{number:z.4g}"
+    return Cell(kind_of(score), said, "" if _is_number(said, sorts) else sorts)
+
+
+def _is_number(said: str, number: str) -> bool:
+    """Whether a text is this number, to the digits that it has."""
+    try:
+        return abs(float(said) - float(number)) < 0.001
+    except ValueError:
+        return False
+
+
+def _parts(result: Result, metrics: Mapping[str, Metric], was: Earlier | None, about: About) -> Iterator[Part]:
+    case, output = result.trial.case, result.output
+    yield from _asked(case)
+    yield from _answered(result, was)
+    for number, context in enumerate(islice(case.contexts_of(output) or (), _MOST_TURNS), start=1):
+        yield Part(f"Context {number}", text_of(context))
+    yield from _steps(result, times=about.times)
+    for score in result.scores:
+        part = _judged(score, metrics)
+        # The others say no more than their column does.
+        if part.text.length or part.notes or about.columns.get(score.name) is None:
+            yield part
+        if traceback := traceback_of(score):
+            yield Part(f"Traceback of {one_line(score.name, 60)}", text_of(traceback), "error")
+    if case.tags:
+        yield Part("Tags", text_of(", ".join(case.tags[:_MOST_TAGS])))
+
+
+def _asked(case: Case) -> Iterator[Part]:
+    asked = text_of(bare(case.input))
+    if one_line(asked.shown, ASKED) != asked.shown:
+        yield Part("Asked", asked)
+    for turn in islice(case.history, _MOST_TURNS):
+        yield Part(f"Before, {one_line(turn.role, 20)}", text_of(turn.content))
+    if case.expected is not None:
+        yield Part("Expected", text_of(case.expected))
+    for example in islice(case.examples, _MOST_TURNS):
+        yield Part("Liked" if example.liked else "Disliked", text_of(example.value))
+
+
+def _answered(result: Result, was: Earlier | None) -> Iterator[Part]:
+    output = result.output
+    unsupported = [sentence for score in result.scores for sentence in verdicts.unsupported(score)]
+    if output.error is not None:
+        yield Part("Error", text_of(output.error + raised_at(output)), "error")
+        if traceback := traceback_of(output):
+            yield Part("Traceback", text_of(traceback), "error")
+    if output.value is not None or output.error is None:
+        notes = ["Marked: no context supports this."] if unsupported else []
+        yield Part("Answered", text_of(_said(output.value)), "answered", unsupported=unsupported, notes=notes)
+    if was is None or (was.value, was.error) == (output.value, output.error):
+        return
+    if was.error is None and output.error is None:
+        yield Part("Changed", text_of(_said(output.value)), before=text_of(_said(was.value)))
+    else:
+        yield Part("Before", text_of(_said(was.value) if was.error is None else was.error))
+
+
+def _said(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _steps(result: Result, *, times: bool) -> Iterator[Part]:
+    """What an agent said and did on the way to its answer, and what it took."""
+    usage = result.output.usage if times else None
+    took = "" if usage is None else tokens_used(usage)
+    steps = transcripts.steps(result, times=times)
+    if not steps:
+        if took:
+            yield Part("Took", text_of(took))
+        return
+    notes = [f"The first {_MOST_STEPS} of {len(steps):,} steps."] if len(steps) > _MOST_STEPS else []
+    yield Part("Transcript", text_of(" · ".join(filter(None, (steps_title(result), took)))), notes=notes)
+    for step in steps[:_MOST_STEPS]:
+        yield Part(step.who, text_of(step.said), f"step {step.kind}")
+
+
+def _judged(score: Score, metrics: Mapping[str, Metric]) -> Part:
+    found = islice(verdicts.unsupported(score).items(), _MOST_SENTENCES)
+    notes = [f"\u201c{one_line(sentence, 160)}\u201d {closest}" for sentence, closest in found if closest]
+    said = standing(score, metrics)
+    reason = score.reason + raised_at(score)
+    return Part(one_line(score.name, 60), text_of(reason), kind_of(score), said, notes=notes)

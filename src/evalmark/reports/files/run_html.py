@@ -1,0 +1,124 @@
+"""A run as one HTML file: it opens from disk, loads nothing, and can be read without its script."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from importlib.resources import files
+from itertools import chain, islice
+from pathlib import Path
+
+from evalmark.core.money import spent_lines
+from evalmark.core.values.run import Run
+from evalmark.reports.html.assets import alone
+from evalmark.reports.html.jinja import environment
+from evalmark.reports.html.style import script
+from evalmark.reports.text.judges import agreement_lines
+from evalmark.reports.text.titles import facts, name_of, origin, trials
+from evalmark.stats.comparison.answers import earlier_answers
+from evalmark.stats.summary.gate import figures_and_verdict
+from evalmark.stats.summary.scores import scale_ends
+from evalmark.stats.summary.summary import Summary
+
+from .case_list import NAMED, Listing
+from .case_rows import About
+from .options import PLAIN, Options
+from .target_overview import overview_of, side_by_side
+
+_COLUMNS = 12
+"""Metrics with a column of their own; all of them stand among what unfolds."""
+_FORMS = 8_000
+"""Bytes of what stands behind the rows besides the script; rounded up."""
+_WENT = {"worse": "worse", "better": "better", "other": "changed", "new": "not asked before"}
+
+
+def as_html(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """A page that opens from disk: verdict, figures, the worst cases by name, then every case as a row that unfolds.
+
+    It has room for so many bytes as `options` say: where there is more, all texts are cut to the same length, and it says so.
+    """
+    summary, verdict = figures_and_verdict(run, summary)
+    about, style = _about(run, summary, options), _file("cases.css")
+    acting = script([_file("cases.js")]) if summary.trials else ""
+    listing = Listing(about=about, summary=summary, options=options, behind=len(acting.encode()) + _FORMS)
+    timed = options.times and summary.total.seconds_median is not None
+    has_baseline = about.earlier is not None
+    values = {
+        "run": run,
+        "summary": summary,
+        "verdict": verdict,
+        "facts": [*facts(run, summary), *origin(run)] if options.times else trials(summary),
+        "endings": _endings(summary),
+        "comparison": options.comparison,
+        "sides": side_by_side(run, overview_of(run, summary)),
+        "more": _more(run, summary, options),
+        "looking": [(result.trial.id, name_of(result, run)) for result in summary.worst[:NAMED]],
+        "columns": about.columns,
+        "timed": timed,
+        "has_baseline": has_baseline,
+        # Trials of several runs that are reported as one belong to no run of that name.
+        "takes_labels": options.times and bool(run.id and summary.trials) and "+" not in run.id,
+    }
+    offered = {"cut": listing.cut, "fitted": listing.fitted, "rest": listing.rest, "WENT": _WENT}
+    templates = environment(Path(__file__).parent / "templates", offered)
+    style += _widths(about, summary, timed=timed)
+    width = 3 + has_baseline + len(about.columns) + timed
+    drawn = partial(getattr(templates.get_template("row.html").module, "one"), timed=timed, width=width)  # noqa: B009  a macro
+    page = templates.get_template("report.html").generate(values, **alone(style, acting), rows=listing.rows(drawn))
+    for chunk in page:
+        listing.written += len(chunk.encode())
+        yield chunk
+
+
+def _about(run: Run, summary: Summary, options: Options) -> About:
+    found, baseline = options.comparison, options.baseline
+    earlier = None
+    if found is not None and baseline is not None:
+        shown = chain(islice(run.results, options.cases), summary.worst[:NAMED])
+        earlier = earlier_answers(found, shown, baseline)
+    return About(
+        run=run,
+        columns={name: _head(name, run) for name in islice(summary.metric_names, _COLUMNS)},
+        times=options.times,
+        earlier=earlier,
+    )
+
+
+def _endings(summary: Summary) -> list[tuple[str, int]]:
+    """How trials ended, also those that are left out of the headline."""
+    tallies = [group.tally for group in summary.groups]
+    names = {"pass": "passed", "fail": "failed", "error": "errors", "unscored": "unscored", "ungated": "ungated"}
+    found = [(kind, sum(getattr(tally, name) for tally in tallies)) for kind, name in names.items()]
+    return [(kind, n) for kind, n in found if n]
+
+
+def _more(run: Run, summary: Summary, options: Options) -> list[tuple[str, Sequence[tuple[str, str]]]]:
+    """Sentences below the figures, under their titles."""
+    judges = [(found.base, said) for found in summary.agreements for said in agreement_lines(found)]
+    return [("Judges compared", judges), ("Model calls", spent_lines(run) if options.times else [])]
+
+
+def _head(name: str, run: Run) -> str | None:
+    """What stands below the name of a metric: its threshold, or that lower is better; None where datasets differ in it."""
+    limits = {(metric.direction, metric.threshold) for metric in run.metrics if metric.name == name}
+    if len(limits) > 1:
+        return None
+    direction, threshold = next(iter(limits), ("higher", None))
+    if threshold is None:
+        return "↓" if direction == "lower" else ""
+    return f"{'≤' if direction == 'lower' else '≥'} {threshold:g}"
+
+
+def _widths(about: About, summary: Summary, *, timed: bool) -> str:
+    """Where the columns stand: each row is laid out by itself, so all have to be told the same."""
+    said = {metric.name: max(map(len, metric.choices), default=0) + 8 for metric in summary.metrics if metric.choices}
+    said |= {metric.name: 17 for metric in about.run.metrics if metric.unit and scale_ends(metric.unit)}
+    heads = [min(11.0, max(6.5, 0.45 * len(name) + 1.3, 0.5 * said.get(name, 0) + 2)) for name in about.columns]
+    least = [10.0, 6.5, *([11.0] if about.earlier is not None else []), 13.0, *heads, *([6.0] if timed else [])]
+    shares = {0: "2fr", len(least) - len(heads) - timed - 1: "3fr"}
+    tracks = " ".join(
+        f"minmax({width:.4g}rem,{shares[n]})" if n in shares else f"{width:.4g}rem" for n, width in enumerate(least)
+    )
+    return f".all{{--columns:{tracks};min-width:{sum(least):.4g}rem}}\n"
+
+
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,265 @@
+"""A run as JSON, whole or a line a result: version 3 of the format, described by the files in `schemas`."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalmark.core.values.case import Case, Output, ToolCall, Turn
+from evalmark.core.values.plain_data import plain
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Result, Score
+from evalmark.stats.inference.intervals import Share
+from evalmark.stats.summary.gate import GateVerdict, figures_and_verdict
+from evalmark.stats.summary.summary import Agreement, MetricSummary, Repeats, Summary, Tally
+
+from .comparison_json import comparison_of
+from .json_values import as_text, finite, interval_of
+from .options import PLAIN, Options
+
+FORMAT = {"format": "evalmark-run", "version": 3}
+
+
+def as_json(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """The whole run as one JSON document, one result a line inside it."""
+    summary, verdict = figures_and_verdict(run, summary)
+    head = FORMAT | {"run": _head(run, options), "summary": _summary(summary, options), "gate": _gate(verdict)}
+    if options.comparison is not None:
+        head["comparison"] = comparison_of(options.comparison)
+    yield as_text(head)[:-1] + ',"results":['
+    for index, result in enumerate(run.results):
+        yield (",\n" if index else "\n") + as_text(_result(result, options))
+    yield "\n]}\n"
+
+
+def as_jsonl(run: Run, summary: Summary | None = None, options: Options = PLAIN) -> Iterator[str]:
+    """A line for the run, one for each result, and one for the summary."""
+    yield as_text(FORMAT | {"kind": "run", "run": _head(run, options)}) + "\n"
+    for result in run.results:
+        yield as_text({"kind": "result"} | _result(result, options)) + "\n"
+    summary, verdict = figures_and_verdict(run, summary)
+    yield as_text({"kind": "summary", "summary": _summary(summary, options), "gate": _gate(verdict)}) + "\n"
+
+
+def _head(run: Run, options: Options) -> dict[str, Any]:
+    times = {"id": run.id, "created": run.created, "finished": run.finished} if options.times else {}
+    spent = {"spending": plain(run.spending)} if options.times else {}
+    return (
+        times
+        | {
+            "name": run.name,
+            "status": run.status,
+            "target": run.target,
+            "suite": run.suite,
+            "plan": run.plan,
+            "embedder": run.embedder,
+            "revision": run.revision,
+            "repeat": run.repeat,
+            "datasets": plain(run.datasets),
+            "metrics": plain(run.metrics),
+            "gate": plain(run.gate),
+            "versions": plain(run.versions),
+            "notes": list(run.notes),
+        }
+        | _present({"until_decided": plain(run.until_decided)})
+        | spent
+    )
+
+
+def _result(result: Result, options: Options) -> dict[str, Any]:
+    trial = result.trial
+    return {
+        "dataset": trial.dataset,
+        "target": trial.target,
+        "position": trial.position,
+        "repeat": trial.repeat,
+        "mode": trial.mode,
+        "verdict": result.verdict,
+        "case": _case(trial.case),
+        "output": _output(result.output, options),
+        "scores": [_score(score) for score in result.scores],
+    }
+
+
+def _case(case: Case) -> dict[str, Any]:
+    given = None if case.given is None else _output(case.given, PLAIN)
+    more = {
+        "examples": plain(case.examples),
+        "history": plain(case.history),
+        "given": given,
+        "tags": plain(case.tags),
+        "metadata": plain(case.metadata),
+        "place": case.place,
+    }
+    return {
+        "id": plain(case.id),
+        "input": plain(case.input),
+        "expected": plain(case.expected),
+        "contexts": plain(case.contexts),
+    } | _present(more)
+
+
+def _output(output: Output, options: Options) -> dict[str, Any]:
+    times = {"seconds": finite(output.seconds)} if options.times else {}
+    more = {
+        "waited": finite(output.waited) if options.times else None,
+        "tool_calls": [_tool_call(call, options) for call in output.tool_calls],
+        "transcript": [_event(event, options) for event in output.transcript],
+        "usage": plain(output.usage) if options.times else None,
+        "metadata": plain(output.metadata),
+        "masked": output.masked or None,
+    }
+    found = {"value": plain(output.value), "error": output.error, "contexts": plain(output.contexts)}
+    return found | times | _present(more)
+
+
+def _event(event: Turn | ToolCall, options: Options) -> dict[str, Any]:
+    """One event of a transcript, by its kind."""
+    if isinstance(event, ToolCall):
+        return {"kind": "tool call"} | _tool_call(event, options)
+    return {"kind": "turn", "role": event.role, "content": plain(event.content)}
+
+
+def _tool_call(call: ToolCall, options: Options) -> dict[str, Any]:
+    found = {"name": call.name, "arguments": plain(call.arguments), "result": plain(call.result), "error": call.error}
+    times = {"started": call.started, "seconds": finite(call.seconds)} if options.times else {}
+    return found | _present({"id": call.id} | times)
+
+
+def _score(score: Score) -> dict[str, Any]:
+    return {
+        "name": score.name,
+        "status": score.status,
+        "raw": plain(score.raw),
+        "value": finite(score.value),
+        "direction": score.direction,
+        "passed": score.passed,
+        "reason": score.reason,
+    } | _present({"detail": plain(score.detail)})
+
+
+def _present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what is empty."""
+    return {name: value for name, value in fields.items() if value not in (None, [], {}, "")}
+
+
+def _summary(summary: Summary, options: Options) -> dict[str, Any]:
+    return {
+        "status": summary.status,
+        "missing": summary.missing,
+        "total": _tally(summary.total, options),
+        **({"left_out": _tally(summary.left_out, options)} if summary.left_out else {}),
+        "groups": [
+            {
+                "dataset": group.dataset,
+                "target": group.target,
+                "mode": group.mode,
+                "tally": _tally(group.tally, options),
+                "metrics": [_metric(metric) for metric in group.metrics],
+            }
+            | _present({"repeats": _repeats(group.repeats), "left_out": group.left_out})
+            for group in summary.groups
+        ],
+        "agreements": [_agreement(found) for found in summary.agreements],
+        "worst": [
+            {"dataset": t.dataset, "target": t.target, "case": t.case.id, "repeat": t.repeat, "mode": t.mode}
+            for t in (result.trial for result in summary.worst)
+        ],
+    }
+
+
+def _repeats(found: Repeats | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    named = {"once": found.once, "any_of": found.any_of, "all_of": found.all_of}
+    return {"k": found.any_of.k} | {
+        name: {"value": of.value, "n": of.n, "left_out": of.left_out, "interval": interval_of(of.interval)}
+        for name, of in named.items()
+    }
+
+
+def _tally(tally: Tally, options: Options) -> dict[str, Any]:
+    times = {"seconds_median": tally.seconds_median, "seconds_p95": tally.seconds_p95} if options.times else {}
+    if options.times and tally.waited_median is not None:
+        times["waited_median"] = tally.waited_median
+    return {
+        "trials": tally.trials,
+        "cases": tally.cases,
+        "passed": tally.passed,
+        "failed": tally.failed,
+        "errors": tally.errors,
+        "unscored": tally.unscored,
+        "ungated": tally.ungated,
+        "pass_rate": _share(tally.pass_rate),
+        "flips": tally.flips,
+    } | times
+
+
+def _metric(metric: MetricSummary) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "direction": metric.direction,
+        "threshold": metric.threshold,
+        "scored": metric.scored,
+        "unscored": metric.unscored,
+        "errors": metric.errors,
+        "skipped": metric.skipped,
+        "missing": metric.missing,
+        "scale": metric.scale,
+        "unit": metric.unit,
+        "n": metric.n,
+        "mean": metric.mean,
+        "interval": interval_of(metric.interval),
+        "raw_mean": metric.raw_mean,
+        "raw_unit": metric.raw_unit,
+        "raw_interval": interval_of(metric.raw_interval),
+        "truths": metric.truths,
+        "choices": dict(metric.choices),
+        "bins": list(metric.bins),
+        "low": metric.low,
+        "high": metric.high,
+        "pass_rate": _share(metric.pass_rate),
+        "judge": metric.judge,
+        "base": metric.base,
+        "flipped": _share(metric.steadiness.flipped),
+        "order_decided": _share(metric.steadiness.order_decided),
+        "weighting": dict(metric.steadiness.weighting),
+        "unscored_by_kind": dict(metric.steadiness.unscored),
+        **({"skipped_because": dict(metric.skip_reasons)} if metric.skip_reasons else {}),
+        "worst": [{name: value for name, value in plain(row).items() if name != "asked"} for row in metric.worst],
+    }
+
+
+def _agreement(found: Agreement) -> dict[str, Any]:
+    return {
+        "base": found.base,
+        "judges": list(found.judges),
+        "level": found.level,
+        "unit": found.unit,
+        "n": found.n,
+        "alpha": found.alpha,
+        "interval": interval_of(found.interval),
+        "most_common": found.most_common,
+        "prevalence": found.prevalence,
+        "mean": found.mean,
+        "mean_interval": interval_of(found.mean_interval),
+        "pairs": [
+            {
+                "judges": list(pair.judges),
+                "same": _share(pair.same),
+                "kappa": pair.kappa,
+                "interval": interval_of(pair.interval),
+                "difference": pair.difference,
+                "difference_interval": interval_of(pair.difference_interval),
+            }
+            for pair in found.pairs
+        ],
+    }
+
+
+def _share(share: Share | None) -> dict[str, Any] | None:
+    if share is None:
+        return None
+    return {"passed": share.passed, "n": share.n, "value": share.value, "interval": interval_of(share.interval)}
+
+
+def _gate(verdict: GateVerdict) -> dict[str, Any]:
+    return {"outcome": verdict.outcome, "reasons": list(verdict.reasons), "exit_code": verdict.exit_code}

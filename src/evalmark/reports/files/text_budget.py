@@ -1,0 +1,135 @@
+"""How much of each text a page has room for, so that the whole of it stays a file that can be handed on."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from html import escape
+from itertools import chain
+from typing import NamedTuple
+
+from evalmark.core.text import one_line
+from evalmark.reports.html.escaping import LONGEST, Text, changed, segments, visible
+from evalmark.reports.text.word_changes import word_changes, woven
+
+from .case_rows import Part, Row
+
+SHARED = 200
+"""A text of so many characters stands on a page once, wherever else it is met."""
+_EXCERPT = 40
+"""Characters by which a text that stands elsewhere is known."""
+_OF_A_ROW, _OF_A_CELL, _OF_A_PART, _POINTER, _NOTE = 185, 22, 9, 34, 17
+"""Bytes of tags: of a row, and of what stands in it; rounded up."""
+_SAID_CUT = 45
+"""Bytes that say how much of a text is there."""
+_LEAST = 40
+"""Characters of a text, however little room there is."""
+_ELEMENTS = {"gone": "del", "new": "ins"}
+
+
+class Measured(NamedTuple):
+    """What there is to show, and how much of it there is room for."""
+
+    longest: int
+    """Characters that each text is cut to."""
+    cut: int
+    """How many texts are longer."""
+    shared: frozenset[bytes]
+    """Marks of texts that several rows show."""
+
+
+class Shown(NamedTuple):
+    """A text as the page has it."""
+
+    pieces: list[tuple[str, str]]
+    """Each with the element that it stands in, if any."""
+    anchor: str = ""
+    """Its id, where others point to it."""
+    points: str = ""
+    """The id of the same text, which stands there whole; what is here is its beginning."""
+    note: str = ""
+
+
+def measured(rows: Iterable[Row], room: int) -> Measured:
+    """How long texts may be so that all rows take at most `room` bytes, cut evenly: the longest first."""
+    met: Counter[bytes] = Counter()
+    sizes: dict[int, list[int]] = {}
+    for row in rows:
+        room -= _around(row)
+        for part in row.parts:
+            for text in filter(None, (part.text, part.before)):
+                mark = _mark(text) if part.before is None and not part.unsupported else None
+                if mark is not None:
+                    met[mark] += 1
+                if mark is not None and met[mark] > 1:
+                    room -= _POINTER + _size(one_line(text.shown, _EXCERPT))
+                else:
+                    found = sizes.setdefault(text.length, [0, 0])
+                    found[0] += 1
+                    found[1] += _size(text.shown)
+    longest = _longest(sizes, room)
+    cut = sum(n for length, (n, _) in sizes.items() if length > longest)
+    return Measured(longest, cut, frozenset(mark for mark, n in met.items() if n > 1))
+
+
+def _longest(sizes: dict[int, list[int]], room: int) -> int:
+    low, high = _LEAST, LONGEST
+    while low < high:
+        middle = (low + high + 1) // 2
+        taken = sum(
+            size if length <= middle else size * middle / min(length, LONGEST) + n * _SAID_CUT
+            for length, (n, size) in sizes.items()
+        )
+        low, high = (middle, high) if taken <= room else (low, middle - 1)
+    return low
+
+
+def _around(row: Row) -> int:
+    """Bytes of a row but for the texts that are cut."""
+    said = [row.name, row.asked, row.answer, *row.tags, *(cell.said + cell.kind for cell in row.cells)]
+    for part in row.parts:
+        said += [part.label, part.head, *part.notes]
+    beside = sum(len(part.notes) * _NOTE + (len(part.kind) + 9 if part.kind else 0) for part in row.parts)
+    known = _OF_A_ROW + _OF_A_CELL * len(row.cells) + _OF_A_PART * len(row.parts)
+    return known + beside + sum(map(_size, said))
+
+
+def _size(text: str) -> int:
+    return len(escape(visible(text)).encode())
+
+
+def _mark(text: Text) -> bytes | None:
+    """By which a long text is known again; None for a short one."""
+    if text.length < SHARED:
+        return None
+    return hashlib.blake2b(text.shown.encode(errors="surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(slots=True)
+class Fitting:
+    """Gives each text as the page has it: cut, marked, and once."""
+
+    measured: Measured
+    _anchors: dict[bytes, str] = field(default_factory=dict)
+
+    def __call__(self, part: Part) -> Shown:
+        """The text of a part; the first of several that are the same has an id, to which the others point."""
+        text, longest = part.text, self.measured.longest
+        if part.before is not None:
+            changes = woven(word_changes(part.before.shown[:longest], text.shown[:longest]))
+            pieces = [changed(said, _ELEMENTS[kind]) if kind else [(said, "")] for said, kind in changes]
+            return Shown([*chain.from_iterable(pieces)], note=self._note(text, longest))
+        cut = text.shown[:longest]
+        if part.unsupported:
+            marked = segments(cut, part.unsupported)
+            return Shown([(p.text, "mark" if p.is_marked else "") for p in marked], note=self._note(text, longest))
+        mark = _mark(text)
+        if mark is None or mark not in self.measured.shared:
+            return Shown([(cut, "")], note=self._note(text, longest))
+        if mark in self._anchors:
+            return Shown([(one_line(cut, _EXCERPT), "")], points=self._anchors[mark])
+        self._anchors[mark] = f"t{len(self._anchors)}"
+        return Shown([(cut, "")], self._anchors[mark], note=self._note(text, longest))
+
+    def _note(self, text: Text, longest: int) -> str:
+        return f"{min(longest, len(text.shown)):,} of {text.length:,} characters" if text.length > longest else ""

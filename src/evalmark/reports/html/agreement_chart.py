@@ -1,0 +1,138 @@
+"""How far judges can be relied on: what they agree on with people and with each other, and whether they say it twice."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from evalmark.core.text import one_line
+from evalmark.reports.text import titles
+from evalmark.reports.text.numbers import DASH, GAP, percent, share_interval
+from evalmark.stats.calibration.known import Separated
+from evalmark.stats.inference.intervals import Interval, Share, wilson
+from evalmark.stats.summary.summary import Agreement, Group, Summary
+
+from .svg import Drawn, sentence
+from .whiskers import Whisker, whisker_picture
+
+_HEADS = ("", "agree", "kappa", "95 % interval", "alpha", "95 % interval", "outputs")
+_CONFUSION = ("good, passed", "good, failed", "bad, passed", "bad, failed")
+_GAPS = (GAP,) * len(_CONFUSION)
+
+
+def agreement_drawn(separated: Sequence[Separated], agreements: Sequence[Agreement], source: str) -> Drawn | None:
+    """Cohen's kappa of each metric and `source`, as a dot, and of every two judges, as a square; None without any."""
+    found = [*(_of_source(one, source) for one in separated if one.compared.confusion.n), *_of_judges(agreements)]
+    if not found:
+        return None
+    title = f"Agreement beyond luck, with {source}" if any(not w.is_second for w, _ in found) else "Agreement of judges"
+    told = sentence(
+        *(f"{w.name}: kappa {_number(w.value)}{_around(w.interval)}" for w, _ in found),
+        "1 is always the same, 0 as often as luck has it",
+    )
+    drawn = [whisker for whisker, _ in found if not whisker.name.startswith("all ")]
+    return Drawn(
+        picture=whisker_picture(drawn, title, told, of="Cohen's kappa"),
+        heads=(*_HEADS, *_CONFUSION) if separated else _HEADS,
+        rows=tuple(row if separated else row[: len(_HEADS)] for _, row in found),
+        notes=tuple(_notes(drawn, agreements)),
+        about=title,
+    )
+
+
+def _notes(drawn: Sequence[Whisker], agreements: Sequence[Agreement]) -> Iterator[str]:
+    if any(pair.kappa is not None for found in agreements if found.level != "nominal" for pair in found.pairs):
+        yield "Of judges who give numbers, kappa counts how far they are apart, squared; `agree` is the very same number."
+    for one in drawn:
+        if one.value is not None and one.interval is not None and not one.interval.known:
+            yield f"{one.name}: no interval, {one.interval.method.removeprefix('none: ')}."
+
+
+def _of_source(one: Separated, source: str) -> tuple[Whisker, tuple[str, ...]]:
+    found = one.compared
+    table = found.confusion
+    name = f"{one_line(one.metric.name, 40)} and {source}"
+    counts = (table.good_passed, table.good_failed, table.bad_passed, table.bad_failed)
+    row = (
+        name,
+        percent(found.agreement.value),
+        _number(found.kappa),
+        _ends(found.kappa_interval),
+        _number(found.alpha),
+        _ends(found.alpha_interval),
+        f"{table.n:,}",
+        *(f"{n:,}" for n in counts),
+    )
+    return Whisker(name=name, value=found.kappa, interval=found.kappa_interval), row
+
+
+def _of_judges(agreements: Sequence[Agreement]) -> Iterator[tuple[Whisker, tuple[str, ...]]]:
+    for found in agreements:
+        base = one_line(found.base, 30)
+        for pair in found.pairs:
+            first, second = (one_line(judge, 30) for judge in pair.judges)
+            name = f"{base}: {first} and {second}"
+            agree, n = percent(pair.same.value), f"{pair.same.n:,}"
+            row = (name, agree, _number(pair.kappa), _ends(pair.interval), GAP, GAP, n, *_GAPS)
+            yield Whisker(name=name, value=pair.kappa, interval=pair.interval, is_second=True), row
+        if len(found.judges) > 2:
+            name = f"all {len(found.judges)} judges of {base}"
+            alpha = (_number(found.alpha), _ends(found.interval))
+            row = (name, GAP, GAP, GAP, *alpha, f"{found.n:,}", *_GAPS)
+            yield Whisker(name=name, value=None, interval=None, is_second=True), row
+
+
+def flips_drawn(summary: Summary) -> Drawn | None:
+    """How often a verdict changed though nothing else did, each share with its interval; None where nothing came twice."""
+    found = list(_flips(summary))
+    if not found:
+        return None
+    title = "Verdicts that changed when the same was asked again"
+    rows = tuple(
+        (name, f"{one.passed:,} of {one.n:,}", percent(one.value), share_interval(one.interval)) for name, one in found
+    )
+    whiskers = [Whisker(name=name, value=one.value, interval=one.interval) for name, one in found]
+    told = sentence(*(f"{name}: {of}, {share} ({around})" for name, of, share, around in rows))
+    return Drawn(
+        picture=whisker_picture(whiskers, title, told, unit="share", of="changed"),
+        heads=("", "changed", "share", "95 % interval"),
+        rows=rows,
+        about=title,
+    )
+
+
+def _flips(summary: Summary) -> Iterator[tuple[str, Share]]:
+    """Of answers, then metric by metric, each with its place where there are several."""
+    names = ["", *summary.metric_names]
+    for name, group in product(names, summary.groups):
+        if not name:
+            flips, cases = group.tally.flips, group.tally.cases
+            if flips is not None:
+                share = Share(passed=flips, n=cases, value=flips / cases, interval=wilson(flips, cases))
+                yield f"answers{_of(group, summary, 'of')}", share
+            continue
+        steady = next((metric.steadiness for metric in group.metrics if metric.name == name), None)
+        said = one_line(name, 30) + _of(group, summary, "on")
+        if steady is not None and steady.flipped is not None:
+            yield said, steady.flipped
+        if steady is not None and steady.order_decided is not None:
+            yield f"order of two, {said}", steady.order_decided
+
+
+def _of(group: Group, summary: Summary, word: str) -> str:
+    """The target where there are several, the whole place where there are several datasets too."""
+    if len(summary.groups) < 2:
+        return ""
+    one = len({(other.dataset, other.mode, other.left_out) for other in summary.groups}) == 1
+    return f" {word} {one_line(group.target, 60) if one else titles.title(group, summary)}"
+
+
+def _number(value: float | None) -> str:
+    return GAP if value is None else f"{value:z.2f}"
+
+
+def _ends(found: Interval | None) -> str:
+    ends = None if found is None else found.ends
+    return GAP if ends is None else f"{ends[0]:z.2f} {DASH} {ends[1]:z.2f}"
+
+
+def _around(found: Interval | None) -> str:
+    return f" ({_ends(found)})" if found is not None and found.known else ""

@@ -1,0 +1,196 @@
+"""How scores spread, as bars: those of all outputs, and those of liked outputs against those of disliked ones."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from markupsafe import Markup
+
+from evalmark.core.text import one_line
+from evalmark.core.values.words import count
+from evalmark.reports.text.calibration import STEP, bars_around
+from evalmark.reports.text.numbers import DASH
+from evalmark.stats.agreement.separation import Direction
+from evalmark.stats.summary.summary import MetricSummary
+
+from .axes import Axis, axis
+from .placing import width
+from .sparklines import spread_in_words
+from .svg import BOTTOM, HIGH, LEFT, RIGHT, TOP, WIDE, Drawn, along, path, sentence, shape, svg, upright, words
+
+_END = 0.4
+"""As much of the axis the name of a half may take."""
+_SIGNS = {"higher": "\u2265", "lower": "\u2264"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Halves:
+    """The scores of outputs that are good and of those that are not, from 0 to 1."""
+
+    good: Sequence[float]
+    bad: Sequence[float]
+    threshold: float | None
+    direction: Direction
+    words: tuple[str, str] = ("liked", "disliked")
+    """What the two kinds are called."""
+
+
+def spread_drawn(metric: MetricSummary, where: str = "") -> Drawn | None:
+    """How often scores lie in each of ten equal steps, with the threshold as a line; None without scores."""
+    if not metric.bins:
+        return None
+    across = _scores(metric.low, metric.high)
+    up = axis(0, max(metric.bins), (HIGH - BOTTOM, TOP), unit="count", most=5)
+    rows = spread_in_words(metric)
+    wide = metric.high / len(metric.bins) - metric.low / len(metric.bins)
+    parts = upright(up, LEFT, WIDE - RIGHT, "outputs")
+    for number, (step, n) in enumerate(rows):
+        left, right = (across.at(metric.low + wide * place) for place in (number, number + 1))
+        if n:
+            top = min(up.at(n), up.at(0) - 1.5)
+            told = f"{step}: {n:,}"
+            parts.append(_bar("bar", (left, right, top, up.at(0)), told))
+    parts += along(across, HIGH - BOTTOM, (metric.unit if metric.scale == "raw" else "") or "score")
+    limit = metric.threshold if metric.scale == "value" else None
+    parts += _limit(across, limit, metric.direction, (TOP, HIGH - BOTTOM))
+    most = max(rows, key=lambda row: row[1])
+    told = sentence(
+        f"{count(sum(metric.bins), 'score')} from {rows[0][0].split(' ')[0]} to {rows[-1][0].split(' ')[-1]}",
+        f"most of them, {most[1]:,}, lie in {most[0]}",
+        "" if limit is None else f"the dashed line is the threshold: {_limit_words(limit, metric.direction)} passes",
+        "lower is better" if metric.direction == "lower" else "",
+    )
+    title = f"How the scores of {one_line(metric.name, 80)} spread{f', {where}' if where else ''}"
+    left_out = metric.scored - metric.n
+    return Drawn(
+        picture=svg((WIDE, HIGH), title, told, parts),
+        heads=("score", "outputs"),
+        rows=tuple((step, f"{n:,}") for step, n in rows),
+        notes=(f"{count(left_out, 'score')} that {'is' if left_out == 1 else 'are'} no number stand in no bar.",)
+        if left_out
+        else (),
+        about=title,
+    )
+
+
+def together(several: Sequence[MetricSummary]) -> MetricSummary | None:
+    """One metric over datasets and targets, as far as its spread goes; None where the steps are not the same."""
+    known = [metric for metric in several if metric.bins]
+    ranges = {(metric.scale, metric.low, metric.high, len(metric.bins)) for metric in known}
+    if len(ranges) != 1:
+        return None
+    thresholds = {metric.threshold for metric in several}
+    return replace(
+        known[0],
+        bins=tuple(map(sum, zip(*(metric.bins for metric in known), strict=True))),
+        n=sum(metric.n for metric in known),
+        scored=sum(metric.scored for metric in known),
+        threshold=thresholds.pop() if len(thresholds) == 1 else None,
+    )
+
+
+def halves_drawn(found: Halves, name: str) -> Drawn | None:
+    """Good outputs upwards, bad ones downwards, from 0 at the left to 1 at the right; None without any.
+
+    Each half has a scale of its own: what counts is where they lie, and one kind is often much rarer than the other. No bar
+    lies on both sides of the threshold.
+    """
+    good, bad = (_bars(values, found) for values in (found.good, found.bad))
+    if not good and not bad:
+        return None
+    middle = (TOP + HIGH - BOTTOM) / 2
+    across = axis(0, 1, (LEFT, WIDE - RIGHT))
+    parts: list[Markup] = []
+    for counts, kind, word, end in ((good, "good", found.words[0], TOP), (bad, "bad", found.words[1], HIGH - BOTTOM)):
+        up = axis(0, max(counts.values(), default=1), (middle, float(end)), unit="count", most=3)
+        parts += [path("grid", (LEFT, up.at(tick)), (WIDE - RIGHT, up.at(tick))) for tick in up.ticks[1:]]
+        parts += [words(LEFT - 5, up.at(tick) + 4, said, anchor="end") for tick, said in _ticked(up)]
+        for step, n in sorted(counts.items()):
+            left, right = (across.at(edge) for edge in _edges(step, found))
+            y = sorted((up.at(n), middle))
+            told = f"{_step(step, found)}: {n:,} {word}"
+            parts.append(_bar(kind, (left, right, y[0], y[1]), told))
+    parts.append(path("axis", (LEFT, middle), (WIDE - RIGHT, middle)))
+    parts += along(across, HIGH - BOTTOM, "score")
+    parts += _limit(across, found.threshold, found.direction, (TOP, HIGH - BOTTOM))
+    parts.append(_called(good, found, f"{found.words[0]} ({len(found.good):,})", TOP + 9))
+    parts.append(_called(bad, found, f"{found.words[1]} ({len(found.bad):,})", HIGH - BOTTOM - 5))
+    title = f"Scores of {one_line(name, 80)}, {found.words[0]} against {found.words[1]}"
+    rows = tuple(
+        (_step(step, found), f"{good.get(step, 0):,}", f"{bad.get(step, 0):,}") for step in sorted({*good, *bad})
+    )
+    return Drawn(
+        picture=svg((WIDE, HIGH), title, _told(found), parts), heads=("score", *found.words), rows=rows, about=title
+    )
+
+
+def _called(counts: Mapping[int, int], found: Halves, said: str, y: float) -> Markup:
+    """What a half is called, at the end of the axis where its bars are lower."""
+    middles = {step: sum(_edges(step, found)) / 2 for step in counts}
+    left = max((n for step, n in counts.items() if middles[step] < _END), default=0)
+    right = max((n for step, n in counts.items() if middles[step] > 1 - _END), default=0)
+    if left <= right:
+        return words(LEFT + 4, y, said, "named")
+    return words(WIDE - RIGHT - 4, y, said, "named", "end")
+
+
+def _bars(values: Sequence[float], found: Halves) -> Mapping[int, int]:
+    """How many values lie in each step; those at the very end of the scale in the step that ends there."""
+    counts = dict(bars_around(values, found.threshold, found.direction))
+    for step in sorted(counts):
+        low, high = _edges(step, found)
+        inner = step + 1 if found.direction == "lower" else step - 1
+        if low == high and (found.threshold is None or (step < 0) == (inner < 0)):
+            counts[inner] = counts.get(inner, 0) + counts.pop(step)
+    return counts
+
+
+def _told(found: Halves) -> str:
+    good, bad = found.words
+    passes = "" if found.threshold is None else f"{_limit_words(found.threshold, found.direction)} passes"
+    return sentence(
+        f"scores of {count(len(found.good), 'output')} that are {good} above the line, of {len(found.bad):,} that are "
+        f"{bad} below it, each with a scale of its own",
+        f"the dashed line is the threshold: {passes}" if passes else "there is no threshold",
+    )
+
+
+def _ticked(up: Axis) -> list[tuple[float, str]]:
+    return list(zip(up.ticks, up.words, strict=True))[1:]
+
+
+def _scores(low: float, high: float) -> Axis:
+    """From the lowest to the highest score, without more room than a tick."""
+    return axis(low, high, (float(LEFT), float(WIDE - RIGHT)))
+
+
+def _bar(kind: str, sides: tuple[float, float, float, float], told: str) -> Markup:
+    left, right, top, bottom = sides
+    wide = max(1.0, right - left - 1.5)
+    return shape(
+        "rect", kind, told, x=left + 0.75, y=top, width=min(wide, WIDE - left - 0.75), height=max(1.5, bottom - top)
+    )
+
+
+def _limit(across: Axis, limit: float | None, direction: str, ends: tuple[float, float]) -> list[Markup]:
+    if limit is None or not across.low <= limit <= across.high:
+        return []
+    x = across.at(limit)
+    said = _limit_words(limit, direction)
+    half = width(said) / 2
+    at = min(WIDE - half, max(half, x))
+    return [path("cut", (x, ends[0]), (x, ends[1])), words(at, ends[0] - 4, said, "named", "middle")]
+
+
+def _limit_words(limit: float, direction: str) -> str:
+    return f"{_SIGNS[direction]} {limit:g}"
+
+
+def _edges(step: int, found: Halves) -> tuple[float, float]:
+    start = found.threshold or 0.0
+    low, high = (min(1.0, max(0.0, start + STEP * place)) for place in (step, step + 1))
+    return low, high
+
+
+def _step(step: int, found: Halves) -> str:
+    low, high = _edges(step, found)
+    return f"{low:z.3g} {DASH} {high:z.3g}"

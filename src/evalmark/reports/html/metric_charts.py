@@ -1,0 +1,114 @@
+"""The pictures of a run's metrics, and what has to be gathered from its results for them: one pass, or two with labels."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from evalmark.core.values.label import Label
+from evalmark.core.values.run import Metric, Run
+from evalmark.core.values.score import Result
+from evalmark.reports.text import titles
+from evalmark.reports.text.calibration import labels_beside
+from evalmark.stats.calibration.evidence import Evidence, of_results
+from evalmark.stats.calibration.known import Known
+from evalmark.stats.summary.summary import Summary
+from evalmark.stats.summary.worth import Prices, Worth, Worths
+
+from .agreement_chart import agreement_drawn
+from .histograms import spread_drawn, together
+from .separated import separated_drawn
+from .svg import Drawn
+
+_MOST = 12
+"""Pictures of the spread of one metric, a dataset and target each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What only the results of a run can tell."""
+
+    kinds: Mapping[str, tuple[Drawn | None, Drawn | None]]
+    """By metric, good outputs against bad ones."""
+    agreement: Drawn | None
+    worths: tuple[Worth, ...]
+    outputs: int
+    """Of which it is known whether they are good."""
+    beside: str
+    """The labels that were not used, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """The pictures of one metric."""
+
+    metric: Metric
+    whole: Drawn | None
+    """How all scores spread; None where datasets and targets have scores of different ranges."""
+    spreads: Sequence[tuple[str, Drawn]]
+    """The same for each dataset and target, where there are several."""
+    left_out: int
+    halves: Drawn | None
+    roc: Drawn | None
+
+
+def sections_of(
+    run: Run, summary: Summary, kinds: Mapping[str, tuple[Drawn | None, Drawn | None]]
+) -> Iterator[Section]:
+    """A section for each metric of a run, in its order."""
+    metrics = _metrics(run)
+    for name in summary.metric_names:
+        found = [(group, metric) for group in summary.groups for metric in group.metrics if metric.name == name]
+        drawn = [
+            (title, one)
+            for group, metric in found
+            if (one := spread_drawn(metric, title := titles.title(group, summary)))
+        ]
+        whole = together([metric for _, metric in found])
+        halves, roc = kinds.get(name, (None, None))
+        yield Section(
+            metric=metrics.get(name) or Metric(name=name),
+            whole=None if whole is None else spread_drawn(whole),
+            spreads=drawn[:_MOST] if len(drawn) > 1 else (),
+            left_out=max(0, len(drawn) - _MOST),
+            halves=halves,
+            roc=roc,
+        )
+
+
+def _metrics(run: Run) -> Mapping[str, Metric]:
+    """The metrics by name; without a threshold where datasets have several."""
+    found: dict[str, Metric] = {}
+    for metric in run.metrics:
+        is_other = metric.name in found and found[metric.name].threshold != metric.threshold
+        found[metric.name] = replace(metric, threshold=None) if is_other else metric
+    return found
+
+
+def gathered(run: Run, summary: Summary, against: str, labels: Sequence[Label], prices: Prices) -> Gathered:
+    """What the results of a run tell beyond its figures: held against a metric, or against what people say where `against` is empty.
+
+    `labels` may hold labels on anything. Where nothing has to be looked for, no result is read.
+    """
+    evidence = of_results(run.id, run.results, labels) if labels and not against else Evidence(told=())
+    known = Known((metric for name, metric in _metrics(run).items() if name != against), _truth(against, evidence))
+    worths = Worths(prices)
+    adding = [*([known.add] if against or evidence.told else []), *([worths.add] if summary.by_target else [])]
+    for result in run.results if adding else ():
+        for add in adding:
+            add(result)
+    separated, by_target = known.separated(), {worth.target: worth for worth in worths.found()}
+    words = ("good", "bad") if against else ("liked", "disliked")
+    return Gathered(
+        kinds={one.metric.name: separated_drawn(one, words) for one in separated},
+        agreement=agreement_drawn(separated, summary.agreements, against or "people"),
+        worths=tuple(by_target[target] for target in run.in_order(by_target)),
+        outputs=known.outputs,
+        beside=", ".join(labels_beside(replace(evidence, unlabelled=0))),
+    )
+
+
+def _truth(against: str, evidence: Evidence) -> Callable[[Result], bool | None]:
+    """What outputs are held against: the metric of this name, or people."""
+    if not against:
+        liked = {told.key: told.liked for told in evidence.told}
+        return lambda result: liked.get(result.trial.id)
+    return lambda result: next((score.passed for score in result.scores if score.name == against), None)

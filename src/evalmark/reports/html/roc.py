@@ -1,0 +1,153 @@
+"""How well scores tell good outputs from bad ones, as a ROC curve with the threshold that was chosen."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from evalmark.core.text import one_line
+from evalmark.core.values.words import count
+from evalmark.reports.text import calibration
+from evalmark.reports.text.numbers import percent
+from evalmark.stats.agreement.separation import Direction, RocPoint
+from evalmark.stats.inference.intervals import Interval
+
+from .axes import axis
+from .placing import Box, Name, around, placed
+from .svg import BOTTOM, LEFT, RIGHT, TOP, WIDE, Drawn, along, every, name_in, path, sentence, shape, svg, upright
+
+HIGH = WIDE - RIGHT - LEFT + TOP + BOTTOM
+"""The same length across and upwards."""
+MOST_POINTS = 400
+"""More could not be told apart."""
+MOST_ROWS = 12
+_RING = 6.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What was let pass at the threshold that is used, or by the scorer's own decision."""
+
+    good_passed: int
+    good: int
+    bad_passed: int
+    bad: int
+    threshold: float | None = None
+    """None where the scorer decides for itself."""
+
+    @property
+    def words(self) -> str:
+        """What it is called on a picture."""
+        return "as judged" if self.threshold is None else f"threshold {self.threshold:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roc:
+    """The points of a curve, and what is known of it."""
+
+    points: Sequence[RocPoint]
+    """From the strictest threshold on, as `reliability.roc_points` gives them."""
+    direction: Direction
+    chosen: Chosen | None = None
+    area: float | None = None
+    interval: Interval | None = None
+    words: tuple[str, str] = ("good", "bad")
+    """What the two kinds of outputs are called."""
+
+
+def roc_drawn(found: Roc, name: str) -> Drawn | None:
+    """The share of bad outputs that pass to the right, of good ones upwards, the chosen threshold as a ring.
+
+    None without outputs of both kinds.
+    """
+    if not found.points or not found.points[-1].good or not found.points[-1].bad:
+        return None
+    good, bad = found.words
+    across = axis(0, 1, (LEFT, WIDE - RIGHT), unit="share")
+    up = axis(0, 1, (HIGH - BOTTOM, TOP), unit="share")
+    curve = [(across.at(p.bad_passed / p.bad), up.at(p.good_passed / p.good)) for p in _thinned(found.points)]
+    parts = upright(up, LEFT, WIDE - RIGHT, f"{good} outputs that pass")
+    parts += along(across, HIGH - BOTTOM, f"{bad} outputs that pass")
+    parts.append(path("luck", (across.start, up.start), (across.end, up.end)))
+    parts.append(path("curve", *curve))
+    chosen = found.chosen
+    if chosen is not None and chosen.good and chosen.bad:
+        x, y = across.at(chosen.bad_passed / chosen.bad), up.at(chosen.good_passed / chosen.good)
+        parts.append(shape("circle", "ring", _rates(found), cx=x, cy=y, r=_RING))
+        taken = [around(x, y, _RING), *(box for pair in pairwise(curve) for box in _along(*pair))]
+        # Below the curve there is room; else wherever there is some.
+        names = [Name(x + dx, y + dy, chosen.words) for dx, dy in ((0, 12), (0, 0), (0, -12), (0, 30))]
+        found_places = (placed([name], taken, Box(LEFT, TOP, WIDE, HIGH - BOTTOM))[0] for name in names)
+        box = next((place for place in found_places if place is not None), None)
+        parts += [] if box is None else [name_in(box, chosen.words)]
+    title = f"ROC of {one_line(name, 80)}"
+    told = sentence(
+        f"for each threshold the share of {bad} outputs that pass, to the right, and of {good} ones, upwards",
+        _area(found),
+        _rates(found),
+        "the dashed line is luck",
+    )
+    return Drawn(
+        picture=svg((WIDE, HIGH), title, told, parts, "square"),
+        heads=("threshold", f"{good} that pass", f"{bad} that pass"),
+        rows=_rows(found),
+        notes=tuple(note for note in (_area(found), _rates(found)) if note),
+        about=title,
+    )
+
+
+def _along(start: tuple[float, float], end: tuple[float, float]) -> Iterator[Box]:
+    """The places that a straight piece of the curve takes."""
+    steps = max(1, round(math.dist(start, end) / 6))
+    for k in range(steps + 1):
+        part = k / steps
+        yield around(start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part, 2.0)
+
+
+def _thinned(points: Sequence[RocPoint], most: int = MOST_POINTS) -> Sequence[RocPoint]:
+    """As many points as can be seen, the first and the last among them."""
+    step = max(1, -(-(len(points) - 1) // (most - 1))) if len(points) > most else 1
+    return points if step == 1 else [*points[:-1:step], points[-1]]
+
+
+def _area(found: Roc) -> str:
+    if found.area is None:
+        return ""
+    beside = "" if found.interval is None else calibration.around(found.interval)
+    last = found.points[-1]
+    return f"AUC {found.area:z.3f}{beside}, of {last.good:,} {found.words[0]} and {last.bad:,} {found.words[1]} outputs"
+
+
+def _rates(found: Roc) -> str:
+    chosen = found.chosen
+    if chosen is None or not chosen.good or not chosen.bad:
+        return ""
+    missed = chosen.good - chosen.good_passed
+    return (
+        f"{chosen.words}: false passes {chosen.bad_passed:,} of {count(chosen.bad, f'{found.words[1]} output')} "
+        f"({percent(chosen.bad_passed / chosen.bad)}), false fails {missed:,} of "
+        f"{count(chosen.good, f'{found.words[0]} output')} ({percent(missed / chosen.good)})"
+    )
+
+
+def _rows(found: Roc) -> tuple[tuple[str, ...], ...]:
+    sign = "\u2264" if found.direction == "lower" else "\u2265"
+    rows = [
+        (
+            "nothing passes" if math.isinf(point.threshold) else f"{sign} {point.threshold:z.4g}",
+            _of(point.good_passed, point.good),
+            _of(point.bad_passed, point.bad),
+        )
+        for point in found.points
+    ]
+    chosen = found.chosen
+    ring = (
+        []
+        if chosen is None or not chosen.good or not chosen.bad
+        else [(f"\u25cb {chosen.words}", _of(chosen.good_passed, chosen.good), _of(chosen.bad_passed, chosen.bad))]
+    )
+    return (*ring, *every(rows, MOST_ROWS))
+
+
+def _of(passed: int, n: int) -> str:
+    return f"{passed:,} of {n:,} ({percent(passed / n)})"

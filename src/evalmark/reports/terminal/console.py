@@ -1,0 +1,97 @@
+"""How parts become text for a terminal: its width, colours and characters, and nothing of the environment."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import StringIO
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+
+from evalmark.core.text import clean
+from evalmark.reports.text.numbers import ASCII_BLOCKS, BLOCKS, DASH
+from evalmark.reports.text.verdicts import outcome
+from evalmark.stats.summary.gate import GateVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What the terminal can show, and how much of it."""
+
+    width: int = 100
+    color: bool = False
+    unicode: bool = True
+    """False draws with ASCII alone."""
+    worst: int = 5
+    """How many of the worst cases to show."""
+    remarks: tuple[str, ...] = ()
+    """Sentences to print above the verdict."""
+    store: str = ""
+    """Where the run is kept; said at the end, with the command to look again."""
+    flags: str = ""
+    """What this command needs besides, with a space before it."""
+    resumable: bool = True
+    """Whether the command that gave the run takes up one that is not complete."""
+
+
+DEFAULT = Look()
+COLORS = {"pass": "green", "fail": "red", "error": "magenta", "unscored": "yellow", "cannot tell": "yellow"}
+MARKS = {"pass": "✓", "fail": "✗", "error": "!", "unscored": "?", "ungated": "·", "cannot tell": "?"}
+RAISED = "¹²³⁴⁵⁶⁷⁸⁹"
+_ASCII = str.maketrans(
+    {
+        "✓": "+",
+        "✗": "x",
+        "·": "-",
+        "↓": "v",
+        DASH: "-",
+        "…": "...",
+        "≥": ">=",
+        "≤": "<=",
+        "\u201c": '"',
+        "\u201d": '"',
+    }
+    | dict(zip(BLOCKS, ASCII_BLOCKS, strict=True))
+    | dict(zip(RAISED, "abcdefghi", strict=True))
+)
+
+
+def gate_table(verdict: GateVerdict) -> Table:
+    """The outcome of the gate beside its reasons, a line each; long reasons continue below their start."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True, style=f"bold {COLORS[verdict.outcome]}")
+    table.add_column(overflow="fold")
+    for number, reason in enumerate(verdict.reasons):
+        table.add_row("" if number else f"Gate {outcome(verdict)}:", clean(reason))
+    return table
+
+
+def inner(look: Look) -> int:
+    """Columns between the margins; an ellipsis takes three places in ASCII."""
+    return look.width - (2 if look.unicode else 8)
+
+
+def drawn(parts: Iterable[RenderableType], look: Look) -> str:
+    """The parts as text, free of the environment: only `look` decides."""
+    stream = StringIO()
+    console = Console(
+        file=stream,
+        width=inner(look),
+        color_system="standard" if look.color else None,
+        force_terminal=look.color,
+        no_color=not look.color,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+        _environ={},
+    )
+    console.print(Group(*parts))
+    lines = [f"  {line.rstrip()}".rstrip() for line in stream.getvalue().split("\n")]
+    text = "\n" + "\n".join(lines)
+    return text if look.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def plain_lines(lines: Iterable[str], look: Look) -> str:
+    """Lines without colours, of which there may be very many, as `drawn` would show them."""
+    text = "".join(f"  {line}".rstrip() + "\n" for line in lines)
+    return text if look.unicode else text.translate(_ASCII).encode("ascii", "replace").decode("ascii")

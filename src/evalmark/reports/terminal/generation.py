@@ -1,0 +1,127 @@
+"""What a person reads of a job: what became of each stage, what the tests are about, what it would ask."""
+
+from collections.abc import Iterator, Sequence
+
+from evalmark.core.money import calls, cost, tokens
+from evalmark.core.text import one_line
+from evalmark.core.values.spending import Spending, in_all
+from evalmark.core.values.words import count
+from evalmark.prompts.generation.chain import Account, Step
+from evalmark.prompts.generation.counting import CallCount, total_of
+from evalmark.prompts.generation.coverage import Broken, Coverage, RuleCoverage
+from evalmark.reports.text.numbers import GAP
+
+WIDTH = 100
+LEAST = 20
+"""Characters of a rule that a line shows, however narrow the terminal is."""
+MOST_BAD = 5
+
+
+def step_text(step: Step) -> str:
+    """One stage in a line."""
+    return f"  {step.stage:<15} {step.fate:<9} {one_line(str(step.path))}: {step.amount}"
+
+
+def notes_text(account: Account) -> str:
+    """What a reader should know of the files, one sentence a line."""
+    return "\n".join(f"  note: {one_line(note)}" for note in account.notes)
+
+
+def spending_text(spent: Sequence[Spending]) -> str:
+    """What the calls came to, one line a model; nothing where none was made."""
+    rows = [*spent, in_all(spent, "in all")] if len(spent) > 1 else spent
+    told = ((one_line(one.model), filter(None, (calls(one), tokens(one), cost(one)))) for one in rows)
+    return "\n".join(f"  {model}: {' · '.join(said)}" for model, said in told)
+
+
+def coverage_text(found: Coverage, width: int = WIDTH) -> str:
+    """Which rules have tests, and which tests tempt to break which rule; rules are cut to lines of `width` characters."""
+    if found.path is None:
+        return "  There are no tests yet; `evalmark generate` makes them."
+    return "\n".join(
+        [*_rules(found, width), "", *_figures(found), *(f"  note: {one_line(note)}" for note in found.notes)]
+    )
+
+
+def broken_text(found: Coverage, broken: Broken) -> str:
+    """Which tests have broken which rule in a run."""
+    rules = [one.rule for one in found.rules if one.rule.text in broken.tests]
+    if not rules:
+        return f"  In run {broken.run} no test has broken a rule."
+    lines = [f"    {rule.number}: {_ids(broken.tests[rule.text])}" for rule in rules]
+    return "\n".join([f"  In run {broken.run} these tests have broken these rules:", *lines])
+
+
+def _ids(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - MOST_BAD} more" if len(ids) > MOST_BAD else ""
+    return f"{', '.join(one_line(name, 40) for name in ids[:MOST_BAD])}{more}"
+
+
+def _rules(found: Coverage, width: int) -> Iterator[str]:
+    if not found.rules:
+        yield "  There are no rules, so no test belongs to one."
+        return
+    digits = max(4, *(len(str(one.rule.number)) for one in found.rules))
+    yield f"  {'rule':>{digits}}  tests  against"
+    for one in found.rules:
+        start, end = f"  {one.rule.number:>{digits}}  {len(one.tests):>5}  {_breaks(one):<7}  ", _marks(one)
+        yield f"{start}{one_line(one.rule.text, max(LEAST, width - len(start) - len(end)))}{end}"
+
+
+def _breaks(one: RuleCoverage) -> str:
+    """For a rule, how many tests tempt to break it; for an inverse one, which rule its tests tempt to break."""
+    if one.rule.inverse:
+        return GAP if one.opposite is None else f"→ {one.opposite}"
+    return GAP if one.opposite is None else str(len(one.tempting))
+
+
+def _marks(one: RuleCoverage) -> str:
+    said = ["inverse"] if one.rule.inverse else []
+    said += ["not borne out by the prompt"] if one.grounded is False else []
+    said += [f"{one.invalid} not valid"] if one.invalid else []
+    said += ["no test"] if not one.tests else []
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _figures(found: Coverage) -> Iterator[str]:
+    total = found.valid + found.invalid + found.unjudged
+    unknown = f", {found.unjudged} not looked at" if found.unjudged else ""
+    yield (
+        f"  {count(total, 'test')}: {found.valid} valid, {found.invalid} not valid{unknown}; "
+        f"{found.ungrounded} of rules that the prompt does not bear out; {found.counted} in the headline figure."
+    )
+    if found.uncovered:
+        yield f"  Without a test: {'rule' if len(found.uncovered) == 1 else 'rules'} {_listed(found.uncovered)}."
+    if found.loose:
+        yield f"  {count(len(found.loose), 'test')} belong{'s' if len(found.loose) == 1 else ''} to no rule that is there now."
+    if found.baseline:
+        yield f"  {count(found.baseline, 'baseline test')} for comparison."
+    yield from (f"  cannot be asked: {one_line(bad)}" for bad in found.bad[:MOST_BAD])
+    if len(found.bad) > MOST_BAD:
+        yield f"  … and {len(found.bad) - MOST_BAD} more rows that cannot be asked."
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Numbers with runs of them drawn together.
+
+    >>> _listed([1, 2, 3, 5])
+    '1 to 3, 5'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+
+
+def count_text(counts: tuple[CallCount, ...]) -> str:
+    """What each stage would ask, and all together."""
+    numbers = [f"{'' if one.exact else '~'}{one.calls:,}" for one in counts]
+    width = max(map(len, numbers), default=0)
+    lines = [
+        f"  {one.stage:<15} {number:>{width}}{f'  {one.model}' if one.calls and one.model else ''}"
+        for one, number in zip(counts, numbers, strict=True)
+    ]
+    return "\n".join([*lines, "", f"  {total_of(counts)[:1].upper()}{total_of(counts)[1:]}; nothing was sent."])

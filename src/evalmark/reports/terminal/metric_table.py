@@ -1,0 +1,130 @@
+"""The table of a group's metrics for a terminal, with as many columns as there is room for."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.core.text import one_line
+from evalmark.reports.text import numbers, titles
+from evalmark.reports.text.numbers import bars, behind, centre, share, share_interval
+from evalmark.reports.text.similarity import shown_metrics
+from evalmark.stats.summary.summary import Group, MetricSummary
+
+from .console import RAISED, Look, inner
+
+_LONGEST = 60
+"""Of a metric's name, in characters."""
+_SHORTEST = 12
+"""Columns that names keep, however narrow the terminal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What the table shows beside the names, n, means, their intervals and the gaps."""
+
+    rates: bool = True
+    """The interval of each pass rate."""
+    beside: bool = True
+    """The unit of a mean, or the same mean from 0 to 1, stands beside it; False puts it below."""
+    spread: bool = True
+    """How the scores spread over ten steps."""
+
+
+_LAYOUTS = (
+    Layout(),
+    Layout(rates=False),
+    Layout(rates=False, beside=False),
+    Layout(rates=False, beside=False, spread=False),
+)
+"""From the most to the least; the first that fits is taken, and where none does, names are folded."""
+
+
+def fitting(parts: Sequence[Group], look: Look) -> Layout:
+    """The first layout in which the tables of all groups fit; the last one where none does."""
+    gap = _gap_between(look)
+    for layout in _LAYOUTS if any(map(_rate_is_news, (m for part in parts for m in part.metrics))) else _LAYOUTS[1:]:
+        rows = ([_cells(metric, _marks(part), layout) for metric in part.metrics] for part in parts if part.metrics)
+        if all(_width(cells, gap) <= inner(look) for cells in rows):
+            break
+    return layout
+
+
+def _rate_is_news(metric: MetricSummary) -> bool:
+    """Whether the interval of the pass rate says what that of the mean does not say already."""
+    return metric.pass_rate.n > 0 and not (metric.truths and metric.pass_rate.interval == metric.interval)
+
+
+def metric_table(part: Group, layout: Layout, look: Look) -> Iterable[RenderableType]:
+    """The table, and a line that says how its intervals were found."""
+    marks = _marks(part)
+    yield _table([_cells(metric, marks, layout) for metric in shown_metrics(part)], _gap_between(look))
+    notes = [f"{mark} {method}".strip() for method, mark in marks.items()]
+    explained = f"95 % intervals: {'; '.join(notes)}."
+    if any(metric.direction == "lower" for metric in part.metrics):
+        explained += "  ↓ lower is better."
+    yield Text(explained, style="dim")
+
+
+def _marks(part: Group) -> dict[str, str]:
+    """The mark of each method by which an interval was found; none where all were found by one."""
+    methods = titles.methods(part.metrics)
+    return {method: RAISED[index % len(RAISED)] if len(methods) > 1 else "" for index, method in enumerate(methods)}
+
+
+def _gap_between(look: Look) -> int:
+    return 2 if look.width >= 90 else 1
+
+
+def _cells(metric: MetricSummary, marks: Mapping[str, str], layout: Layout) -> dict[str, Text]:
+    """The cells of one metric by their headings."""
+    name = Text(one_line(metric.name, _LONGEST))
+    name.append(" ↓" if metric.direction == "lower" else "", style="dim")
+    mean = Text(centre(metric), style="bold")
+    if more := behind(metric):
+        mean.append(f"{' ' if layout.beside else chr(10)}{more}", style="not bold dim")
+    found = {
+        "metric": name,
+        "n": Text(f"{metric.n:,}"),
+        "mean": mean,
+        "95 % interval": Text(numbers.spread(metric) + marks[metric.interval.method]),
+        "passed": Text(share(metric.pass_rate)),
+        "95 % interval ": Text(share_interval(metric.pass_rate.interval)),
+        "unsc.": _missing(metric.unscored, "yellow"),
+        "err.": _missing(metric.missing - metric.unscored, "magenta"),
+        "low   high": Text(bars(metric.bins), style="cyan"),
+    }
+    left_out = {"95 % interval ": not layout.rates, "low   high": not layout.spread}
+    return {heading: cell for heading, cell in found.items() if not left_out.get(heading)}
+
+
+def _width(rows: Sequence[Mapping[str, Text]], gap: int) -> int:
+    """Columns that the table fills when nothing is folded."""
+    return sum(_widest(rows, heading) for heading in rows[0]) + gap * (len(rows[0]) - 1)
+
+
+def _widest(rows: Sequence[Mapping[str, Text]], heading: str) -> int:
+    lines = (line for row in rows for line in row[heading].plain.split("\n"))
+    least = _SHORTEST if heading == "metric" else cell_len(heading.strip())
+    return max(least, *map(cell_len, lines))
+
+
+def _table(rows: Sequence[Mapping[str, Text]], gap: int) -> Table:
+    table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
+    for heading in rows[0]:
+        if heading == "metric":
+            table.add_column(heading, overflow="fold", min_width=_SHORTEST)
+        elif heading == "low   high":
+            table.add_column(heading, no_wrap=True)
+        else:
+            table.add_column(heading.strip(), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row.values())
+    return table
+
+
+def _missing(n: int, style: str) -> Text:
+    return Text(f"{n:,}", style=style if n else "dim")

@@ -1,0 +1,102 @@
+"""Recorded calls, by model and tool or one a line, for a terminal."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
+
+from evalmark.core.money import money
+from evalmark.core.text import one_line
+from evalmark.core.values.words import count
+from evalmark.reports.text.numbers import DASH
+from evalmark.storage.call_log.recordings import ModelCalls, Recording
+from evalmark.storage.call_log.tool_recordings import ToolCalls
+
+from .console import DEFAULT, Look, drawn, inner
+
+_KEY = 12
+"""Characters of a key that a list shows: enough to find the call."""
+_ROOMY = 80
+"""Columns from which on a list has room for dates."""
+_WIDEST = 30
+"""Columns that any text but the flexible one may take."""
+_NARROWEST = 8
+_NUMBERS = frozenset({"calls", "replayable", "tokens in", "tokens out", "price"})
+_NONE = Text("No calls are recorded.")
+
+
+def recorded_models(models: Iterable[ModelCalls], look: Look = DEFAULT, tools: Iterable[ToolCalls] = ()) -> str:
+    """How much is recorded of each model and tool: calls, those that can be replayed, what they took, and the newest."""
+    tables = {"model": [_of_model(model, look) for model in models], "tool": [_of_tool(tool, look) for tool in tools]}
+    parts = [_table(rows, flexible, look) for flexible, rows in tables.items() if rows]
+    return "".join(drawn([part], look) for part in parts) or drawn([_NONE], look)
+
+
+def _of_tool(tool: ToolCalls, look: Look) -> dict[str, str]:
+    found = {"tool": tool.tool, "version": tool.version or DASH, "calls": f"{tool.calls:,}"}
+    return found | ({"newest": _when(tool.newest)} if look.width >= _ROOMY else {})
+
+
+def _of_model(model: ModelCalls, look: Look) -> dict[str, str]:
+    price = [] if model.cost is None else [money(model.cost)]
+    price += [f"{model.unknown_cost:,} unknown"] if model.unknown_cost else []
+    known = not model.unknown_usage or bool(model.input_tokens + model.output_tokens)
+    more = "+" if model.unknown_usage else ""
+    found = {
+        "model": model.model,
+        "calls": f"{model.calls:,}",
+        "replayable": f"{model.replayable:,}",
+        "tokens in": f"{model.input_tokens:,}{more}" if known else "unknown",
+        "tokens out": f"{model.output_tokens:,}{more}" if known else "unknown",
+        "price": ", ".join(price) or DASH,
+    }
+    return found | ({"newest": _when(model.newest)} if look.width >= _ROOMY else {})
+
+
+def recorded_calls(calls: Sequence[Recording], look: Look = DEFAULT, *, of: int = 0) -> str:
+    """Recorded calls, one a line, in the order given; what a narrow terminal has no room for is left out.
+
+    Where there are none, it is told `of` how many that are recorded none was meant.
+    """
+    rows = [_of_call(call, look) for call in calls]
+    none = Text(f"None of {count(of, 'recorded call')} matches.") if of else _NONE
+    return drawn([_table(rows, "asked", look) if rows else none], look)
+
+
+def _of_call(call: Recording, look: Look) -> dict[str, str]:
+    found = {"key": call.key[:_KEY], "model": call.model}
+    if look.width >= _ROOMY:
+        found["created"] = _when(call.created)
+    if look.width >= 100:
+        found["tokens in"] = DASH if call.input_tokens is None else f"{call.input_tokens:,}"
+        found["tokens out"] = DASH if call.output_tokens is None else f"{call.output_tokens:,}"
+    found["price"] = DASH if call.cost is None else money(call.cost)
+    found["replay"] = "yes" if call.replayable else "no"
+    return found | {"asked": call.words if call.error is None else f"{call.words} ({call.error})"}
+
+
+def _table(rows: Sequence[Mapping[str, str]], flexible: str, look: Look) -> Table:
+    """A table whose flexible column has the room that the others leave."""
+    clean = [
+        {heading: one_line(text, None if heading == flexible else _WIDEST) for heading, text in row.items()}
+        for row in rows
+    ]
+    widths = {
+        heading: max(cell_len(text) for text in (heading, *(row[heading] for row in clean))) for heading in clean[0]
+    }
+    room = inner(look) - 2 * len(widths) - sum(width for heading, width in widths.items() if heading != flexible)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for heading, width in widths.items():
+        justify: Literal["left", "right"] = "right" if heading in _NUMBERS else "left"
+        most = max(_NARROWEST, room) if heading == flexible else width
+        table.add_column(heading, justify=justify, no_wrap=True, overflow="ellipsis", max_width=most)
+    for row in clean:
+        table.add_row(*map(Text, row.values()))
+    return table
+
+
+def _when(created: str) -> str:
+    """To the second, as everywhere; UTC."""
+    return created[:19].replace("T", " ") or DASH

@@ -1,0 +1,156 @@
+"""What reports say of an audited judge: how far it agrees, what its pass rate hides, what moves it, what it lets pass."""
+
+from collections.abc import Iterator, Sequence
+
+from evalmark.core.text import one_line
+from evalmark.core.values.words import count
+from evalmark.stats.agreement.judged import Corrected
+from evalmark.stats.calibration.audit import Audit, Rate
+from evalmark.stats.calibration.canaries import Passed
+from evalmark.stats.inference.intervals import Interval
+
+from .calibration import labels_beside
+from .numbers import DASH, percent, share_interval, so_many
+
+_SHOWN = 5
+"""Canaries that are named."""
+
+
+def audit_title(found: Audit) -> str:
+    """Which judge is held against what."""
+    judge = f", judged by {one_line(found.metric.judge, 60)}," if found.metric.judge else ""
+    return f"{one_line(found.metric.name, 60)}{judge} against {one_line(found.source, 60)}"
+
+
+def confusion_rows(found: Audit) -> tuple[tuple[str, int, int], ...]:
+    """Good and bad outputs, and how many of each the judge passed and failed."""
+    table = found.confusion
+    return ("good", table.good_passed, table.good_failed), ("bad", table.bad_passed, table.bad_failed)
+
+
+def audit_lines(found: Audit) -> Iterator[tuple[str, str]]:
+    """Everything there is to say of an audit, each line behind what it is about."""
+    if found.about:
+        yield "checked", one_line(found.about, 400)
+    yield from _agreement(found)
+    for rate in found.rates:
+        yield from _rate(rate, found)
+    yield from _biases(found)
+    if beside := _beside(found):
+        yield "left out", beside
+
+
+def _agreement(found: Audit) -> Iterator[tuple[str, str]]:
+    if not found.confusion.n:
+        yield "agreement", "no output has both a verdict and a word on whether it is good"
+        return
+    yield "agreement", so_many(found.agreement, "output")
+    yield "kappa", f"{beyond_luck(found.kappa, found.kappa_interval)}, Cohen"
+    yield "alpha", f"{beyond_luck(found.alpha, found.alpha_interval)}, Krippendorff"
+    yield "prevalence", f"{percent(found.prevalence)} of the outputs are good"
+    if found.ac1 is not None:
+        yield (
+            "AC1",
+            f"{beyond_luck(found.ac1, found.ac1_interval)}, Gwet: one word is so common that kappa may be low however often both agree",
+        )
+    ceiling = found.ceiling
+    if ceiling is not None:
+        same = f"{percent(ceiling.same)} ({share_interval(ceiling.interval)})"
+        alpha = f"alpha {beyond_luck(ceiling.alpha, ceiling.alpha_interval)}"
+        yield "ceiling", f"people agree with each other on {same} of {count(ceiling.outputs, 'output')}; {alpha}"
+
+
+def beyond_luck(
+    value: float | None, interval: Interval, nothing: str = "says nothing, as all verdicts are the same"
+) -> str:
+    """An agreement beyond luck with its interval, or why it has none; `nothing` where there is nothing to tell it from."""
+    if value is None:
+        return nothing
+    if interval.low is None or interval.high is None:
+        return f"{value:z.2f} (no interval: {interval.method.removeprefix('none: ')})"
+    return f"{value:z.2f} ({interval.low:z.2f} {DASH} {interval.high:z.2f})"
+
+
+def _rate(rate: Rate, found: Audit) -> Iterator[tuple[str, str]]:
+    of = f"{one_line(rate.target, 40)}: " if rate.target and len(found.rates) > 1 else ""
+    yield "pass rate", f"{of}by the judge {so_many(rate.raw, 'output')}"
+    if rate.powered is rate.adjusted:
+        yield "", f"by {one_line(found.source, 60)} {_share(rate.powered)}"
+        return
+    for name, corrected in (("PPI++", rate.powered), ("Rogan and Gladen", rate.adjusted)):
+        yield "", f"corrected, {name}: {_corrected(corrected)}"
+    if rate.sure is not None:
+        yield "", f"corrected, betting: {_share(rate.sure)}, which holds however few the labels are"
+    if rate.missing:
+        further = count(rate.missing, "further case")
+        yield "missing", f"labels on at least {further}, so that 10 good and 10 bad ones are known"
+
+
+def _corrected(found: Corrected) -> str:
+    if found.value is None:
+        return f"refused, {found.interval.method.removeprefix('none: ')}"
+    alone = ", labels alone" if found.interval.method == "labels alone" else ""
+    return _share(found) + alone + (f"; {found.caution}" if found.caution else "")
+
+
+def _share(found: Corrected) -> str:
+    return f"{percent(found.value)} ({share_interval(found.interval)})"
+
+
+def _biases(found: Audit) -> Iterator[tuple[str, str]]:
+    biases = found.biases
+    if biases.length is not None:
+        interval = biases.length_interval
+        said = f"the score moves by {biases.length:+z.3f} when an answer is twice as long"
+        if interval.low is None or interval.high is None:
+            yield "length", f"{said} (no interval: {interval.method.removeprefix('none: ')})"
+        else:
+            is_luck = interval.low <= 0 <= interval.high
+            proof = ", which may be luck" if is_luck else "; longer answers may be better ones, so this proves no bias"
+            yield "length", f"{said} ({interval.low:+z.3f} {DASH} {interval.high:+z.3f}){proof}"
+    if biases.order_decided is not None:
+        yield "order", f"the order of the answers decided {so_many(biases.order_decided, 'comparison')}"
+    if biases.first is not None and biases.first.n:
+        yield "", f"the first place won {so_many(biases.first, 'such comparison')}"
+    if biases.flipped is not None:
+        yield "flips", f"judged again, the verdict changed on {so_many(biases.flipped, 'output')}"
+
+
+def _beside(found: Audit) -> str:
+    said = [] if found.evidence is None else labels_beside(found.evidence)
+    if found.unjudged:
+        said.append(f"{found.unjudged:,} without a verdict of the judge")
+    if found.unknown and found.evidence is None:
+        said.append(f"{found.unknown:,} on which {one_line(found.source, 60)} says nothing")
+    return ", ".join(said)
+
+
+def canary_rows(found: Sequence[Passed]) -> list[tuple[str, str, str]]:
+    """What a judge let pass: the kind of canary, how many of how many, and the share with its interval."""
+    return [
+        (
+            one.kind or "all",
+            f"{one.share.passed:,} of {one.share.n:,}",
+            f"{percent(one.share.value)} ({share_interval(one.share.interval)})" if one.share.n else "not judged",
+        )
+        for one in found
+    ]
+
+
+def canary_remarks(found: Sequence[Passed]) -> Iterator[str]:
+    """Which canaries passed, and how many were not judged."""
+    if not found:
+        return
+    every = found[0]
+    texts = list(dict.fromkeys(map(_seen, every.texts)))
+    for text in texts[:_SHOWN]:
+        yield f"passed: {text}"
+    if len(texts) > _SHOWN:
+        yield f"… and {len(texts) - _SHOWN:,} more"
+    if every.unjudged:
+        yield f"{count(every.unjudged, 'further output')} without a usable verdict, which passes nothing"
+
+
+def _seen(text: str) -> str:
+    """A canary as a reader sees it; one without a letter to be seen is empty."""
+    return one_line(text, 100) if any(c.isprintable() and not c.isspace() for c in text) else "an empty answer"

@@ -1,0 +1,140 @@
+"""What reports say of learned thresholds: the promise, what it rests on, and what was left out."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from evalmark.core.text import one_line
+from evalmark.core.values.words import count
+from evalmark.stats.agreement.separation import Direction
+from evalmark.stats.agreement.thresholds import Errors
+from evalmark.stats.calibration.evidence import Evidence
+from evalmark.stats.calibration.learning import Calibrated, Calibration
+from evalmark.stats.inference.intervals import Interval
+
+from .numbers import DASH, percent
+
+
+def calibration_title(found: Calibration) -> str:
+    """What was learned from."""
+    evidence = found.evidence
+    cases = len({one.cluster for one in evidence.told})
+    return (
+        f"{found.kind} {one_line(found.name, 60)} · {evidence.liked:,} liked and {evidence.disliked:,} disliked "
+        f"{'answer' if len(evidence.told) == 1 else 'answers'} to {count(cases, 'input')}"
+    )
+
+
+def labels_beside(evidence: Evidence) -> list[str]:
+    """What labels were not used, or need a remark, in words; nothing where all is plain."""
+    said = [
+        (evidence.contested, "contested, as many people like as dislike them"),
+        (evidence.unlabelled, "without a thumb"),
+        (evidence.failed, "labelled, but an error"),
+        (evidence.gone, "labelled and no longer there"),
+        (evidence.contradicting, "used although liked in one place and disliked in another"),
+    ]
+    return [f"{n:,} {what}" for n, what in said if n]
+
+
+def threshold_of(one: Calibrated) -> str:
+    """The threshold in words, or that there is none.
+
+    `at least 0.82`, or `at most 0.1` where lower is better.
+    """
+    learned = one.learned
+    if learned.threshold is None:
+        return "no threshold"
+    return f"{'at most' if learned.direction == 'lower' else 'at least'} {learned.threshold:g}"
+
+
+def promise_lines(one: Calibrated) -> Iterator[tuple[str, str]]:
+    """The promise of one threshold, or what is missing for it; each line behind what it is about."""
+    learned = one.learned
+    promised = f"at most {percent(learned.max_false_pass)} of bad cases pass, {percent(learned.level)} sure"
+    if learned.threshold is None:
+        yield "promise", f"{promised}: it cannot be made, since {learned.reason}"
+        if learned.missing:
+            yield "missing", f"{count(learned.missing, 'further case')} labelled down, none of which may pass"
+    else:
+        yield "promise", f"{promised}; the labels show at most {percent(learned.bound)} ({learned.method})"
+        yield "false passes", _errors(learned.in_sample, learned.cross_fitted, passed=True)
+        yield "false fails", _errors(learned.in_sample, learned.cross_fitted, passed=False)
+    yield (
+        "labels",
+        (
+            f"{learned.good:,} liked ({count(learned.good_cases, 'case')}) and {learned.bad:,} disliked "
+            f"({count(learned.bad_cases, 'case')})"
+        ),
+    )
+    area = "cannot be told without both labels" if learned.auc is None else f"{learned.auc:z.3f}"
+    yield "AUC", area + around(learned.auc_interval)
+    yield from _remarks(one)
+
+
+def _errors(inside: Errors | None, outside: Errors | None, *, passed: bool) -> str:
+    def told(found: Errors) -> str:
+        k, n = (found.false_pass, found.bad) if passed else (found.false_fail, found.good)
+        return f"{k:,} of {n:,}"
+
+    said = [] if inside is None else [f"{told(inside)} on the labels it was learned from"]
+    return " · ".join(said + ([] if outside is None else [f"{told(outside)} cross-fitted"]))
+
+
+def _remarks(one: Calibrated) -> Iterator[tuple[str, str]]:
+    liked, disliked = one.barred
+    if liked or disliked:
+        yield (
+            "never pass",
+            f"{liked:,} liked and {disliked:,} disliked, closer to a disliked answer than to a liked one",
+        )
+    if one.alone:
+        yield (
+            "alone",
+            f"{count(one.alone, 'output')} with nothing to compare with: no other labelled answer to the input",
+        )
+    if one.unscored > one.alone:
+        yield "unscored", f"{count(one.unscored - one.alone, 'labelled output')} without a score by this metric"
+    if one.one_sided:
+        yield (
+            "one-sided",
+            f"{count(one.one_sided, 'output')} beside disliked answers only, where values mean another thing",
+        )
+
+
+def around(found: Interval) -> str:
+    """An interval in brackets with its method, behind its figure; nothing where there is none."""
+    if found.low is None or found.high is None:
+        return ""
+    return f" ({found.low:z.3f} {DASH} {found.high:z.3f}, {found.method})"
+
+
+STEP = 0.05
+"""How wide the bars of a picture of scores are."""
+
+
+def bars_around(values: Sequence[float], threshold: float | None, direction: Direction) -> Mapping[int, int]:
+    """How many values lie in each step of 0.05, counted from the threshold: it lies between two steps, never within one."""
+    start, lower = threshold or 0.0, direction == "lower"
+    places = ((value - start) / STEP for value in values)
+    return Counter(math.ceil(p - 1e-9) - 1 if lower else math.floor(p + 1e-9) for p in places)
+
+
+def steps_of(one: Calibrated) -> Sequence[int]:
+    """The steps of a picture of scores that hold any, and those between them and the threshold, the best scores first."""
+    learned = one.learned
+    found = {
+        step for kind in (one.liked, one.disliked) for step in bars_around(kind, learned.threshold, learned.direction)
+    }
+    if not found:
+        return ()
+    if learned.threshold is not None:
+        found |= {-1, 0}
+    steps = range(min(found), max(found) + 1)
+    return steps if learned.direction == "lower" else steps[::-1]
+
+
+def edge_of(step: int, one: Calibrated) -> str:
+    """The end of a step that counts to it: the lower one, or the upper one where lower is better."""
+    at = (one.learned.threshold or 0.0) + STEP * (step + (one.learned.direction == "lower"))
+    return f"{min(1.0, max(0.0, at)):z.2f}"

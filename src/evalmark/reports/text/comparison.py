@@ -1,0 +1,476 @@
+"""A run beside an earlier one, as the cells of a table and as sentences."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from evalmark.core.text import one_line
+from evalmark.core.values.score import Result
+from evalmark.core.values.words import count
+from evalmark.stats.comparison.cases import Cases, Went
+from evalmark.stats.comparison.change import Comparison, Flip, MetricChange, Outcome, Slice, TargetChange, Unjudged
+from evalmark.stats.comparison.pairs import Pair
+from evalmark.stats.inference.differences import Difference
+
+from .numbers import DASH, GAP, figure, percent
+from .side_names import TWO_RUNS, Heads
+from .titles import quoted
+from .verdicts import standing, telling
+
+OVERALL = "pass rate"
+"""What is said where a change is that of whole cases."""
+_NAMED = 3
+"""Metrics that the verdict names."""
+_NAME = 60
+IDENTICAL = "identical"
+"""The verdict where every output and every score is what it was."""
+
+
+class ChangeRow(NamedTuple):
+    """What a table says of one metric."""
+
+    metric: str
+    n: str
+    before: str
+    now: str
+    difference: str
+    interval: str
+    p: str
+    verdict: str
+    outcome: Outcome
+
+
+class Moved(NamedTuple):
+    """Cases that came out otherwise, and by what."""
+
+    change: MetricChange
+    flips: Sequence[Flip]
+
+    @property
+    def heading(self) -> str:
+        """What stands above them."""
+        return f"cases by {_name(self.change)}" if self.change.name else "flips"
+
+
+def compared_title(found: Comparison) -> str:
+    """What is compared: one name where both runs have the same, or two targets of one run."""
+    if found.is_of_one_run:
+        target = found.targets[0]
+        return f"{one_line(target.target, 100) or GAP} against {one_line(target.against, 100) or GAP}"
+    now, before = (one_line(name, 100) or "run" for name in found.names)
+    return now if now == before else f"{now} against {before}"
+
+
+def compared_origin(found: Comparison) -> list[str]:
+    """Which two runs these are, and from when."""
+    runs = zip((found.run, found.baseline), found.created, strict=True)
+    return [f"{one_line(run)}{f' of {_day(created)}' if created else ''}" for run, created in runs]
+
+
+def compared_runs(found: Comparison) -> str:
+    """The same as a line that stands by itself."""
+    now, before = compared_origin(found)
+    return f"two targets of run {now}" if found.is_of_one_run else f"run {now}, against {before}"
+
+
+def _day(created: str) -> str:
+    return one_line(created)[:16].replace("T", " ")
+
+
+def compared_outcome(found: Comparison) -> str:
+    """The verdict in a word or two."""
+    return "the same" if found.outcome == "same" else found.outcome
+
+
+def verdict_sentence(found: Comparison) -> str:
+    """Why the verdict is what it is, in one sentence."""
+    several = len(found.targets) > 1
+    changes = [(target, change) for target in found.targets for change in target.changes]
+    told = [(c, t) for t, c in changes if t.outcome_of(c) == found.outcome]
+    decisive = [_is(c) if found.is_of_one_run else _went(c, t if several else None) for c, t in told]
+    if not found.targets:
+        return "There is nothing that could be compared."
+    if found.outcome == "same" and all(target.is_identical for target in found.targets):
+        was = "that of the other" if found.is_of_one_run else "what it was"
+        return (
+            f"Every output is word for word {was}, and so is every score{' that is compared' * found.rules.is_partial}."
+        )
+    if found.outcome == "same":
+        return f"No difference is larger than the margin of {_points(found.margin)} points."
+    if found.outcome == "cannot tell":
+        return _incomparable(found) or _undecided([change for _, change in changes], of_one_run=found.is_of_one_run)
+    more = f", and {count(len(decisive) - _NAMED, 'more metric')}" if len(decisive) > _NAMED else ""
+    said = "; ".join(decisive[:_NAMED]) + more
+    unclear = [_name(change) for target, change in changes if target.outcome_of(change) == "cannot tell"]
+    doubt = f" Cannot tell for {_listed(unclear)}." if found.outcome == "better" and unclear else ""
+    return f"{said}.{doubt}"
+
+
+def restoring(found: Comparison) -> tuple[str, str]:
+    """What brings back what is not compared: a sentence, and the command that it ends with; two empty texts where all is."""
+    if found.rescore:
+        return "To compare every metric, judge the older run again and compare with the run that makes:", found.rescore
+    if found.rules.left_out:
+        return (
+            "No command can judge the older run again by scorers from Python; run its version again with today's scorers.",
+            "",
+        )
+    return "", ""
+
+
+def _incomparable(found: Comparison) -> str:
+    """Why nothing at all is compared; empty where something is."""
+    if not any(target.matching.common for target in found.targets):
+        return f"The two {'targets' if found.is_of_one_run else 'runs'} have no case in common."
+    if found.rules.is_partial and not any(c.difference.n for target in found.targets for c in target.changes):
+        return "No metric is judged by the same rule in both runs, so nothing can be compared."
+    return ""
+
+
+def _undecided(changes: Sequence[MetricChange], *, of_one_run: bool) -> str:
+    """Why there is neither a difference nor its absence."""
+    if not any(change.difference.n for change in changes):
+        return f"No case was judged {'of both targets' if of_one_run else 'in both runs'}, so nothing can be said."
+    lost = [_name(change) for change in changes if change.is_lost]
+    if lost:
+        return f"{_listed(lost)} judged no case {'of both targets' if of_one_run else 'in both runs'}."
+    is_better = any(change.outcome == "better" for change in changes)
+    doubted = [_name(change) for change in changes if change.is_in_doubt or (is_better and change.may_be_worse)]
+    if doubted:
+        return (
+            f"Missing results could turn the verdict on {_listed(doubted)}: counted at their worst, it does not hold."
+        )
+    what, nothing = ("What differs", "nothing does") if of_one_run else ("What changed", "nothing changed")
+    if not any(change.difference.up or change.difference.down for change in changes):
+        return f"No case came out otherwise, but so few cases do not show that {nothing}."
+    return f"{what} may be luck, and so few cases do not show that {nothing}."
+
+
+def _is(change: MetricChange) -> str:
+    """Of two targets: nothing rose or fell."""
+    return f"{_name(change)} is {_value(change, change.now)} against {_value(change, change.before)}"
+
+
+def _went(change: MetricChange, target: TargetChange | None) -> str:
+    now, before = change.now or 0.0, change.before or 0.0
+    went = "rose" if now > before else "fell"
+    of = f" of {one_line(target.target, 40)}" if target is not None else ""
+    return f"{_name(change)}{of} {went} from {_value(change, before)} to {_value(change, now)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def target_title(change: TargetChange, *, several: bool, of_one_run: bool = False) -> str:
+    """The target, where there are several, and how many cases are compared."""
+    named = f"{one_line(change.target, 100) or GAP}   " if several else ""
+    return f"{named}{count(change.matching.common, 'case')} {'of both targets' if of_one_run else 'in both runs'}"
+
+
+def change_rows(target: TargetChange) -> list[ChangeRow]:
+    """A row for whether cases pass as a whole, and one for each metric."""
+    return [_row(change, target) for change in target.changes]
+
+
+def _row(change: MetricChange, target: TargetChange) -> ChangeRow:
+    found = change.difference
+    p = found.p if found.adjusted is None else found.adjusted
+    return ChangeRow(
+        metric=_name(change) + (" ↓" if change.direction == "lower" else ""),
+        n=f"{found.n:,}",
+        before=_value(change, change.before),
+        now=_value(change, change.now),
+        difference=_signed(change, found.value),
+        interval=_interval(change),
+        p=GAP if p is None else _luck(p),
+        verdict=IDENTICAL if target.is_identical and not change.is_lost else change_verdict(found, change),
+        outcome=target.outcome_of(change),
+    )
+
+
+def change_verdict(found: Difference, change: MetricChange | None = None) -> str:
+    """The verdict on one difference."""
+    outcome = found.outcome if change is None else change.outcome
+    if outcome != "same":
+        return outcome
+    within = f"{_points(found.margin)} points" if change is None or change.is_share else _plain(change, found.margin)
+    return f"the same ±{within}"
+
+
+def _name(change: MetricChange) -> str:
+    return one_line(change.name, _NAME) or OVERALL
+
+
+def _value(change: MetricChange, number: float | None) -> str:
+    return percent(number) if change.is_share else figure(number, change.unit)
+
+
+def _plain(change: MetricChange, number: float) -> str:
+    """A difference without its sign."""
+    return f"{_points(number)} points" if change.is_share else figure(number, change.unit)
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:z.3g}"
+
+
+def _turned(change: MetricChange, number: float) -> float:
+    """A difference as the numbers went, whichever way is better."""
+    return number if change.direction == "higher" else -number
+
+
+def _signed(change: MetricChange, number: float | None) -> str:
+    if number is None:
+        return GAP
+    number = _turned(change, number)
+    if change.is_share:
+        return f"{100 * number:+z.1f}"
+    if not change.unit:
+        return f"{number:+z.3f}"
+    return f"{number:+z,.0f}" if 1000 <= abs(number) < 1e9 else f"{number:+z.3g}"
+
+
+def _interval(change: MetricChange) -> str:
+    found = change.difference.interval
+    if found.low is None or found.high is None:
+        return GAP
+    low, high = sorted((_turned(change, found.low), _turned(change, found.high)))
+    return f"{_signed_as_it_is(change, low)} {DASH} {_signed_as_it_is(change, high)}"
+
+
+def _signed_as_it_is(change: MetricChange, number: float) -> str:
+    return _signed(change, _turned(change, number))
+
+
+def _luck(p: float) -> str:
+    """Two digits, and never 0."""
+    return "<0.0001" if p < 1e-4 else f"{p:z.2g}" if p < 0.1 else f"{p:z.2f}"
+
+
+def table_remarks(found: Comparison) -> list[str]:
+    """What a reader of the tables has to know."""
+    changes = [change for target in found.targets for change in target.changes]
+    tests = sum(change.difference.p is not None for change in changes)
+    said = []
+    if any(change.is_share for change in changes):
+        said.append("Differences of shares are in points.")
+    said.append(
+        f"{100 * found.level:g} % intervals, paired by case"
+        + (f"; p is adjusted for {tests} tests (Holm)." if tests > 1 else ".")
+    )
+    if any(change.direction == "lower" for change in changes):
+        said.append("↓ lower is better.")
+    return said
+
+
+def change_remarks(target: TargetChange, sides: tuple[str, str] = TWO_RUNS.where) -> list[tuple[str, str]]:
+    """What is missing, and what would decide where nothing can be told: a metric, and a sentence."""
+    return [(_name(change), said) for change in target.changes for said in _remarks(change, target, sides)]
+
+
+def _remarks(change: MetricChange, target: TargetChange, sides: tuple[str, str]) -> Iterable[str]:
+    found = change.difference
+    where = [_unjudged(one, side) for one, side in zip(change.unjudged, sides, strict=True) if one.total]
+    if where:
+        yield f"could not be judged: {', '.join(where)}."
+    if change.is_in_doubt or change.may_be_worse:
+        yield _whatever_is_missing(change)
+    if target.outcome_of(change) == found.judged_outcome == "cannot tell" and found.n:
+        yield _what_would_decide(change, found)
+
+
+def _unjudged(one: Unjudged, side: str) -> str:
+    kinds = ((one.errors, "errors" if one.errors > 1 else "error"), (one.unscored, "unscored"))
+    return f"{one.total:,} of {count(one.of, 'trial')} {side} ({', '.join(f'{n:,} {kind}' for n, kind in kinds if n)})"
+
+
+def _whatever_is_missing(change: MetricChange) -> str:
+    worst, best = change.difference.worst, change.difference.best
+    if worst is None or best is None:
+        return "its values have no known ends, so no verdict holds whatever the missing ones are."
+    ends = sorted((_turned(change, worst.value or 0.0), _turned(change, best.value or 0.0)))
+    low, high = (_signed_as_it_is(change, end) for end in ends)
+    return f"with what is missing, the difference is anything from {low} to {high}."
+
+
+def _what_would_decide(change: MetricChange, found: Difference) -> str:
+    cases = count(found.n, "case")
+    if found.smallest is None:
+        can = f"{cases} cannot detect any change"
+    else:
+        can = f"{cases} can only detect changes of {_plain(change, found.smallest)} or more"
+    same = "" if found.within is None else f" and rule out those beyond {_plain(change, found.within)}"
+    more = "" if found.needed is None else f"; add about {count(found.needed, 'similar case')} to decide"
+    return f"{can}{same}{more}."
+
+
+def short_cases(target: TargetChange) -> Moved:
+    """The cases of which a line tells: by what decided; where nothing did, by whether they pass where any can."""
+    is_decided = target.outcome_of(target.deciding) in ("better", "worse")
+    if is_decided or not target.overall.difference.n:
+        return Moved(target.deciding, target.moved)
+    return Moved(target.overall, target.flips)
+
+
+def in_short(target: TargetChange) -> tuple[str, str]:
+    """What became of the cases of one target, in a line, and the verdict on that."""
+    change, matching = short_cases(target).change, target.matching
+    found, (worse, better) = change.difference, change.moved
+    left = matching.common - found.n + len(matching.new) + len(matching.gone) + len(matching.edited)
+    parts = [f"{worse:,} worse", f"{better:,} better", f"{change.stayed:,} the same"]
+    parts += [f"{left:,} not comparable"] if left else []
+    counts = ", ".join(parts) + (f" by {_name(change)}" if change.name else "")
+    if found.n and not worse + better and not found.missing and found.outcome == "cannot tell":
+        return f"{counts}: nothing changed", "same"
+    luck = "" if found.p is None else f" ({found.test}: p = {found.p:z.2g})"
+    return f"{counts}: {change_verdict(found, change)}{luck}", change.outcome
+
+
+def flip_name(flip: Flip) -> str:
+    """A case by its name, or by its input where the name was made of it."""
+    return one_line(flip.case, _NAME) if flip.asked is None else quoted(flip.asked).strip()
+
+
+def single_cases(target: TargetChange) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Of each change, how many cases became worse, stayed and became better, and by how much the two at most."""
+    return [(_name(change), _single(change)) for change in target.changes]
+
+
+def _single(change: MetricChange) -> list[tuple[str, str, str]]:
+    ends = (-change.ordered[0], change.ordered[-1]) if change.ordered else (0.0, 0.0)
+    worst, best = (_plain(change, end) if end > 0 else "" for end in ends)
+    worse, better = change.moved
+    return [
+        ("worse", f"{worse:,}", worst if worse else ""),
+        ("as before", f"{change.stayed:,}", ""),
+        ("better", f"{better:,}", best if better else ""),
+    ]
+
+
+def decided_metrics(target: TargetChange) -> list[str]:
+    """The metrics that became better or worse, a line each."""
+    return [
+        f"{change.outcome}: {_went(change, None)}" for change in target.metrics if change.outcome in ("better", "worse")
+    ]
+
+
+def moved_cases(target: TargetChange) -> list[Moved]:
+    """The cases that came out otherwise by what decided, then by whether they pass where that is something else."""
+    found = [Moved(target.deciding, target.moved)]
+    if target.deciding.name:
+        found.append(Moved(target.overall, target.flips))
+    return [one for one in found if one.flips]
+
+
+def moved_title(moved: Moved, heads: Heads = TWO_RUNS) -> str:
+    """How many cases came out otherwise."""
+    (worse, better), same = moved.change.moved, moved.change.stayed
+    if heads.of_one_run:
+        return f"{worse:,} came out worse with {heads.now}, {better:,} better, {same:,} alike"
+    return f"{worse:,} came out worse, {better:,} better, {same:,} as before"
+
+
+def flip_line(flip: Flip, heads: Heads = TWO_RUNS, *, several: bool = False) -> tuple[str, str]:
+    """A case, and what became of it; with its dataset where there are several."""
+    where = f" ({one_line(flip.dataset, 60)})" if several else ""
+    asked = "" if flip.asked is None else quoted(flip.asked)
+    return f"{one_line(flip.case, 100)}{where}{asked}", flip_said(flip, heads)
+
+
+def flip_said(flip: Flip, heads: Heads = TWO_RUNS) -> str:
+    """What became of a case, in words."""
+    if flip.metric:
+        return _moved_said(flip, heads)
+    is_whole = {flip.before, flip.now} == {0.0, 1.0}
+    if heads.of_one_run and is_whole:
+        return f"passes with {heads.before if flip.before else heads.now} alone"
+    if heads.of_one_run:
+        return f"passes {percent(flip.now)} of its repeats, with {heads.before} {percent(flip.before)}"
+    if is_whole:
+        return "passed, fails now" if flip.before else "failed, passes now"
+    return f"passed {percent(flip.before)} of its repeats, now {percent(flip.now)}"
+
+
+def _moved_said(flip: Flip, heads: Heads) -> str:
+    """What a metric said of a case before, and what it says now."""
+    before, now = (percent(n) if flip.is_share else figure(n, flip.unit) for n in (flip.before, flip.now))
+    name = one_line(flip.metric, _NAME)
+    if heads.of_one_run:
+        return f"{name} is {now} with {heads.now}, {before} with {heads.before}"
+    return f"{name} {'rose' if flip.now > flip.before else 'fell'} from {before} to {now}"
+
+
+def more_flips(moved: Moved, shown: int) -> str:
+    """That there are more than are shown; nothing where there are not."""
+    left = len(moved.flips) - shown
+    return f"and {left:,} more; all of them with -n {len(moved.flips)}" if shown and left > 0 else ""
+
+
+def deciding(pair: Pair) -> list[tuple[str, str]]:
+    """The scores that decided either result, what they said before and what they say now."""
+    return told(pair.before, pair.now, pair.flip.metric)
+
+
+def told(before: Result, now: Result, metric: str = "") -> list[tuple[str, str]]:
+    """The same of any two results, of which a metric may have decided."""
+    decided = [score for result in (before, now) for score in telling(result)]
+    names = dict.fromkeys(([metric] if metric else []) + [score.name for score in decided])
+    return [(_said(before, name), _said(now, name)) for name in names]
+
+
+class CaseScore(NamedTuple):
+    """What a metric said of one case in two runs."""
+
+    metric: str
+    before: str
+    now: str
+    difference: str
+    went: Went | None
+
+
+def case_scores(cases: Cases, case: int) -> list[CaseScore]:
+    """What every metric said of a case before and now, where it is known of both; a case with repeats by their mean."""
+    return [
+        CaseScore(
+            metric=_name(change),
+            before=_value(change, found[0]),
+            now=_value(change, found[1]),
+            difference=_signed(change, gain),
+            went=cases.went(number, case),
+        )
+        for number, change in enumerate(cases.change.changes)
+        if (found := cases.values[number][case]) is not None and (gain := cases.gain(number, case)) is not None
+    ]
+
+
+def _said(result: Result, name: str) -> str:
+    found = [score for score in result.scores if score.name == name]
+    return " ".join(
+        f"{one_line(name, _NAME)}: {standing(score, {})}{'. ' if score.reason else ''}{one_line(score.reason)}"
+        for score in found
+    )
+
+
+def slice_lines(target: TargetChange) -> list[tuple[str, str]]:
+    """The tags whose cases became better or worse by themselves, or that none of them did."""
+    telling = [one for one in target.slices if one.difference.outcome in ("better", "worse")]
+    telling.sort(key=lambda one: (one.difference.outcome != "worse", one.difference.value or 0.0))
+    return [(f"tag {one_line(one.tag, 40)}", _slice(one)) for one in telling]
+
+
+def slices_remark(target: TargetChange) -> str:
+    """How many tags were looked at, and how their p were adjusted; nothing where no case has a tag."""
+    if not target.slices:
+        return ""
+    looked = f"{count(len(target.slices), 'tag')} looked at, p adjusted for all of them (Benjamini and Hochberg)"
+    return f"{looked}." if slice_lines(target) else f"{looked}; none stands out."
+
+
+def _slice(one: Slice) -> str:
+    found = one.difference
+    low, high = found.interval.low, found.interval.high
+    sure = "" if low is None or high is None else f" ({100 * low:+z.1f} {DASH} {100 * high:+z.1f})"
+    p = "" if found.adjusted is None else f", p {_luck(found.adjusted)}"
+    value = 100 * (found.value or 0.0)
+    return f"{found.outcome}, {value:+z.1f} points{sure} on {count(found.n, 'case')}{p}"

@@ -1,0 +1,144 @@
+"""What reports say of judges: their choices, how steady they are, how far they agree, and their worst verdicts."""
+
+from collections.abc import Iterator
+
+from evalmark.core.text import clean, one_line
+from evalmark.core.values.words import count
+from evalmark.stats.inference.intervals import Interval
+from evalmark.stats.inference.repeats import OfTries
+from evalmark.stats.summary.summary import Agreement, Group, MetricSummary, Pair, WorstRow
+
+from .numbers import DASH, GAP, percent, share_interval, so_many
+from .titles import quoted
+from .verdicts import verdict_of
+
+UNSCORED = {
+    "judge_parse": "not readable",
+    "judge_range": "out of range",
+    "judge_refused": "refused",
+    "judge_inconsistent": "contradicting itself",
+    "judge_truncated": "cut short",
+    "judge_abstained": "could not tell",
+}
+"""What became of judgements that are no score."""
+_HIGH_AGREEMENT, _LOW_KAPPA = 0.8, 0.4
+"""Judges who agree so often, and beyond luck so little, give one verdict nearly always."""
+
+
+def remarks(metric: MetricSummary) -> Iterator[str]:
+    """What there is to say of a metric beside its figures, one sentence each."""
+    steady = metric.steadiness
+    for reason, n in metric.skip_reasons.items():
+        yield f"skipped in {count(n, 'trial')}" + (f": {one_line(reason, 200)}" if reason else "")
+    if metric.choices:
+        yield " · ".join(f"{one_line(name, 40)} {n:,}" for name, n in metric.choices.items())
+    if steady.flipped is not None:
+        yield f"judged again, the verdict changed on {so_many(steady.flipped, 'output')}"
+    if steady.order_decided is not None:
+        yield f"the order of the answers decided {so_many(steady.order_decided, 'comparison')}"
+    if steady.unscored:
+        kinds = (f"{n:,} {UNSCORED.get(kind, clean(kind))}" for kind, n in steady.unscored.items())
+        yield f"unscored verdicts: {one_line(', '.join(kinds))}"
+    plain = {why: n for why, n in steady.weighting.items() if why != "logprobs"}
+    if plain:
+        total = sum(steady.weighting.values())
+        yield (
+            f"{total - sum(plain.values()):,} of {count(total, 'score')} weighted by token probabilities; "
+            + one_line(", ".join(f"{n:,} {why}" for why, n in plain.items()))
+        )
+
+
+def all_remarks(part: Group) -> list[tuple[str, str]]:
+    """What repeats of a group tell, and the remarks on all its metrics, each with its metric."""
+    return repeats(part) + [(one_line(metric.name, 60), said) for metric in part.metrics for said in remarks(metric)]
+
+
+def repeats(part: Group) -> list[tuple[str, str]]:
+    """Of how many cases one try passes, any of k and all of k, each with its interval and the cases it is over."""
+    if (found := part.repeats) is None:
+        return []
+    names = ("pass@1", f"pass@{found.any_of.k}", f"pass^{found.all_of.k}")
+    return [(name, _of_tries(of)) for name, of in zip(names, (found.once, found.any_of, found.all_of), strict=True)]
+
+
+def _of_tries(of: OfTries) -> str:
+    if of.value is None:
+        return f"{GAP} (no case has {of.k:,} judged tries)"
+    fewer = "without a judged try" if of.k == 1 else f"with fewer than {of.k:,} judged tries"
+    left = f", {of.left_out:,} {fewer} left out" if of.left_out else ""
+    return f"{percent(of.value)} ({share_interval(of.interval)}) over {count(of.n, 'case')}{left}"
+
+
+def worst_rows(part: Group, most: int) -> list[tuple[str, str, str, str]]:
+    """The worst verdicts of each judged metric of a group: the metric, the case, what was said of it, and why."""
+    return [
+        (one_line(metric.name, 60), row_name(row, part), _verdict(row, metric), row.reason)
+        for metric in part.metrics
+        if metric.judge
+        for row in metric.worst[:most]
+    ]
+
+
+def _verdict(row: WorstRow, metric: MetricSummary) -> str:
+    return verdict_of(row.raw, row.value, metric.raw_unit or metric.unit)
+
+
+def row_name(row: WorstRow, part: Group) -> str:
+    """The case of a row, its turn in a conversation, and its repeat but for the first; words of one that has no name."""
+    more = [
+        f"turn {row.position + 1}" if part.mode == "conversation" else "",
+        f"repeat {row.repeat + 1}" if row.repeat else "",
+    ]
+    said = ", ".join(filter(None, more))
+    name = one_line(row.case, 60) or f"case {row.position + 1}"
+    return name + quoted(row.asked) + (f" ({said})" if said else "")
+
+
+def agreement_lines(found: Agreement) -> Iterator[str]:
+    """How far the judges of one metric agree, one sentence each."""
+    if not found.n:
+        yield f"{' and '.join(map(one_line, found.judges))} scored no output in common"
+        return
+    if found.mean is not None:
+        yield f"mean of {len(found.judges)} judges over {count(found.n, 'output')}: {found.mean:z.2f}{_around(found.mean_interval)}"
+    if found.alpha is not None or len(found.judges) > 2:
+        yield f"{len(found.judges)} judges on {count(found.n, 'output')}: {_alpha(found)}"
+    for pair in found.pairs:
+        yield _pair(pair, found)
+    if found.prevalence is not None and any(map(_says_little, found.pairs)):
+        yield (
+            f"{percent(found.prevalence)} of all verdicts are {one_line(found.most_common, 40)}: "
+            "where one verdict is so common, kappa is low however often judges agree"
+        )
+
+
+def _alpha(found: Agreement) -> str:
+    if found.alpha is None:
+        return "Krippendorff's alpha says nothing, as all verdicts are the same"
+    return f"Krippendorff's alpha {found.alpha:z.2f}{_around(found.interval)}, {found.level}"
+
+
+def _pair(pair: Pair, found: Agreement) -> str:
+    first, second = map(one_line, pair.judges)
+    said = [f"{first} and {second}: the same on {so_many(pair.same, 'output')}"]
+    if pair.kappa is None:
+        said.append("kappa says nothing, as all verdicts are the same")
+    else:
+        weights = "" if found.level == "nominal" else ", quadratic weights"
+        said.append(f"kappa {pair.kappa:z.2f}{_around(pair.interval)}{weights}")
+    if pair.difference is not None:
+        said.append(f"{second} minus {first} on average {pair.difference:+z.2f}{_around(pair.difference_interval)}")
+    return " · ".join(said)
+
+
+def _around(found: Interval | None) -> str:
+    """An interval behind its figure; nothing where there is none."""
+    if found is None or found.low is None or found.high is None:
+        return ""
+    return f" ({found.low:z.2f} {DASH} {found.high:z.2f})"
+
+
+def _says_little(pair: Pair) -> bool:
+    """Whether kappa is low although the judges nearly always agree."""
+    often = pair.same.value is not None and pair.same.value >= _HIGH_AGREEMENT
+    return often and pair.kappa is not None and pair.kappa < _LOW_KAPPA

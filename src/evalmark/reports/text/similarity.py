@@ -1,0 +1,98 @@
+"""What the similarity measures of a RAG run can and cannot say of its answers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from evalmark.core.lazy import LazyModule
+from evalmark.core.values.score import Result
+
+# its limits are looked up late: they load numpy
+from evalmark.stats.inference.intervals import Share
+from evalmark.stats.inference.means import share_interval
+from evalmark.stats.summary.summary import Group, MetricSummary, Summary
+
+from .numbers import so_many
+from .verdicts import TWINS
+
+if TYPE_CHECKING:
+    from evalmark.scoring.builtin import grounding
+else:
+    grounding = LazyModule("evalmark.scoring.builtin.grounding")
+
+NEEDED = 30
+"""Labelled outputs from which the measures can be held against people's labels."""
+SIMILARITY = (
+    "These are similarity measures, not verdicts: a right answer in other words scores low, "
+    "a wrong one in the words of the reference scores high."
+)
+
+
+def shown_metrics(group: Group) -> Sequence[MetricSummary]:
+    """The metrics of a group for a table, the two names of one number in one row."""
+    one, other = (next((m for m in group.metrics if m.name == name), None) for name in TWINS)
+    if one is None or other is None or not _same(one, other):
+        return group.metrics
+    merged = replace(one, name=" = ".join(TWINS))
+    return [merged if metric is one else metric for metric in group.metrics if metric is not other]
+
+
+def _same(one: MetricSummary, other: MetricSummary) -> bool:
+    return (one.mean, one.n, one.missing, one.bins, one.pass_rate) == (
+        other.mean, other.n, other.missing, other.bins, other.pass_rate,
+    )  # fmt: skip
+
+
+def about_measures(summary: Summary, results: Iterable[Result], liked: Mapping[str, bool]) -> list[str]:
+    """Say what the measures are, which means lie beyond their usual limits, and how far labels support them.
+
+    Args:
+        summary: the figures of the run.
+        results: its trials.
+        liked: what people say of the outputs, by the id of the trial.
+    """
+    beyond = [
+        f"{metric.name} {metric.mean:z.3f} {'>' if metric.direction == 'lower' else '<'} {flag.limit:g} ({flag.line})"
+        for group in summary.groups
+        for metric in group.metrics
+        if metric.name != TWINS[0]
+        and (flag := grounding.FLAGS.get(metric.name)) is not None
+        and flag.is_beyond(metric.mean)
+    ]
+    said = [SIMILARITY]
+    if beyond:
+        said.append(f"Means beyond the usual limits: {'; '.join(beyond)}.")
+    if len(liked) < NEEDED:
+        needed = f"{len(liked)} of the {NEEDED} labelled outputs that it takes"
+        said.append(f"Not validated on your data: {needed}. Label some with `evalmark view` or `evalmark note`.")
+        return said
+    return [*said, *_validated(list(results), liked)]
+
+
+def _validated(results: Sequence[Result], liked: Mapping[str, bool]) -> list[str]:
+    """How often people dislike what each measure puts beyond its limit, and how often the rest."""
+    told = [f"Held against your {len(liked)} labelled outputs, as if these were chosen at random:"]
+    for name, flag in grounding.FLAGS.items():
+        if name == TWINS[0]:
+            continue
+        flagged: list[bool] = []
+        rest: list[bool] = []
+        for result in results:
+            score = next((score for score in result.scores if score.name == name), None)
+            if result.trial.id in liked and score is not None and score.value is not None:
+                (flagged if flag.is_beyond(score.value) else rest).append(not liked[result.trial.id])
+        if flagged or rest:
+            sign = ">" if flag.direction == "lower" else "<"
+            told.append(
+                f"{name} {sign} {flag.limit:g}: {_bad(flagged)} of the flagged are disliked; {_bad(rest)} of the others."
+            )
+    return told
+
+
+def _bad(disliked: Sequence[bool]) -> str:
+    n = len(disliked)
+    return (
+        so_many(Share(passed=sum(disliked), n=n, value=sum(disliked) / n, interval=share_interval(disliked)), "output")
+        if n
+        else "none"
+    )

@@ -1,0 +1,119 @@
+"""The pages and where they stand; each has a file of its own, which says its addresses."""
+
+import threading
+from functools import partial
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evalmark.core.errors import NotKeptError, StoreBusyError, StoreError
+from evalmark.reports.html.style import look, script
+from evalmark.reports.viewer.auth.guard import Door, Guarded
+from evalmark.storage.store.store import Store
+
+from . import (
+    case_page,
+    charts_page,
+    compare_page,
+    label_page,
+    labels,
+    run_page,
+    runs_page,
+    session_page,
+    sessions_page,
+    trend_page,
+)
+from .background import Figures
+from .page_context import Desk
+from .store_view import Shelf
+
+_STATIC = Path(__file__).parent / "static"
+PAGES = (
+    runs_page,
+    run_page,
+    case_page,
+    labels,
+    sessions_page,
+    session_page,
+    compare_page,
+    label_page,
+    charts_page,
+    trend_page,
+)
+"""Each offers `routes(desk)`."""
+
+PATIENCE = 0.3
+"""Seconds that a page waits for the figures of a run, before it is shown without them."""
+
+
+def pages(
+    store: Store,
+    door: Door,
+    patience: float = PATIENCE,
+    author: str = "",
+    prepare_after: float | None = None,
+    flags: str = "",
+) -> Guarded:
+    """The viewer of a store as an ASGI application, behind its door.
+
+    `patience` is how many seconds a page waits for figures, `author` who labels where nobody says otherwise. After
+    `prepare_after` seconds the templates are read of pages that nobody has asked for yet; None: when somebody does. `flags` are
+    what a command needs, with a space before it, to look into this store.
+    """
+    desk = Desk(Shelf(store, Figures(patience), flags), door.key, author)
+    if prepare_after is not None:
+        soon = threading.Timer(prepare_after, desk.prepare)
+        soon.daemon = True
+        soon.start()
+    return Guarded(app=site(desk), door=door)
+
+
+def site(desk: Desk) -> Starlette:
+    """The same without the door."""
+    routes = [route for one in PAGES for route in one.routes(desk)]
+    told = {HTTPException: _missing, NotKeptError: _missing, StoreError: _broken, Exception: _failed}
+    faults = {kind: partial(tell, desk) for kind, tell in told.items()}
+    return Starlette(routes=[*routes, *_static()], exception_handlers=faults)
+
+
+def _static() -> list[Route]:
+    """What lies beside the pages: all style in one sheet, the common look first; all scripts in one; pictures as they are."""
+    style = "".join([look(acts=True), *_texts(".css")])
+    parts = [("style.css", style.encode(), "text/css; charset=utf-8")]
+    parts += [("pages.js", script(_texts(".js")).encode(), "text/javascript; charset=utf-8")]
+    parts += [(file.name, file.read_bytes(), "image/svg+xml") for file in sorted(_STATIC.glob("*.svg"))]
+    return [Route(f"/static/{name}", partial(_part, body, kind)) for name, body, kind in parts]
+
+
+def _texts(kind: str) -> list[str]:
+    return [file.read_text(encoding="utf-8") for file in sorted(_STATIC.glob(f"*{kind}"))]
+
+
+def _part(body: bytes, kind: str, request: Request) -> Response:
+    return Response(body, media_type=kind)
+
+
+def _missing(desk: Desk, request: Request, error: Exception) -> Response:
+    """Of an address that leads nowhere."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    said = str(error.detail) if isinstance(error, HTTPException) else str(error)
+    if said == "Not Found":
+        said = "There is no page with this address."
+    title = "Not found" if status == 404 else "Not done"
+    return desk.page(request, "fault.html", {"title": title, "said": said}, status)
+
+
+def _broken(desk: Desk, request: Request, error: Exception) -> Response:
+    """Of a store that cannot be read: it is damaged, or of a newer evalmark; or only now, as others are writing it."""
+    status = 503 if isinstance(error, StoreBusyError) else 500
+    return desk.page(request, "fault.html", {"title": "The store cannot be read", "said": str(error)}, status)
+
+
+def _failed(desk: Desk, request: Request, error: Exception) -> Response:
+    """Of a fault of our own; what it is stands on the terminal, and here nothing of it, since others may see a page."""
+    said = "evalmark itself has failed over this page. What went wrong is printed where the viewer was started."
+    return desk.page(request, "fault.html", {"title": "Failed", "said": said}, 500)

@@ -1,0 +1,153 @@
+"""Comparisons of runs, worked out beside the pages: those of large runs take seconds."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.values.run import Run
+from evalmark.reports.viewer.urls.queries import CasesAsked
+from evalmark.runs.execution import baselines
+from evalmark.runs.execution.baselines import LAST_GREEN, Baseline
+from evalmark.stats.comparison.cases import WENT, Cases, Place, Went, telling_cases
+from evalmark.stats.comparison.change import Comparison
+from evalmark.stats.comparison.comparing import compare_by_case
+from evalmark.stats.comparison.earlier import comparable_with, earlier_of
+from evalmark.storage.queries.browsing import CaseOf
+
+from .background import About
+from .store_view import Shelf
+
+_KEPT = 4
+"""Comparisons that are held, some megabytes each for ten thousand cases."""
+_OFFERED = 50
+"""Runs to choose from."""
+MOST = 40_000
+"""Trials of two runs that are compared without being asked to: more would take minutes, and hundreds of megabytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """A comparison with its cases."""
+
+    found: Comparison
+    cases: tuple[Cases, ...]
+    flipped: Mapping[Went, frozenset[int]]
+    """The results of the run whose cases became worse or better, by number."""
+    _sorted: dict[str | None, Sequence[Place]] = field(default_factory=dict)
+
+    def telling(self, metric: str | None) -> Sequence[Place]:
+        """The cases in the order in which they are shown, sorted once for each metric."""
+        if metric not in self._sorted:
+            self._sorted[metric] = telling_cases(self.cases, metric)
+        return self._sorted[metric]
+
+
+def compared(shelf: Shelf, run: Run, baseline: Run, targets: tuple[str, str] | None = None) -> Compared | None:
+    """A run beside a baseline, or a target of one beside one of the other; None while it is being worked out.
+
+    Raises:
+        EvalmarkError: a result is damaged, or a run was deleted.
+    """
+    sides = [run] if baseline.id == run.id else [run, baseline]
+    trials = [line.trials for line in shelf.lines(sides)]
+    about = About(
+        kind="compared",
+        names=(run.id, baseline.id, *(targets or ())),
+        state=[(one.status, one.finished, n) for one, n in zip(sides, trials, strict=True)],
+        trials=sum(trials),
+        kept=_KEPT,
+    )
+
+    def work(patiently: Callable[[Run], Run]) -> Compared:
+        found, cases = compare_by_case(patiently(run), patiently(baseline), targets=targets)
+        found = replace(found, rescore=found.rescore + shelf.flags) if found.rescore else found
+        return Compared(found=found, cases=cases, flipped=_flipped(shelf, run, cases))
+
+    return shelf.figures.found(about, work)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Against:
+    """A run beside the one that it is held against where nobody names one."""
+
+    near: Sequence[Run] = ()
+    """Runs to choose from, the nearest first."""
+    earlier: Run | None
+    held: Compared | None = None
+    """None while it is being worked out, and where nobody works it out."""
+    is_asked: bool = False
+    """Whether it is being worked out: not for runs that go on, nor where too much would have to be read."""
+    trouble: str = ""
+
+
+def against_of(shelf: Shelf, run: Run, most: int = MOST, *, is_busy: bool = False) -> Against:
+    """What the page of a run says of the run before it; where something else of the run is worked out, that comes first."""
+    recent = list(shelf.back_from(run))
+    found = _against(shelf, run, earlier_of(run, recent), most, is_busy=is_busy)
+    return replace(found, near=list(islice(comparable_with(run, recent), _OFFERED)))
+
+
+def against_earlier(shelf: Shelf, run: Run) -> Against:
+    """The same without the runs to choose from; no more runs are read than it takes."""
+    return _against(shelf, run, earlier_of(run, shelf.back_from(run)), MOST)
+
+
+def _against(shelf: Shelf, run: Run, earlier: Run | None, most: int, *, is_busy: bool = False) -> Against:
+    if earlier is None or run.status == "running" or sum(line.trials for line in shelf.lines([run, earlier])) > most:
+        return Against(earlier=earlier)
+    if is_busy:
+        return Against(earlier=earlier, is_asked=True)
+    try:
+        return Against(earlier=earlier, held=compared(shelf, run, earlier), is_asked=True)
+    except EvalmarkError as error:
+        return Against(earlier=earlier, trouble=str(error))
+
+
+def held_to_flips(asked: CasesAsked, held: Compared | None) -> CasesAsked:
+    """What is asked, held to the results whose cases came out otherwise than in the run before; none while nobody knows."""
+    if not asked.flipped:
+        return asked
+    known = () if held is None else held.flipped.items()
+    chosen = frozenset(n for went, numbers in known if asked.flipped in ("any", went) for n in numbers)
+    numbers = asked.wanted.numbers
+    return replace(asked, wanted=replace(asked.wanted, numbers=chosen if numbers is None else chosen & numbers))
+
+
+def baseline_of(shelf: Shelf, run: Run, reference: str) -> Baseline | None:
+    """The run that a reference names; None while it is looked for, as `last-green` reads results of runs.
+
+    Raises:
+        StoreError: there is no such run.
+    """
+    if reference != LAST_GREEN:
+        return baselines.baseline_of(shelf.store, reference, run)
+    moment = shelf.store.moment()
+    about = About(
+        kind="last green",
+        names=(run.id,),
+        state=(moment.runs, moment.newest, [one.run for one in moment.under_way]),
+        trials=max((line.trials for line in shelf.lines(shelf.store.runs(1))), default=0),
+    )
+    return shelf.figures.found(about, lambda patiently: baselines.baseline_of(shelf.store, reference, run))
+
+
+def case_of(place: Place, *, before: bool) -> CaseOf:
+    """Where the results of a case are found, in the run or in the baseline."""
+    change = place.cases.change
+    source, case = place.cases.pairs[place.case][before]
+    dataset, mode = place.cases.sources[before][source]
+    return CaseOf(dataset, case, change.against if before else change.target, mode)
+
+
+def _flipped(shelf: Shelf, run: Run, cases: Sequence[Cases]) -> Mapping[Went, frozenset[int]]:
+    found: dict[Went, frozenset[int]] = {}
+    for went in WENT[:2]:
+        every = [
+            CaseOf(dataset, flip.case, one.change.target, mode)
+            for one in cases
+            for flip in (one.change.worse if went == "worse" else one.change.better)
+            for dataset, mode in [one.sources[0][flip.dataset]]
+        ]
+        found[went] = frozenset(number for several in shelf.browsing(run).numbers(every) for number in several)
+    return found

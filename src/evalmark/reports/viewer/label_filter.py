@@ -1,0 +1,57 @@
+"""Which results of a run people have labelled, and the pages that show only those."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from evalmark.core.errors import StoreError
+from evalmark.core.values.label import Label
+from evalmark.core.values.run import Run
+from evalmark.reports.viewer.urls.queries import CasesAsked
+from evalmark.tracing.annotations.raters import Thumbs, thumbs_of
+from evalmark.tracing.annotations.subjects import of_result
+
+from .store_view import Shelf
+
+
+def held_to_labels(shelf: Shelf, run: Run, asked: CasesAsked, author: str) -> CasesAsked:
+    """What is asked, held to the results that are labelled as it says; `author` is who asks."""
+    if not asked.label:
+        return asked
+    said = thumbs_of(_of_present_answers(shelf, run, shelf.store.sessions.labels_of_run(run.id)))
+    chosen = frozenset(
+        _numbers(shelf, run, {about for about, thumbs in said.items() if _is(asked.label, thumbs, author)})
+    )
+    wanted = asked.wanted
+    if asked.label in ("none", "not-mine"):
+        return replace(asked, wanted=replace(wanted, without=wanted.without | chosen))
+    numbers = chosen if wanted.numbers is None else chosen & wanted.numbers
+    return replace(asked, wanted=replace(wanted, numbers=numbers))
+
+
+def _of_present_answers(shelf: Shelf, run: Run, labels: Sequence[Label]) -> Sequence[Label]:
+    """Those that were said of the answers which stand there now; a run that was resumed may have other ones than before."""
+    if not labels or shelf.store.standing(run.id).passes == 1:
+        return labels
+    browsing, contents = shelf.browsing(run), dict[str, str]()
+    for number in _numbers(shelf, run, {label.about for label in labels}):
+        with suppress(StoreError):  # it is damaged: its own page says so
+            if (result := browsing.result(number)) is not None:
+                subject = of_result(run.id, result)
+                contents[subject.about] = subject.content
+    return [label for label in labels if label.content == contents.get(label.about)]
+
+
+def _numbers(shelf: Shelf, run: Run, abouts: set[str]) -> Iterator[int]:
+    """The results that labels are about."""
+    trials = {about.rpartition("/")[2] for about in abouts}
+    return (number for number, _ in shelf.browsing(run).trials().numbered(trials)) if trials else iter(())
+
+
+def _is(label: str, thumbs: Thumbs, author: str) -> bool:
+    """Whether an output is labelled so; for what is not labelled, whether it is."""
+    up = sum(thumbs.values())
+    down = len(thumbs) - up
+    return {"up": up > down, "down": down > up, "disputed": up == down, "none": True, "not-mine": author in thumbs}[
+        label
+    ]

@@ -1,0 +1,105 @@
+"""What became of the runs of a list since the run before each, worked out beside the page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.values.run import Run
+from evalmark.stats.comparison.change import Outcome
+from evalmark.stats.comparison.comparing import compare
+from evalmark.stats.comparison.earlier import earlier_of
+from evalmark.stats.comparison.rules import judge_alike
+
+from .background import About, Patiently
+from .cache import Remembered
+from .store_view import RunLine, Shelf
+
+_KEPT = 1_000
+"""Trends of runs at their end."""
+_LOOKED_AT = 2_000
+"""The newest runs, among which the one before is looked for."""
+TESTED = 2_000
+"""Trials of two runs that are compared for a list; of more, only the shares are told, since a page of them takes minutes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend:
+    """A run beside the one before it."""
+
+    baseline: str
+    """The id of that run."""
+    outcome: Outcome | None
+    """What `compare` says of the two; None where there is too much to compare for a list."""
+    points: float | None
+    """By how many percentage points more of the trials or cases that both have pass; None where they have none."""
+    n: int
+    """Of how many."""
+    is_one_rule: bool = True
+    """Whether both runs are judged by one rule, so far as that is looked at."""
+
+
+class Trends:
+    """Works out each once; one page at a time, so that a long list takes no more than one thread."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._known = Remembered[tuple[str | None, ...], Trend | None](_KEPT)
+
+    def of(self, lines: Sequence[RunLine], runs: int) -> Mapping[str, Trend] | None:
+        """Those of some runs, by id, of so many in the store; None while they are being worked out.
+
+        A run that goes on has none, nor has one without a run before it.
+        """
+        settled = [line for line in lines if line.run.status != "running"]
+        known = {key[:2] for key in self._known}
+        new = [line for line in settled if (line.run.id, line.run.finished) not in known]
+        about = About(
+            kind="trends",
+            names=tuple(line.run.id for line in settled),
+            state=(runs, [(line.run.status, line.run.finished) for line in settled]),
+            trials=sum(line.trials for line in new),
+        )
+        return self._shelf.figures.found(about, lambda patiently: self._found(settled, patiently))
+
+    def _found(self, lines: Sequence[RunLine], patiently: Patiently) -> Mapping[str, Trend]:
+        recent = list(islice(self._shelf.every_run(), _LOOKED_AT))
+        ids = {run.id for run in recent}
+        found = {
+            line.run.id: self._trend(line.run, earlier_of(line.run, recent), patiently)
+            for line in lines
+            if line.run.id in ids
+        }
+        return {run: trend for run, trend in found.items() if trend is not None}
+
+    def _trend(self, run: Run, baseline: Run | None, patiently: Patiently) -> Trend | None:
+        earlier = () if baseline is None else (baseline.id, baseline.finished)
+        return self._known.find(
+            (run.id, run.finished, *earlier), lambda: _trend_or_none(self._shelf, run, baseline, patiently)
+        )
+
+
+def _trend_or_none(shelf: Shelf, run: Run, baseline: Run | None, patiently: Patiently) -> Trend | None:
+    try:
+        return None if baseline is None else _trend(shelf, run, baseline, patiently)
+    except EvalmarkError:  # a result is damaged, or a run was deleted: its own page says so
+        return None
+
+
+def _trend(shelf: Shelf, run: Run, baseline: Run, patiently: Patiently) -> Trend:
+    sides = shelf.lines([run, baseline])
+    if sum(side.trials for side in sides) > TESTED:
+        if not judge_alike(run, baseline):  # the store has counted each run by its own rule
+            return Trend(baseline=baseline.id, outcome=None, points=None, n=0, is_one_rule=False)
+        counted = shelf.store.shared(run, baseline, beside=any(side.beside != 0 for side in sides))
+        return Trend(baseline=baseline.id, outcome=None, points=counted.points, n=counted.n)
+    found = compare(patiently(run), patiently(baseline))
+    # Of several targets each has a difference of its own.
+    (overall,) = [change.overall.difference for change in found.targets] if len(found.targets) == 1 else [None]
+    value = None if overall is None else overall.value
+    return Trend(
+        baseline=baseline.id,
+        outcome=found.outcome,
+        points=None if value is None else 100 * value,
+        n=0 if overall is None else overall.n,
+    )

@@ -1,0 +1,143 @@
+"""The store as the pages read it: runs, and their results a page at a time."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from evalmark.core.errors import NotKeptError
+from evalmark.core.values.run import Run
+from evalmark.core.values.score import Verdict
+from evalmark.core.values.spending import Spending
+from evalmark.stats.inference.intervals import Share, no_interval, wilson
+from evalmark.stats.inference.means import share
+from evalmark.storage.queries.browsing import Browsing
+from evalmark.storage.queries.endings import Endings
+from evalmark.storage.queries.narrowing import Known
+from evalmark.storage.queries.wanted import Wanted
+from evalmark.storage.store.store import Store
+
+from .background import About, Figures
+from .cache import Remembered
+
+_RUNS = 50
+"""Runs that are read at a time."""
+_LOOKED_AT = 500
+"""Runs before one, among which those are looked for that it can be held against."""
+_OPEN = 4
+"""Runs whose results are held ready to be sorted."""
+_COUNTED = 10_000
+"""Runs at their end whose results are not counted again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine:
+    """A run as a list shows it."""
+
+    run: Run
+    verdicts: Mapping[Verdict, int]
+    passed: Share
+    spending: tuple[Spending, ...]
+    beside: int | None
+    """Tests that stand beside the headline figure; None where there are too many trials to look."""
+
+    @property
+    def trials(self) -> int:
+        return sum(self.verdicts.values())
+
+
+class Shelf:
+    """What pages ask of one store, for any thread."""
+
+    def __init__(self, store: Store, figures: Figures, flags: str = "") -> None:
+        self.store = store
+        self.flags = flags
+        self.figures = figures
+        self._searching = threading.Lock()
+        self._browsing = Remembered[tuple[str, str], Browsing](_OPEN)  # closed when the last page that uses it is done
+        self._endings = Remembered[tuple[str, str | None], Endings](_COUNTED)
+
+    def browsing(self, run: Run) -> Browsing:
+        """The results of a run, ready to be looked through."""
+        return self._browsing.find((run.id, run.created), lambda: self.store.browse(run.id))
+
+    def known(self, run: Run, wanted: Wanted) -> Known | None:
+        """What a search through all results of a large run has found; None until it has, and while the run goes on."""
+        if run.status == "running" or not self.browsing(run).is_long(wanted):
+            return None
+        found = replace(wanted, order="position", sorted_metric="", descending=False)
+        names, state = (run.id, repr(found)), (run.status, run.finished)
+        about = About(kind="search", names=names, state=state, trials=None, kept=32)
+
+        def search(_: object) -> Known:
+            with self._searching:  # one after the other, so that pages have a processor too
+                return self.store.search(run.id, found)
+
+        return self.figures.found(about, search)
+
+    def every_run(self) -> Iterator[Run]:
+        """The runs, the newest first, read as they are asked for."""
+        yield from self._read(None)
+
+    def back_from(self, run: Run) -> Iterator[Run]:
+        """A run, and of those that were started before it the newest ones, as many as anybody looks through."""
+        yield run
+        yield from islice(self._read(run), _LOOKED_AT)
+
+    def _read(self, before: Run | None) -> Iterator[Run]:
+        offset = 0
+        while runs := self.store.runs(_RUNS, offset, before="" if before is None else before.id):
+            yield from runs
+            offset += len(runs)
+
+    def line(self, run: Run) -> RunLine:
+        """A run with what is counted in the file; of a run at its end, counted once."""
+        return self.lines([run])[0]
+
+    def lines(self, runs: Sequence[Run]) -> list[RunLine]:
+        """The same for each of several runs."""
+        known = {(run.id, run.finished): self._endings.get((run.id, run.finished)) for run in runs}
+        new = [run for run in runs if known[run.id, run.finished] is None]
+        found = {run.id: counted for run, counted in zip(new, self.store.all_endings(new) if new else (), strict=True)}
+        for run in new:
+            if run.status == "complete" and run.finished is not None:
+                self._endings.keep((run.id, run.finished), found[run.id])
+        return [self._line(run, known[run.id, run.finished] or found[run.id]) for run in runs]
+
+    def _line(self, run: Run, counted: Endings) -> RunLine:
+        return RunLine(
+            run=run,
+            verdicts=counted.verdicts,
+            passed=pass_share(counted),
+            spending=self.spending(run),
+            beside=None if counted.counted is None else sum(counted.verdicts.values()) - sum(counted.counted.values()),
+        )
+
+    def spending(self, run: Run) -> tuple[Spending, ...]:
+        """What its calls came to; a run that goes on, or was killed, does not say so itself, but the journal does."""
+        if run.spending or run.status == "complete":
+            return run.spending
+        try:
+            return self.store.spending(run.id)
+        except NotKeptError:  # it was deleted since
+            return ()
+
+
+def pass_share(counted: Endings) -> Share:
+    """Passed of those that passed or failed, with the interval that reports give it; without tests beside the headline.
+
+    >>> found = pass_share(Endings(verdicts={}, counted={"pass": 9, "fail": 1, "error": 4}))
+    >>> found.passed, found.n, round(found.interval.low, 3)
+    (9, 10, 0.596)
+    """
+    verdicts = counted.verdicts if counted.counted is None else counted.counted
+    passed = verdicts.get("pass", 0)
+    n = passed + verdicts.get("fail", 0)
+    if counted.counted is None:
+        why = no_interval("some of these trials may be left out of the headline")
+        return Share(passed=passed, n=n, value=passed / n if n else None, interval=why)
+    if any(judged > 1 for _, judged in counted.by_case):
+        flags = [int(turn < yes) for yes, judged in counted.by_case for turn in range(judged)]
+        cases = [case for case, (_, judged) in enumerate(counted.by_case) for _ in range(judged)]
+        return share(flags, cases)
+    return Share(passed=passed, n=n, value=passed / n if n else None, interval=wilson(passed, n))

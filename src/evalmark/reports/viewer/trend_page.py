@@ -1,0 +1,117 @@
+"""The page of how figures went from run to run of a suite, or of each of several suites."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evalmark.core.errors import EvalmarkError
+from evalmark.core.text import one_line
+from evalmark.core.values.run import Run
+from evalmark.reports.html.trend_chart import DASHES, course_picture
+from evalmark.reports.html.trend_points import BY_RATE, Milestone, Passage, course_lines, stops_of, whole_lines
+from evalmark.reports.html.trend_points import milestone as markup_milestone
+
+from .background import About, Patiently, figures_of
+from .cache import Remembered
+from .page_context import Desk
+from .store_view import RunLine, Shelf
+
+MOST = 50
+"""Runs on the picture, the newest ones."""
+_LOOKED_AT = 2_000
+"""Runs whose suites are offered."""
+_KEPT = 1_000
+EVERY = "*"
+"""Stands for all suites, a line each."""
+_NOTHING = Milestone(outcome="", figures={})
+"""Of a run that cannot be read."""
+
+Key = tuple[str, str | None, int]
+
+
+Milestones = Remembered[Key, Milestone]
+"""What was found of runs that are at an end."""
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Where the page stands."""
+    return [Route("/course", partial(_answer, desk, Milestones(_KEPT)))]
+
+
+def _answer(desk: Desk, milestones: Milestones, request: Request) -> Response:
+    query = request.query_params
+    found = values(desk.shelf, milestones, query.get("suite", ""), query.get("of", ""))
+    return desk.page(request, "course.html", found)
+
+
+def values(shelf: Shelf, milestones: Milestones, suite: str, name: str) -> Mapping[str, Any]:
+    """What the template needs."""
+    with shelf.figures.give_way():
+        every = shelf.store.runs(_LOOKED_AT)
+        suites = list(dict.fromkeys(map(suite_of, every)))
+        suite = suite if suite in suites or (suite == EVERY and len(suites) > 1) else next(iter(suites), "")
+        several = suites[:DASHES] if suite == EVERY else [suite]
+        runs = [run for run in every if suite_of(run) in several]
+        lines = shelf.lines(runs[:MOST][::-1])
+    waiting = [line for line in lines if line.run.status != "running" and milestones.get(_key(line)) is None]
+    if waiting:
+        about = About(
+            kind="course", names=(suite,), state=[*map(_key, waiting)], trials=sum(line.trials for line in waiting)
+        )
+        shelf.figures.found(about, partial(_find, milestones, waiting))
+    known = [milestones.get(_key(line)) for line in lines]
+    names = dict.fromkeys(metric.name for line in reversed(lines) for metric in line.run.metrics)
+    ways = [BY_RATE, *(names if suite != EVERY else ())]
+    name = name if name in ways else BY_RATE
+    passages = [_passage(place, line, found) for place, (line, found) in enumerate(zip(lines, known, strict=True))]
+    drawn, unit = course_lines(passages, name)
+    if suite == EVERY:
+        drawn = whole_lines(passages)
+    days = [one_line(line.run.created[:10]) for line in lines]
+    return {
+        "suites": suites,
+        "every": EVERY,
+        "suite": suite,
+        "ways": ways,
+        "name": name,
+        "drawn": drawn,
+        "picture": course_picture(drawn, days, one_line(name, 60), unit=unit),
+        "rows": [
+            (line, passage, stops_of(passage, drawn))
+            for line, passage in zip(reversed(lines), reversed(passages), strict=True)
+        ],
+        "left_out": len(runs) - len(lines),
+        "waiting": sum(
+            found is None and line.run.status != "running" for line, found in zip(lines, known, strict=True)
+        ),
+    }
+
+
+def _find(milestones: Milestones, lines: Sequence[RunLine], patiently: Patiently) -> bool:
+    """Find those of all these runs, one after the other; what cannot be read is known to have none."""
+    for line in lines:
+        try:
+            figures = figures_of(patiently(line.run))
+            found = markup_milestone(figures.summary, figures.verdict)
+        except EvalmarkError:
+            found = _NOTHING
+        milestones.keep(_key(line), found)
+    return True
+
+
+def suite_of(run: Run) -> str:
+    """What runs have in common that are drawn on one line: the suite file, else the name."""
+    return run.suite or run.name
+
+
+def _key(line: RunLine) -> Key:
+    return line.run.id, line.run.finished, line.trials
+
+
+def _passage(place: int, line: RunLine, milestone: Milestone | None) -> Passage:
+    told = f"{one_line(line.run.name, 60)}, {one_line(line.run.created)}"
+    return Passage(place=place, told=told, series=suite_of(line.run), passed=line.passed, milestone=milestone)

@@ -1,0 +1,156 @@
+"""Judges beside people and beside each other: the figures on the picture are those of the statistics."""
+
+import pytest
+
+from evalmark import Case, Gate, Output, Result, Run, Score
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.core.values.score import Trial
+from evalmark.reports.html.agreement_chart import agreement_drawn, flips_drawn
+from evalmark.reports.html.trend_points import Milestone, Passage, course_lines, milestone, whole_lines
+from evalmark.reports.text.numbers import DASH
+from evalmark.stats.calibration.audit import Truths
+from evalmark.stats.calibration.auditing import audited
+from evalmark.stats.calibration.known import Known
+from evalmark.stats.inference.intervals import Share, wilson
+from evalmark.stats.summary.collect import summarise
+from evalmark.stats.summary.gate import figures_and_verdict
+
+JUDGES = tuple(Metric(name=f"kind [{judge}]", base="kind", judge=judge, threshold=0.5) for judge in "ab")
+
+
+def results(targets=("t",), datasets=("d",), repeats=2, n=40):
+    for target in targets:
+        for dataset in datasets:
+            for case in range(n):
+                for repeat in range(repeats):
+                    passed = {"a": (case * 7 + repeat) % 5 > 0, "b": (case * 3 + repeat) % 4 > 0}
+                    scores = tuple(
+                        Score(
+                            name=f"kind [{judge}]",
+                            raw=passed[judge],
+                            value=float(passed[judge]),
+                            passed=passed[judge],
+                            detail={"flipped": case % 9 == 0},
+                        )
+                        for judge in "ab"
+                    )
+                    trial = Trial(case=Case(id=str(case)), dataset=dataset, target=target, position=case, repeat=repeat)
+                    yield Result(trial=trial, output=Output(value="x"), scores=scores)
+
+
+def a_run(name="r", gate=None, **fields):
+    found = list(results(**fields))
+    datasets = tuple(DatasetInfo(name=each) for each in fields.get("datasets", ("d",)))
+    return Run(id=name, name=name, created="", metrics=JUDGES, datasets=datasets, repeat=2, gate=gate, results=found)
+
+
+def test_agreement_is_that_of_an_audit_and_of_the_run():
+    run = a_run()
+    truths = {r.trial.id: int(r.trial.case.id) % 3 > 0 for r in run.results if int(r.trial.case.id) % 2}
+    known = Known(run.metrics, lambda result: truths.get(result.trial.id))
+    for result in run.results:
+        known.add(result)
+    summary = summarise(run)
+    drawn = agreement_drawn(known.separated(), summary.agreements, "people")
+    for metric, row in zip(JUDGES, drawn.rows, strict=False):
+        audit = audited(run.results, metric, Truths(verdicts=truths, source="people"))
+        counts = audit.confusion
+        assert row[0] == f"{metric.name} and people"
+        assert row[2:4] == (
+            f"{audit.kappa:.2f}",
+            f"{audit.kappa_interval.low:.2f} {DASH} {audit.kappa_interval.high:.2f}",
+        )
+        assert row[4] == f"{audit.alpha:.2f}"
+        assert row[6:] == tuple(
+            str(n) for n in (counts.n, counts.good_passed, counts.good_failed, counts.bad_passed, counts.bad_failed)
+        )
+    (pair,) = summary.agreements[0].pairs
+    assert drawn.rows[2][:3] == ("kind: a and b", f"{100 * pair.same.value:.3g} %", f"{pair.kappa:.2f}")
+    assert str(drawn.picture).count('class="dot"') == 2
+    assert str(drawn.picture).count('class="hollow"') == 1
+
+
+def test_without_labels_judges_are_compared_with_each_other_alone():
+    drawn = agreement_drawn((), summarise(a_run()).agreements, "people")
+    assert [row[0] for row in drawn.rows] == ["kind: a and b"]
+    assert len(drawn.rows[0]) == len(drawn.heads) == 7
+    assert agreement_drawn((), (), "people") is None
+
+
+def test_flips_are_counted_by_target_with_their_intervals():
+    summary = summarise(a_run(targets=("t", "u")))
+    drawn = flips_drawn(summary)
+    (first, second) = summary.groups
+    assert [row[0] for row in drawn.rows] == [
+        "answers of t",
+        "answers of u",
+        "kind [a] on t",
+        "kind [a] on u",
+        "kind [b] on t",
+        "kind [b] on u",
+    ]
+    assert drawn.rows[0][1] == f"{first.tally.flips} of 40"
+    around = wilson(first.tally.flips, 40)
+    assert drawn.rows[0][3] == f"{100 * around.low:.1f} {DASH} {100 * around.high:.1f} %"
+    assert drawn.rows[2][1] == f"{first.metrics[0].steadiness.flipped.passed} of 80"
+    assert second.metrics[0].steadiness.flipped.passed == 10
+
+
+def test_what_came_once_cannot_flip():
+    run = Run(id="r", name="r", created="", metrics=(Metric(name="m"),), results=[next(iter(results()))])
+    assert flips_drawn(summarise(Run(id="r", name="r", created="", results=[]))) is None
+    assert [row[0] for row in flips_drawn(summarise(run)).rows] == ["kind [a]", "kind [b]"]
+
+
+def passage(place, run):
+    summary, verdict = figures_and_verdict(run)
+    return Passage(
+        place=place, told=run.id, series=run.name, passed=summary.total.pass_rate, milestone=milestone(summary, verdict)
+    )
+
+
+def test_the_lines_of_a_course_are_the_whole_and_each_part():
+    run = a_run(datasets=("d", "e"), gate=Gate(min_pass_rate=0.9))
+    found = passage(0, run)
+    lines, unit = course_lines([found], "pass rate")
+    assert [line.name for line in lines] == ["all", "d", "e"]
+    assert unit == "share"
+    summary = summarise(run)
+    assert lines[0].stops[0].value == summary.total.pass_rate.value
+    assert lines[1].stops[0].interval == summary.groups[0].tally.pass_rate.interval
+    assert {stop.outcome for line in lines for stop in line.stops} == {"fail"}
+    means, unit = course_lines([found], "kind [a]")
+    assert [line.name for line in means] == ["d", "e"]
+    assert means[0].stops[0].value == summary.groups[0].metrics[0].mean
+
+
+def test_a_run_without_figures_has_its_pass_rate_alone_and_no_word_of_its_gate():
+    share = Share(passed=9, n=10, value=0.9, interval=wilson(9, 10))
+    found = Passage(place=0, told="r", series="s", passed=share)
+    lines, _ = course_lines([found], "pass rate")
+    assert [(stop.value, stop.outcome) for stop in lines[0].stops] == [(0.9, "")]
+    assert course_lines([found], "kind [a]") == ([], "")
+    nothing = Passage(place=0, told="r", series="s", passed=share, milestone=Milestone(outcome="", figures={}))
+    assert course_lines([nothing], "pass rate") == ([], "")
+
+
+def test_figures_on_another_scale_than_the_newest_are_left_out():
+    def with_unit(place, unit, value):
+        metric = Metric(name="m", unit=unit)
+        result = Result(
+            trial=Trial(case=Case(id="1")),
+            output=Output(value="x"),
+            scores=(Score(name="m", raw=value, value=None if unit else value),),
+        )
+        return passage(place, Run(id=str(place), name="r", created="", metrics=(metric,), results=[result]))
+
+    lines, _ = course_lines([with_unit(0, "edits", 7), with_unit(1, "", 0.7)], "m")
+    assert [(stop.place, stop.value) for line in lines for stop in line.stops] == [(1, 0.7)]
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_each_of_several_suites_has_a_line_those_of_the_newest_runs_first(n):
+    share = Share(passed=9, n=10, value=0.9, interval=wilson(9, 10))
+    found = [Passage(place=k, told="r", series=f"s{k % n}", passed=share) for k in range(18)]
+    lines = whole_lines(found)
+    assert [line.name for line in lines] == [f"s{k % n}" for k in range(17, 17 - min(n, 6), -1)]

@@ -1,0 +1,25 @@
+"""What is said of two targets."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from evalmark.reports.text.target_overview import difference_lines
+from evalmark.stats.inference.differences import difference
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wanted"),
+    [
+        pytest.param([1] * 6 + [0] * 6, [0] * 12, "better", id="the test agrees with the interval"),
+        pytest.param([1] * 18 + [0] * 14, [0] * 18 + [1] * 8 + [0] * 6, "which may be luck (p = 0.0", id="it does not"),
+        pytest.param([1, 0, 1, 0], [0, 1, 1, 0], "cannot tell, +0.0", id="the interval holds 0"),
+    ],
+)
+def test_a_difference_that_may_be_luck_is_not_left_unexplained(first, second, wanted):
+    values = [{str(n): float(value) for n, value in enumerate(row)} for row in (first, second)]
+    found = difference(("a", "b"), *values)
+    ((about, said),) = difference_lines(SimpleNamespace(differences=(found,)))
+    assert about == "a against b"
+    assert wanted in said
+    assert ("luck" in said) == ("luck" in wanted)

@@ -1,0 +1,153 @@
+"""What pages say of a run under way, and how they are told that there is nothing new."""
+
+import asyncio
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from evalmark.core.values.run import DatasetInfo, Metric
+from evalmark.reports.text.progress import progress
+from evalmark.reports.viewer.urls.paths import run_path
+from evalmark.stats.summary.collect import planned
+from evalmark.store import open_store
+
+from .conftest import DOOR, TOKEN, a_run, asked, from_browser, keep, result, shown
+
+pytest.importorskip("starlette", reason="starlette is not installed: pip install 'evalmark[view]'")
+
+RUN = "20261121-101500-3f9a"
+PAGE = run_path(RUN)
+ENTERED = [("host", "127.0.0.1:7878"), ("cookie", f"{DOOR.cookie}={TOKEN}")]
+
+
+def mark(text: str) -> str | None:
+    found = re.search(r'data-mark="(\w+)"', text)
+    return found and found[1]
+
+
+def again(app, address: str, known: str | None):
+    return asked(app, address, "GET", [*ENTERED, ("if-none-match", f'"{known}"')])
+
+
+def write(store, *numbers: int) -> None:
+    asyncio.run(store.sink(RUN).write([result(number) for number in numbers]))
+
+
+@pytest.mark.parametrize("address", ["/", PAGE, f"{PAGE}?verdict=fail&sort=-case"])
+def test_a_page_of_a_run_under_way_is_sent_again_once_there_is_something_new(store, address):
+    keep(store, a_run(), [result(0)], ends=False)
+    app = shown(store)
+    first = mark(from_browser(app, address).text)
+    same = again(app, address, first)
+    assert (same.status, same.body) == (304, b"")
+    write(store, 1)
+    second = again(app, address, first)
+    assert second.status == 200
+    assert mark(second.text) not in (None, first)
+    assert again(app, address, mark(second.text)).status == 304
+
+
+@pytest.mark.parametrize("address", ["/", PAGE])
+def test_at_its_end_the_page_is_sent_once_more_and_asks_for_nothing_then(store, address):
+    run = keep(store, a_run(), [result(0)], ends=False)
+    app = shown(store)
+    known = mark(from_browser(app, address).text)
+    store.finish(replace(run, status="complete", finished="2026-11-21T10:16:00Z"))
+    answer = again(app, address, known)
+    assert answer.status == 200
+    assert mark(answer.text) is None
+    assert "Look again" not in answer.text
+
+
+def test_a_page_of_settled_runs_names_nothing_to_follow(app):
+    for address in ("/", PAGE):
+        text = from_browser(app, address).text
+        assert "data-mark" not in text
+        assert "data-pending" not in text
+
+
+def test_a_run_whose_process_was_killed_is_not_followed(tmp_path):
+    file = tmp_path / "evalmark.db"
+    code = f"""
+import os, signal
+from evalmark.store import open_store
+from tests.reports.viewer.conftest import a_run, keep, result
+keep(open_store({str(file)!r}), a_run(), [result(0)], ends=False)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == -9
+    with open_store(file) as store:
+        for address in ("/", PAGE):
+            text = from_browser(shown(store), address).text
+            assert "interrupted" in text
+            assert "data-mark" not in text
+
+
+def test_without_a_script_there_is_a_link_to_look_again(store):
+    keep(store, a_run(), [result(0)], ends=False)
+    text = from_browser(shown(store), f"{PAGE}?verdict=fail").text
+    assert f'<a href="{PAGE}?verdict=fail">Look again</a>' in text
+    assert "<noscript" not in text
+
+
+def test_how_far_a_run_is_stands_on_its_page(store):
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    datasets = (DatasetInfo(name="squares.jsonl", rows=40),)
+    keep(store, a_run(created=now, datasets=datasets, repeat=2), [result(0), result(1)], ends=False)
+    text = from_browser(shown(store), PAGE).text
+    assert '<progress max="80" value="2" aria-label="Trials done">' in text
+    assert "2 of 80 trials" in text
+
+
+@pytest.mark.parametrize(
+    ("done", "of", "seconds", "said"),
+    [
+        pytest.param(0, None, None, "0 trials so far", id="nothing is known"),
+        pytest.param(7, None, 0.5, "7 trials so far", id="too soon for a pace"),
+        pytest.param(0, 10, 60.0, "0 of 10 trials", id="no pace without a result"),
+        pytest.param(10, None, 600.0, "10 trials so far · 1 a minute", id="a slow one"),
+        pytest.param(10, 10, 10.0, "10 of 10 trials · 1 a second", id="all are there"),
+        pytest.param(500, 1_000, 10.0, "500 of 1,000 trials · 50 a second · about 10 s left", id="seconds"),
+        pytest.param(1, 101, 36.0, "1 of 101 trials · 1.7 a minute · about 60 min left", id="minutes"),
+        pytest.param(1, 1_001, 36.0, "1 of 1,001 trials · 1.7 a minute · about 10 h left", id="hours"),
+    ],
+)
+def test_of_pace_and_time_left_only_what_is_known_is_said(done, of, seconds, said):
+    assert progress(done, of, seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("fields", "of"),
+    [
+        pytest.param({}, None, id="rows that nobody has counted"),
+        pytest.param({"datasets": ()}, None, id="no dataset"),
+        pytest.param({"datasets": (DatasetInfo(name="a", rows=4), DatasetInfo(name="b"))}, None, id="one of two"),
+        pytest.param({"datasets": (DatasetInfo(name="a", rows=4), DatasetInfo(name="b", rows=1))}, 5, id="two"),
+        pytest.param({"datasets": (DatasetInfo(name="a", rows=4),), "target": "m/a, m/b", "repeat": 3}, 24, id="24"),
+        pytest.param(
+            {
+                "datasets": (DatasetInfo(name="a", rows=4),),
+                "metrics": (Metric(name="x"), Metric(name="y", mode="conversation")),
+            },
+            8,
+            id="by itself and turn by turn",
+        ),
+    ],
+)
+def test_how_many_trials_there_will_be_follows_from_the_datasets(fields, of):
+    run = a_run(**fields)
+    assert planned(run, len(run.target.split(", "))) == of
+
+
+def test_a_resumed_run_tells_no_pace_and_more_than_planned_is_no_share(store):
+    run = keep(store, a_run(datasets=(DatasetInfo(name="squares.jsonl", rows=1),)), [result(0)], ends=False)
+    store.finish(replace(run, status="interrupted"))
+    store.resume(RUN)
+    write(store, 1)
+    text = from_browser(shown(store), PAGE).text
+    assert "<span>2 trials so far</span>" in text
+    assert "<progress" not in text
