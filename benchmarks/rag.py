@@ -24,7 +24,7 @@ from embedding import MODEL, is_prose, local, prose
 from rows import Tell, add_json, telling
 
 from evalmark.core.settings import Settings
-from evalmark.runs.execution.conduct import Conduct, execute
+from evalmark.runs.execution.execute import RunOptions, execute
 from evalmark.runs.execution.rag import RagJob, plan_rag
 from evalmark.store import open_store
 
@@ -100,7 +100,7 @@ def one_batch(path: Path, store: Path, mode: str = "exact") -> Took:
     began = time.perf_counter(), time.process_time()
     with open_store(store) as ledger:
         plan = plan_rag(RagJob(dataset=path, model=MODEL), settings)
-        asyncio.run(execute(plan, Conduct(ledger=ledger, settings=settings)))
+        asyncio.run(execute(plan, RunOptions(ledger=ledger, settings=settings)))
     return Took.since(*began)
 
 

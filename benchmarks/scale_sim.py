@@ -33,7 +33,7 @@ from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers
 from evalmark.runs.cluster.ray_connection import connect, parse_place
 from evalmark.runs.cluster.remote_calls import CallProxy
 from evalmark.runs.cluster.services import SharedServices
-from evalmark.runs.engine.line import Limits, Work
+from evalmark.runs.engine.pipeline import Limits, Work
 from evalmark.store import open_store
 from evalmark.testing.leaping import run_leaping
 

@@ -8,6 +8,8 @@ from evalmark.core.lazy import deferred
 TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
 
 if TYPE_CHECKING:
+    from evalmark.runs.planning.chat_models import chat_model
+
     from .core.errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
     from .core.values.case import Case, Example, Output, ToolCall, Turn
     from .core.values.run import Gate, Run
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from .harness.evals.factuality import check_factuality
     from .harness.evals.failing import EvalFailedError
     from .runs.execution.evaluation import evaluate, evaluate_async
-    from .runs.planning.lending import chat_model
     from .scoring.builtin.similarity import Similarity
     from .scoring.builtin.structured_output import StructuredOutput
     from .scoring.builtin.tool_calls import ToolCalls
@@ -83,7 +84,7 @@ __getattr__ = deferred(
         "ToolCall": "evalmark.core.values.case",
         "ToolCalls": "evalmark.scoring.builtin.tool_calls",
         "Turn": "evalmark.core.values.case",
-        "chat_model": "evalmark.runs.planning.lending",
+        "chat_model": "evalmark.runs.planning.chat_models",
         "check_factuality": "evalmark.harness.evals.factuality",
         "compare": "evalmark.stats.comparison.comparing",
         "describe_eval": "evalmark.harness.evals.described",

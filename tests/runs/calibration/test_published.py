@@ -7,7 +7,7 @@ from evalmark.interop.formats.promptpex import read_promptpex
 from evalmark.prompts.specs.spec import read_spec
 from evalmark.reports.terminal.audit import audit_screen
 from evalmark.reports.terminal.console import Look
-from evalmark.runs.calibration.auditing import Auditing, audit, rules_truths
+from evalmark.runs.calibration.audit import AuditRequest, audit, rules_truths
 from evalmark.store import open_store
 
 
@@ -23,7 +23,7 @@ def prompt(shared):
 
 def test_the_judge_agrees_with_the_rules_on_329_of_336_outputs_and_passes_7_that_are_no_tag(folder, prompt, tmp_path):
     run = read_promptpex(folder)
-    wanted = Auditing(run=run, metrics=("compliance",), against="rules", prompt=prompt)
+    wanted = AuditRequest(run=run, metrics=("compliance",), against="rules", prompt=prompt)
     with open_store(tmp_path / "evalmark.db") as ledger:
         (found,) = audit(wanted, ledger)
     assert (found.agreement.passed, found.agreement.n) == (329, 336)
@@ -35,7 +35,7 @@ def test_the_judge_agrees_with_the_rules_on_329_of_336_outputs_and_passes_7_that
 
 def audited(run, prompt, tmp_path, **wanted):
     with open_store(tmp_path / "evalmark.db") as ledger:
-        return audit(Auditing(run=run, metrics=("compliance",), prompt=prompt, **wanted), ledger)
+        return audit(AuditRequest(run=run, metrics=("compliance",), prompt=prompt, **wanted), ledger)
 
 
 def test_the_prompt_that_is_named_wins_over_the_rules_beside_the_results(folder, prompt, tmp_path):

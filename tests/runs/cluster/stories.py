@@ -14,9 +14,9 @@ from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers
 from evalmark.runs.cluster.remote import RemoteGateway, RemoteTools
 from evalmark.runs.cluster.remote_calls import CallProxy
 from evalmark.runs.cluster.services import SharedServices
-from evalmark.runs.engine.line import Answered, Conversation, Limits, Said, Work, run_trials
-from evalmark.runs.planning.lending import Lender
-from evalmark.runs.planning.models import Door, Models
+from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, Limits, Work, run_trials
+from evalmark.runs.planning.chat_models import ModelProvider
+from evalmark.runs.planning.models import ModelGateway, Models
 from evalmark.testing.call_logs import MemoryCallLog, MemoryToolLog
 from evalmark.testing.chat import ScriptedModel
 from evalmark.testing.crew import LocalCrew
@@ -176,13 +176,13 @@ class World:
         self.model = story.model or ScriptedModel(story.replies, seconds=0.05)
         self.models = OneModel(settings=story.settings, model=self.model)
         self.call_log, self.recordings = MemoryCallLog(), MemoryToolLog()
-        self.door = Door(self.models, self.call_log)
+        self.door = ModelGateway(self.models, self.call_log)
         self.tools = ToolReplay(lambda: self.recordings, "auto")
         self.outcome = self.crew = None
 
     def work(self, door, tools, items=(), die=None, model=None):
         made = self.story.work(door(model or self.model), die)
-        lend = Lender(self.models, lambda: door, asyncio.get_running_loop())
+        lend = ModelProvider(self.models, lambda: door, asyncio.get_running_loop())
         return Work(trials=items, sink=self.sink, tools=tools, lend=lend, **made)
 
     async def here(self):
@@ -243,7 +243,7 @@ def bad_row(position):
 
 def talk(count, kind="conversation", **more):
     turns = trials(count, mode=kind)
-    said = Said(case=Case(id="said", input="said"), output=Output(value="before"))
+    said = AnsweredTurn(case=Case(id="said", input="said"), output=Output(value="before"))
     return Conversation(
         target="", turns=[said, *turns[:2], replace(bad_row(900), trial=replace(turns[2])), *turns[3:]], **more
     )
@@ -259,7 +259,7 @@ flaky.asked = Counter()
 
 
 def kept(trial):
-    return Answered(trial=trial, output=Output(value=f"kept {trial.case.id}"))
+    return AnsweredTrial(trial=trial, output=Output(value=f"kept {trial.case.id}"))
 
 
 def refuses(request):

@@ -25,7 +25,7 @@ from evalmark.runs.cluster.messages import (
     WorkerDone,
     WorkerOnlyError,
 )
-from evalmark.runs.engine.line import Answered, Conversation, Said
+from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation
 
 CASE = Case(id="1", input="x", history=(Turn(role="user", content="?"),), metadata={"line": 3}, place="cases.csv:3")
 TRIAL = Trial(case=CASE, dataset="cases", position=3, repeat=1, mode="conversation", target="t")
@@ -36,8 +36,8 @@ REPLY = Reply(
 )
 MESSAGES = [
     Assign(1, TRIAL),
-    Assign(2, Answered(trial=TRIAL, output=OUTPUT)),
-    Assign(3, Conversation(target="t", turns=(TRIAL, Said(case=CASE, output=OUTPUT)))),
+    Assign(2, AnsweredTrial(trial=TRIAL, output=OUTPUT)),
+    Assign(3, Conversation(target="t", turns=(TRIAL, AnsweredTurn(case=CASE, output=OUTPUT)))),
     SendNow(4),
     TicketResult(4, REPLY),
     TicketResult(4, ReplyDelta({"cost": 0.1, "key": "k"})),

@@ -11,7 +11,7 @@ from evalmark import Case, Output, Result
 from evalmark.core.values.score import Trial
 from evalmark.runs.cluster.messages import TrialFinished
 from evalmark.runs.cluster.scheduler import MAX_WORKERS_LOST, WorkQueue
-from evalmark.runs.engine.line import Answered, Conversation, Said
+from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation
 
 BAD_ROW = Output(error="cases.csv:3: too few cells")
 
@@ -132,7 +132,7 @@ def answer(item, poison=()):
     """The parts of an item as a hand answers them, each with what it was told before."""
     turns, heard, part = item.turns if isinstance(item, Conversation) else (item,), [], 0
     for turn in turns:
-        if isinstance(turn, Said):
+        if isinstance(turn, AnsweredTurn):
             heard.append((turn.case.input, turn.output.value or turn.output.error))
             continue
         case = turn.case if isinstance(turn, Trial) else turn.trial.case
@@ -141,7 +141,7 @@ def answer(item, poison=()):
         if isinstance(turn, Result):
             yield part, turn.output
         else:
-            output = turn.output if isinstance(turn, Answered) else Output(value=after(heard))
+            output = turn.output if isinstance(turn, AnsweredTrial) else Output(value=after(heard))
             heard.append((case.input, output.value))
             yield part, output
         part += 1
@@ -203,11 +203,11 @@ def items_of(kinds):
         trials = [trial(place + n, "conversation" if kind == "talk" else "single") for n in range(size)]
         place += size
         if kind == "talk":
-            said = Said(case=Case(id="s", input="said"), output=Output(value="before"))
+            said = AnsweredTurn(case=Case(id="s", input="said"), output=Output(value="before"))
             bad = Result(trial=replace(trials[0], case=Case(id="bad", input="bad")), output=BAD_ROW)
             items.append(Conversation(target="", turns=iter((said, bad, *trials[1:]))))
         elif kind == "known":
-            items += [Answered(trial=one, output=Output(value="known")) for one in trials]
+            items += [AnsweredTrial(trial=one, output=Output(value="known")) for one in trials]
         elif kind == "bad":
             items += [Result(trial=one, output=BAD_ROW) for one in trials]
         else:
@@ -223,7 +223,7 @@ def wanted(kinds):
             found[item.trial.position] = item.output
             continue
         turns = tuple(item.turns) if isinstance(item, Conversation) else ()
-        trials = [getattr(turn, "trial", turn) for turn in turns if not isinstance(turn, Said)] or [
+        trials = [getattr(turn, "trial", turn) for turn in turns if not isinstance(turn, AnsweredTurn)] or [
             getattr(item, "trial", item)
         ]
         whole = replace(item, turns=turns) if turns else item

@@ -18,7 +18,7 @@ from evalmark.runs.cluster.messages import CallRequested, SendNow
 from evalmark.runs.cluster.payload import EmbedderSpec, Payload, embedder_spec
 from evalmark.runs.cluster.ray_actors import EmbeddingActor
 from evalmark.runs.cluster.remote_calls import CallProxy, RemoteCall
-from evalmark.runs.planning.models import Door
+from evalmark.runs.planning.models import ModelGateway
 from evalmark.testing.call_logs import MemoryCallLog
 from evalmark.testing.embedders import HashEmbedder
 
@@ -36,7 +36,7 @@ REQUEST = Request(messages=(Turn(role="user", content="?"),))
     ],
 )
 def test_a_model_that_a_worker_opens_by_name_is_asked_where_the_desk_asks_it(mine, theirs, is_refused):
-    door = Door(OneModel(settings=Settings(), model=NotHere("openai/a", mine)), MemoryCallLog())
+    door = ModelGateway(OneModel(settings=Settings(), model=NotHere("openai/a", mine)), MemoryCallLog())
 
     async def told():
         errand = RemoteCall(1, lambda said: isinstance(said, SendNow) and errand.back(Reply(text="yes")))

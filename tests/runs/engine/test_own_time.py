@@ -17,7 +17,7 @@ from evalmark.models.middleware.patience import Patience
 from evalmark.models.middleware.retrying import Retrying
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.runs.engine import trial
-from evalmark.runs.engine.line import Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import Limits, Work, run_trials
 from evalmark.runs.targets import model
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.model import ModelTarget

@@ -10,7 +10,7 @@ import pytest
 
 from evalmark import Case, Output
 from evalmark.core.context.uses import Uses, counting
-from evalmark.runs.engine.trial import answer, judge
+from evalmark.runs.engine.trial import call_target, run_scorers
 from evalmark.runs.targets.function import as_target
 from evalmark.scoring.binding.bound import as_scorer
 
@@ -81,7 +81,7 @@ def bot(tmp_path, monkeypatch):
 def asked(thing) -> Output:
     async def main():
         with counting(Uses()):
-            return await answer(as_target(thing), Case(id="1", input="Oslo"))
+            return await call_target(as_target(thing), Case(id="1", input="Oslo"))
 
     return asyncio.run(main())
 
@@ -140,7 +140,7 @@ def test_a_scorer_that_raises_says_where_too(bot):
     bound = [as_scorer(bot.score)]
 
     async def main():
-        return await judge(bound, Case(id="1"), Output(value="Oslo"))
+        return await run_scorers(bound, Case(id="1"), Output(value="Oslo"))
 
     (score,) = asyncio.run(main())
     assert score.status == "error"

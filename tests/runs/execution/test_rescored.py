@@ -10,9 +10,9 @@ from evalmark import Case, evaluate
 from evalmark.core.settings import Settings
 from evalmark.core.values.run import DatasetInfo, Shard
 from evalmark.errors import ConfigError
-from evalmark.runs.execution.conduct import Conduct, execute
-from evalmark.runs.execution.rescoring import Rescore, plan_rescore
-from evalmark.runs.planning.plan import Asked, Plan, Source
+from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.rescore import RescoreRequest, plan_rescore
+from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
 from evalmark.store import open_store
 
@@ -35,15 +35,15 @@ def answer(question):
 
 PLAN = Plan(
     name="talk",
-    sources=(Source(info=DatasetInfo(name="talk"), read=lambda note: iter(ROWS)),),
+    sources=(DatasetSource(info=DatasetInfo(name="talk"), read=lambda note: iter(ROWS)),),
     targets=(as_target(answer),),
-    asked=(Asked(scorer=Before()),),
+    asked=(ScorerSpec(scorer=Before()),),
 )
 
 
 def carried_out(plan, store, **how):
     """The run, and what was said before each of its turns."""
-    run = asyncio.run(execute(plan, Conduct(ledger=store, **how)))
+    run = asyncio.run(execute(plan, RunOptions(ledger=store, **how)))
     return run, {result.trial.case.id: result.scores[0].raw for result in run.results}
 
 
@@ -105,7 +105,7 @@ def test_a_metric_that_the_run_was_not_made_for_is_refused_by_its_name(world):
     (world / "flow.json").write_text(json.dumps(metric), encoding="utf-8")
     run = evaluate(ROWS, answer, ["is_json"], store=world / "s.db")
     with pytest.raises(ConfigError) as refused:
-        plan_rescore(Rescore(run=run, metrics=("flow.json",)), Settings(judge=("openai/m",)))
+        plan_rescore(RescoreRequest(run=run, metrics=("flow.json",)), Settings(judge=("openai/m",)))
     assert str(refused.value) == (
         f"flow: judges rows as conversations, and run {run.id} did not ask them so; run its suite anew."
     )

@@ -10,9 +10,9 @@ from evalmark import Case, evaluate
 from evalmark.core.settings import Settings
 from evalmark.core.values.run import DatasetInfo, Shard
 from evalmark.errors import ConfigError
-from evalmark.runs.execution.conduct import Conduct, execute
-from evalmark.runs.execution.merging import merge_shards
-from evalmark.runs.planning.plan import Asked, Plan, Source
+from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.merge import merge_shards
+from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
 from evalmark.scorers import Equals
 from evalmark.store import open_store
@@ -52,18 +52,18 @@ def answer(question):
 
 def source(name, rows):
     cases = [Case(id=f"{name}{number}", input=str(number), expected=str(number)) for number in range(rows)]
-    return Source(info=DatasetInfo(name=name), read=lambda note: iter(cases))
+    return DatasetSource(info=DatasetInfo(name=name), read=lambda note: iter(cases))
 
 
 def plan(*scorers, repeat=1, **sizes):
     sources = tuple(source(name, rows) for name, rows in (sizes or {"a": 5, "b": 4, "c": 1}).items())
-    asked = tuple(Asked(scorer=scorer) for scorer in scorers or (Equals(),))
+    asked = tuple(ScorerSpec(scorer=scorer) for scorer in scorers or (Equals(),))
     return Plan(name="letters", sources=sources, targets=(as_target(answer),), asked=asked, repeat=repeat)
 
 
 def ran(store, shard, wanted=None, **how):
     number, of = map(int, shard.split("/"))
-    return asyncio.run(execute(wanted or plan(), Conduct(ledger=store, shard=Shard(number=number, of=of), **how)))
+    return asyncio.run(execute(wanted or plan(), RunOptions(ledger=store, shard=Shard(number=number, of=of), **how)))
 
 
 def trials(run):
@@ -83,7 +83,7 @@ def trials(run):
 )
 def test_every_trial_of_the_whole_is_in_exactly_one_shard_at_its_place(world, wanted, how):
     with open_store("s.db") as store:
-        whole = asyncio.run(execute(wanted, Conduct(ledger=store, **how)))
+        whole = asyncio.run(execute(wanted, RunOptions(ledger=store, **how)))
         shards = [ran(store, f"{number}/3", wanted, **how) for number in (1, 2, 3)]
         assert all(not trials(one) & trials(other) for one, other in combinations(shards, 2))
         together = {(r.trial.case.id, r.trial.repeat, r.trial.mode): r.trial for run in shards for r in run.results}
@@ -106,7 +106,7 @@ def test_the_rows_of_a_conversation_stay_together(world):
 
 def test_a_conversation_that_is_repeated_has_its_rows_once(world):
     with open_store("s.db") as store:
-        run = asyncio.run(execute(plan(Talk(), repeat=3, a=4), Conduct(ledger=store)))
+        run = asyncio.run(execute(plan(Talk(), repeat=3, a=4), RunOptions(ledger=store)))
     assert (run.datasets[0].rows, len(run.results)) == (4, 12)
 
 
@@ -154,9 +154,9 @@ def test_a_run_that_stops_once_decided_cannot_be_divided(world):
 def test_a_run_goes_on_as_the_same_share_only(world, begun, wanted, says):
     shard = {text: text and Shard(number=int(text[0]), of=int(text[2])) for text in (begun, wanted)}
     with open_store("s.db") as store:
-        run = asyncio.run(execute(plan(), Conduct(ledger=store, shard=shard[begun])))
+        run = asyncio.run(execute(plan(), RunOptions(ledger=store, shard=shard[begun])))
         with pytest.raises(ConfigError) as fault:
-            asyncio.run(execute(plan(), Conduct(ledger=store, shard=shard[wanted], resume=run.id)))
+            asyncio.run(execute(plan(), RunOptions(ledger=store, shard=shard[wanted], resume=run.id)))
         assert says in str(fault.value)
         assert store.run(run.id) == run
 

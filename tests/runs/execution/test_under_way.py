@@ -6,8 +6,8 @@ import pytest
 
 from evalmark import Case
 from evalmark.core.values.run import DatasetInfo
-from evalmark.runs.execution.conduct import Conduct, execute
-from evalmark.runs.planning.plan import Asked, Plan, Source
+from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
 from evalmark.scorers import Equals
 from evalmark.store import open_store
@@ -25,12 +25,12 @@ def seen_under_way(folder, rows: int, **how) -> list[int | None]:
     cases = [Case(id=str(number), input="?", expected="?") for number in range(rows)]
     plan = Plan(
         name="asked",
-        sources=(Source(info=DatasetInfo(name="questions"), read=lambda note: iter(cases)),),
+        sources=(DatasetSource(info=DatasetInfo(name="questions"), read=lambda note: iter(cases)),),
         targets=(as_target(answer),),
-        asked=(Asked(scorer=Equals()),),
+        asked=(ScorerSpec(scorer=Equals()),),
     )
     with open_store(folder / "s.db") as store:
-        asyncio.run(execute(plan, Conduct(ledger=store, **how)))
+        asyncio.run(execute(plan, RunOptions(ledger=store, **how)))
     return seen
 
 

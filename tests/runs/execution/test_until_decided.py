@@ -12,10 +12,10 @@ from evalmark.core.values.run import DatasetInfo, UntilDecided
 from evalmark.errors import ConfigError, RunStoppedError
 from evalmark.judges import ClosedQA
 from evalmark.reports.files.run_json import as_json
-from evalmark.runs.execution.conduct import Conduct, execute
-from evalmark.runs.execution.early import order_of
-from evalmark.runs.planning.models import Configured
-from evalmark.runs.planning.plan import Asked, Plan, Source
+from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.sequential_stop import order_of
+from evalmark.runs.planning.models import ConfiguredModel
+from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec
 from evalmark.runs.targets.function import as_target
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.drawing import drawn
@@ -37,9 +37,9 @@ def plan(target, gate=EIGHT_IN_TEN, *, cases=CASES, fails=(), **fields):
     rows = [Case(id=str(n), input=n, expected=-1 if n in fails else n) for n in range(cases)]
     said = {
         "name": "numbers",
-        "sources": (Source(info=DatasetInfo(name="numbers"), read=lambda note: iter(rows)),),
+        "sources": (DatasetSource(info=DatasetInfo(name="numbers"), read=lambda note: iter(rows)),),
         "targets": (as_target(target),),
-        "asked": (Asked(scorer=same),),
+        "asked": (ScorerSpec(scorer=same),),
         "gate": gate,
         "until_decided": True,
         "seed": 7,
@@ -82,7 +82,7 @@ def _pace():
 def ran(store, wanted, **fields):
     settings = fields.pop("settings", Settings(jobs=1))
     PACE.recorded, PACE.more = len(PACE.asked), asyncio.Event()  # an event is of one loop
-    return asyncio.run(execute(wanted, Conduct(ledger=store, watch=PACE.saw, settings=settings, **fields)))
+    return asyncio.run(execute(wanted, RunOptions(ledger=store, watch=PACE.saw, settings=settings, **fields)))
 
 
 @pytest.fixture
@@ -227,9 +227,9 @@ def test_a_run_that_begins_in_the_order_of_its_rows_may_go_on_until_it_is_decide
 
 
 def test_what_the_model_calls_that_were_saved_would_have_come_to(store):
-    judging = Asked(
+    judging = ScorerSpec(
         scorer=ClosedQA(criteria="It is a number."),
-        judge=Configured(model=ScriptedModel([{"pass": True}] * CASES), settings={}),
+        judge=ConfiguredModel(model=ScriptedModel([{"pass": True}] * CASES), settings={}),
     )
     run = ran(store, plan(echo, asked=(judging,)))
     left = CASES - len(run.results)
@@ -242,9 +242,9 @@ def test_a_run_that_stopped_early_is_no_whole_part_of_a_larger_one(store):
 
 
 def test_an_error_that_ends_the_run_keeps_its_seed_and_decides_nothing(store):
-    judging = Asked(
+    judging = ScorerSpec(
         scorer=ClosedQA(criteria="It is a number."),
-        judge=Configured(model=ScriptedModel([RunStoppedError("the line was cut")]), settings={}),
+        judge=ConfiguredModel(model=ScriptedModel([RunStoppedError("the line was cut")]), settings={}),
     )
     run = ran(store, plan(echo, asked=(judging,)))
     assert (run.status, run.until_decided) == ("stopped", UntilDecided(seed=7, level=0.95))
@@ -258,7 +258,7 @@ def test_a_conversation_has_its_own_order():
         def __call__(self, case):
             return True
 
-    wanted = plan(echo, asked=(Asked(scorer=Remembers()),))
+    wanted = plan(echo, asked=(ScorerSpec(scorer=Remembers()),))
     with pytest.raises(ConfigError, match="a metric here judges them as a conversation"):
         order_of(wanted)
 
@@ -290,6 +290,6 @@ def test_a_baseline_is_one_more_bar(store, fails, outcome, said):
 
 
 def test_a_baseline_without_a_case_in_common_decides_nothing(store):
-    before = ran(store, plan(echo, cases=5, until_decided=False, sources=(Source(info=DatasetInfo(name="others"), read=lambda note: iter([Case(id="x", input=1, expected=1)])),)))  # fmt: skip
+    before = ran(store, plan(echo, cases=5, until_decided=False, sources=(DatasetSource(info=DatasetInfo(name="others"), read=lambda note: iter([Case(id="x", input=1, expected=1)])),)))  # fmt: skip
     now = ran(store, plan(echo), baseline=before)
     assert "baseline" not in now.until_decided.reason

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.runs.planning.judging import asked_for, from_file
+from evalmark.runs.planning.judges import metric_from_file, metric_named
 
 PROMPTY = "---\njudge: openai/x\nthreshold: 0.5\ntags: [scorer, experimental]\n---\nIs it kind?\nuser:\n{{ output }}\n"
 YAML = (
@@ -23,28 +23,28 @@ def file(request, tmp_path):
 
 
 def test_both_forms_give_a_scorer_that_asks_a_judge(file):
-    found = from_file(file, {}, "suite.yaml:2")
+    found = metric_from_file(file, {}, "suite.yaml:2")
     assert (found.asked.bound(None).name, found.judge, found.asked.file) == ("kind", "openai/x", file)
     assert found.asked.needs_judge
     assert found.asked.bound(None).metric.threshold == 0.5
 
 
 def test_a_suite_may_give_a_name_a_threshold_and_a_repeat(file):
-    found = from_file(file, {"name": "warm", "threshold": 0.9, "repeat": 2}, "suite.yaml:2")
+    found = metric_from_file(file, {"name": "warm", "threshold": 0.9, "repeat": 2}, "suite.yaml:2")
     bound = found.asked.bound(None)
     assert (bound.name, bound.metric.threshold, bound.scorer.questions) == ("warm", 0.9, 2)
     with pytest.raises(ConfigError, match=r"suite.yaml:2: a metric file has no setting 'scale'"):
-        from_file(file, {"scale": 5}, "suite.yaml:2")
+        metric_from_file(file, {"scale": 5}, "suite.yaml:2")
     with pytest.raises(ConfigError, match="`repeat` is 0"):
-        from_file(file, {"repeat": 0}, "suite.yaml:2")
+        metric_from_file(file, {"repeat": 0}, "suite.yaml:2")
 
 
 def test_a_command_line_may_name_a_metric_in_a_prompt_file(file):
-    assert asked_for(str(file), "--metric", (Path(),)).asked.bound(None).name == "kind"
+    assert metric_named(str(file), "--metric", (Path(),)).asked.bound(None).name == "kind"
 
 
 def test_what_was_only_found_is_skipped_where_it_is_experimental(tmp_path):
     path = tmp_path / "kind.metric.prompty"
     path.write_text(PROMPTY)
-    assert from_file(path, {}, "x").asked.scorer.skipped == ""
-    assert "tagged experimental" in from_file(path, {}, "x", named=False).asked.scorer.skipped
+    assert metric_from_file(path, {}, "x").asked.scorer.skipped == ""
+    assert "tagged experimental" in metric_from_file(path, {}, "x", named=False).asked.scorer.skipped

@@ -8,7 +8,7 @@ import pytest
 from evalmark import Case, ToolCall, Turn
 from evalmark.core.values.call import Reply
 from evalmark.errors import ModelCallError
-from evalmark.runs.engine.trial import answer
+from evalmark.runs.engine.trial import call_target
 from evalmark.runs.targets.model import ModelTarget
 
 
@@ -79,7 +79,8 @@ def test_tools_that_the_model_called_are_part_of_the_output():
 def test_a_call_that_fails_is_the_error_of_its_case():
     model = Model(ModelCallError("openai/m: 500", fault="transient"))
     assert (
-        asyncio.run(answer(ModelTarget(model=model), Case(id="1", input="Hi"))).error == "ModelCallError: openai/m: 500"
+        asyncio.run(call_target(ModelTarget(model=model), Case(id="1", input="Hi"))).error
+        == "ModelCallError: openai/m: 500"
     )
 
 

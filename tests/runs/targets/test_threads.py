@@ -15,7 +15,7 @@ import pytest
 
 from evalmark import Case
 from evalmark.core.foreign.threads import Threads, presentable
-from evalmark.runs.engine.trial import answer
+from evalmark.runs.engine.trial import call_target
 from evalmark.runs.targets.function import as_target
 
 CASE = Case(id="1", input="x")
@@ -160,7 +160,7 @@ def test_one_hanging_case_does_not_keep_the_others():
     async def main() -> list[Any]:
         target = as_target(sometimes)
         cases = [Case(id=str(n), input="hang" if n == 2 else f"{n}") for n in range(6)]
-        return await asyncio.gather(*(answer(target, case, 0.5) for case in cases))
+        return await asyncio.gather(*(call_target(target, case, 0.5) for case in cases))
 
     outputs = asyncio.run(main())
     gate.set()
@@ -177,7 +177,7 @@ def test_a_stream_without_end_is_left_behind_and_ends():
         finally:
             ended.set()
 
-    output = asyncio.run(answer(as_target(endless), CASE, 0.2))
+    output = asyncio.run(call_target(as_target(endless), CASE, 0.2))
     assert output.error == "no answer within 0.2 s"
     assert ended.wait(30)
 
@@ -257,5 +257,5 @@ def test_the_process_keeps_its_exit_code_although_many_targets_hang(tmp_path):
 
 
 def test_sys_exit_in_a_target_costs_its_case(tmp_path):
-    output = asyncio.run(answer(as_target(lambda text: sys.exit("bye")), CASE))
+    output = asyncio.run(call_target(as_target(lambda text: sys.exit("bye")), CASE))
     assert output.error == "SystemExit: bye"

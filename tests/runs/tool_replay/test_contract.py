@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from evalmark.errors import DamagedRecordingError, StoreFullError
-from evalmark.runs.execution.ledger import Memory
+from evalmark.runs.execution.run_store import MemoryRunStore
 from evalmark.testing.call_logs import MemoryToolLog
 
 from .journal_contract import ToolJournalContract, recording
@@ -14,7 +14,7 @@ from .journal_contract import ToolJournalContract, recording
 class TestMemory(ToolJournalContract):
     @contextmanager
     def open(self, tmp_path):
-        yield Memory().tool_log()
+        yield MemoryRunStore().tool_log()
 
 
 class TestTheOneForTests(ToolJournalContract):

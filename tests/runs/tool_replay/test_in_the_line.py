@@ -9,7 +9,7 @@ from evalmark import Case, Output
 from evalmark.core.context.replaying import ToolReplay
 from evalmark.core.values.score import Trial
 from evalmark.errors import StoreError
-from evalmark.runs.engine.line import Conversation, Limits, Said, Work, run_trials
+from evalmark.runs.engine.pipeline import AnsweredTurn, Conversation, Limits, Work, run_trials
 from evalmark.testing.call_logs import MemoryToolLog
 from evalmark.testing.sinks import MemorySink
 from evalmark.tools import replayed
@@ -115,7 +115,7 @@ def test_a_conversation_that_goes_on_replays_the_tools_of_the_turns_it_hears_aga
     _, results = run([Conversation(target="", turns=turns)], ToolReplay(lambda: journal))
     assert results[-1].output.value == "WORD0 WORD1 WORD2"
     made.clear()
-    said = [Said(case=turns[n].case, output=results[n].output) for n in range(2)]
+    said = [AnsweredTurn(case=turns[n].case, output=results[n].output) for n in range(2)]
     _, again = run([Conversation(target="", turns=[*said, turns[2]])], ToolReplay(lambda: journal, "strict"))
     assert again[0].output.value == "WORD0 WORD1 WORD2"
     assert made == []

@@ -11,10 +11,10 @@ from evalmark.cli.terminal.terminal import complain, look, say
 from evalmark.core.lazy import need
 from evalmark.reports.terminal import forecast
 from evalmark.reports.terminal.audit import audit_screen, canary_screen
-from evalmark.runs.calibration import auditing
-from evalmark.runs.calibration.auditing import Auditing, plan_canaries
-from evalmark.runs.dry_run.foreseeing import foresee
-from evalmark.runs.execution.conduct import Conduct
+from evalmark.runs.calibration import audit as audits
+from evalmark.runs.calibration.audit import AuditRequest, plan_canaries
+from evalmark.runs.dry_run.estimate import estimate
+from evalmark.runs.execution.execute import RunOptions
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.storage.store.store import open_store
 
@@ -69,7 +69,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
     """
     settings = flags.settings(**flags.given(context))
     with open_store(settings.store, read_only=not canaries) as ledger:
-        wanted = Auditing(
+        wanted = AuditRequest(
             run=ledger.run(run),
             metrics=tuple(metric or ()),
             against=against,
@@ -79,15 +79,15 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             suite=suite,
             overrides=Overrides(judges=tuple(judge or ())),
         )
-        found = auditing.audit(wanted, ledger)
+        found = audits.audit(wanted, ledger)
         say(audit_screen(wanted.run, found, look()))
         if canaries:
             with Progress() as progress:
                 plan, metrics = plan_canaries(wanted, settings, progress.loading, cases)
-            conduct = Conduct(ledger=ledger, settings=settings)
-            say(forecast.plan(need("asyncio").run(foresee(plan, conduct)), look()))
+            conduct = RunOptions(ledger=ledger, settings=settings)
+            say(forecast.plan(need("asyncio").run(estimate(plan, conduct)), look()))
             answered = judged(plan, settings, ledger, quiet=False)
-            say(canary_screen(auditing.canaries(answered, metrics, wanted), look()))
+            say(canary_screen(audits.canaries(answered, metrics, wanted), look()))
     told = all(one.is_told for one in found)
     if not told and against == LABELS:
         complain(f"Label outputs: evalmark note {wanted.run.id} --case ID --label up, or many with --file\n")

@@ -13,9 +13,9 @@ from evalmark.core.money import spent_lines
 from evalmark.inputs.documents.whole import write_whole
 from evalmark.reports.files.calibration_html import separation_page
 from evalmark.reports.terminal.calibration import calibration_screen
-from evalmark.runs.calibration.calibrating import Calibrate, calibrated, check_lock, prepare, write_lock
+from evalmark.runs.calibration.calibrate import CalibrateRequest, check_lock, learn_from, prepare, write_lock
 from evalmark.runs.calibration.unlisted import Unlisted
-from evalmark.runs.execution.conduct import Conduct, execute
+from evalmark.runs.execution.execute import RunOptions, execute
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Plan
 from evalmark.stats.calibration.learning import Promise
@@ -74,7 +74,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     written. 130: interrupted.
     """
     settings = flags.settings(**flags.given(context))
-    wanted = Calibrate(
+    wanted = CalibrateRequest(
         about=about,
         metrics=tuple(metric or ()),
         suite=suite,
@@ -89,7 +89,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
         run = None
         if prepared.plan is not None and prepared.evidence.told:
             run = judged(prepared.plan, settings, ledger, quiet=quiet)
-        found = calibrated(prepared, run)
+        found = learn_from(prepared, run)
     if not quiet:
         say(calibration_screen(found, look()))
     if html is not None:
@@ -108,7 +108,7 @@ def judged(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bool) 
     Replies that came are kept, so that the same command goes on where it ended.
     """
     with Progress(quiet=quiet) as progress:
-        conduct = Conduct(
+        conduct = RunOptions(
             ledger=Unlisted(ledger),
             settings=settings,
             begun=lambda run, checked: progress.begin(plan.name, sum(checked.rows.values())),

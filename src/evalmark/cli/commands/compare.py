@@ -14,7 +14,7 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.files.compared_writers import comparison_writer_for
 from evalmark.reports.terminal import comparison
-from evalmark.runs.execution.baselines import baseline_of
+from evalmark.runs.execution.baseline import baseline_of
 from evalmark.stats.comparison import comparing
 from evalmark.stats.comparison.pairs import pairs_of
 from evalmark.stats.comparison.targets import two_targets

@@ -25,7 +25,7 @@ from evalmark.interop.openai_evals.registry_reading import import_openai_registr
 from evalmark.interop.promptfoo.reading import import_promptfoo
 from evalmark.interop.shared.imported import Imported
 from evalmark.reports.terminal.imports import account
-from evalmark.runs.execution.keeping import keep_all
+from evalmark.runs.execution.save_run import save_runs
 from evalmark.storage.store.store import open_store
 
 from . import flags
@@ -95,7 +95,7 @@ def import_files(
             _tell(path, imported)
         return
     with open_store(settings.store) as ledger:
-        runs = iter(keep_all([imported.run for _, imported in found if imported.run is not None], ledger))
+        runs = iter(save_runs([imported.run for _, imported in found if imported.run is not None], ledger))
         for path, imported in found:
             _tell(path, imported)
             if imported.run is not None:

@@ -27,7 +27,7 @@ from evalmark.interop.shared.portable import Exported, Portable
 from evalmark.models.providers.http import Http
 from evalmark.models.providers.names import Endpoint
 from evalmark.reports.files.run_json import as_jsonl
-from evalmark.runs.execution.recorded import as_row, recorded_cases
+from evalmark.runs.execution.recorded_cases import as_row, recorded_cases
 from evalmark.storage.store.store import open_store
 
 from . import flags

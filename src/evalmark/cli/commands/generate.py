@@ -20,7 +20,7 @@ from evalmark.reports.terminal.generation import (
     spending_text,
     step_text,
 )
-from evalmark.runs.execution.generation import GenerateJob, broken_rules, foresee_tests, generate_tests
+from evalmark.runs.execution.generation import GenerateJob, broken_rules, estimate_test_calls, generate_tests
 from evalmark.storage.store.location import store_exists
 from evalmark.storage.store.store import open_store
 
@@ -121,7 +121,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
         told=None if quiet else lambda step: say_line(step_text(step)),
     )
     if dry_run:
-        say_line_by_line(count_text(need("asyncio").run(foresee_tests(job, settings))))
+        say_line_by_line(count_text(need("asyncio").run(estimate_test_calls(job, settings))))
     else:
         _carry_out(job, settings, quiet)
 

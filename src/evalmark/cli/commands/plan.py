@@ -11,10 +11,10 @@ from evalmark.core.lazy import need
 from evalmark.inputs.datasets.dealing import parse_shard
 from evalmark.inputs.datasets.filtering import parse_filter
 from evalmark.reports.terminal import forecast
-from evalmark.runs.dry_run.foreseeing import foresee
-from evalmark.runs.execution.conduct import Conduct
-from evalmark.runs.execution.ledger import Ledger, Memory
-from evalmark.runs.execution.recorded import recorded_cases
+from evalmark.runs.dry_run.estimate import estimate
+from evalmark.runs.execution.execute import RunOptions
+from evalmark.runs.execution.recorded_cases import recorded_cases
+from evalmark.runs.execution.run_store import MemoryRunStore, RunStore
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.suite import plan_suite
 from evalmark.storage.store.location import store_exists
@@ -63,17 +63,17 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     only = parse_filter(conditions) if conditions else None
     share = None if shard is None else parse_shard(shard)
     with _ledger(settings.store) as ledger:
-        conduct = Conduct(ledger=ledger, settings=settings, limit=limit, only=only, shard=share)
+        conduct = RunOptions(ledger=ledger, settings=settings, limit=limit, only=only, shard=share)
         for path in files:
             wanted = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
-            say(forecast.plan(need("asyncio").run(foresee(wanted, conduct)), look()))
+            say(forecast.plan(need("asyncio").run(estimate(wanted, conduct)), look()))
             if wanted.imported:
                 say_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
 
 
-def _ledger(path: str) -> "AbstractContextManager[Ledger]":
+def _ledger(path: str) -> "AbstractContextManager[RunStore]":
     """The store with what is recorded, or an empty one where there is none; neither is written."""
-    return open_store(path, read_only=True) if store_exists(path) else nullcontext(Memory())
+    return open_store(path, read_only=True) if store_exists(path) else nullcontext(MemoryRunStore())
 
 
 def _no_weights(name: str, settings: "Settings", folders: tuple[Path, ...]) -> None:

@@ -18,7 +18,7 @@ from evalmark.reports.files.options import Options
 from evalmark.reports.files.save import save
 from evalmark.reports.files.writers import KINDS, writer_for
 from evalmark.reports.text.verdicts import outcome
-from evalmark.runs.execution.baselines import baseline_of
+from evalmark.runs.execution.baseline import baseline_of
 from evalmark.stats.comparison.comparing import compare
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge

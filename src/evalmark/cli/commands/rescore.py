@@ -10,7 +10,7 @@ from evalmark.cli.terminal.conduct import Show, carry_out
 from evalmark.cli.terminal.progress import Progress
 from evalmark.cli.terminal.watched import tell_asked
 from evalmark.cli.terminal.words import once_more
-from evalmark.runs.execution.rescoring import Rescore, plan_rescore
+from evalmark.runs.execution.rescore import RescoreRequest, plan_rescore
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.storage.store.store import open_store
 
@@ -75,7 +75,7 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
     with open_store(settings.store, read_only=True) as ledger:
         earlier = ledger.run(run)
     overrides = Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ()))
-    wanted = Rescore(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
+    wanted = RescoreRequest(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
     with Progress(quiet=quiet) as progress:
         plan = plan_rescore(wanted, settings, progress.loading)
     show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))

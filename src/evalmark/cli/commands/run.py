@@ -13,11 +13,11 @@ from evalmark.cli.terminal.watched import tell_asked
 from evalmark.cli.terminal.words import NEWEST, once_more
 from evalmark.core.errors import ConfigError
 from evalmark.inputs.datasets.dealing import parse_shard
-from evalmark.runs.execution.baselines import LAST_GREEN, NO_BASELINE
-from evalmark.runs.execution.conduct import check_usable
-from evalmark.runs.execution.recorded import recorded_cases
-from evalmark.runs.execution.sharing import shard_faults
-from evalmark.runs.planning.checking import refuse
+from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
+from evalmark.runs.execution.execute import check_usable
+from evalmark.runs.execution.recorded_cases import recorded_cases
+from evalmark.runs.execution.shards import shard_faults
+from evalmark.runs.planning.check import raise_faults
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.runs.planning.plan import Plan
 from evalmark.runs.planning.suite import plan_suite
@@ -113,7 +113,7 @@ def _planned(
     """
     with Progress(quiet=quiet) as progress:
         wanted = [plan_suite(path, settings, overrides, progress.loading, recorded_cases) for path in files]
-    refuse([fault for plan in wanted for fault in shard_faults(plan, share)])
+    raise_faults([fault for plan in wanted for fault in shard_faults(plan, share)])
     for plan in wanted if len(wanted) > 1 else ():
         check_usable(plan, settings)
     return wanted

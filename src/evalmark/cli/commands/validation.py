@@ -15,12 +15,12 @@ from evalmark.inputs.documents.top import top_keys
 from evalmark.inputs.suites.suite import RECORDED
 from evalmark.models.embeddings.loading import load_embedder
 from evalmark.models.embeddings.weights import known_model
-from evalmark.runs.execution.recorded import recorded_cases
-from evalmark.runs.planning.checking import check
-from evalmark.runs.planning.judging import asked_for
+from evalmark.runs.execution.recorded_cases import recorded_cases
+from evalmark.runs.planning.check import check
+from evalmark.runs.planning.judges import metric_named
 from evalmark.runs.planning.overrides import Overrides
-from evalmark.runs.planning.plan import Note, unheard
-from evalmark.runs.planning.prompting import is_metric, is_prompt
+from evalmark.runs.planning.plan import NoteHandler, ignore_note
+from evalmark.runs.planning.prompt_plan import is_metric, is_prompt
 from evalmark.runs.planning.suite import plan_suite
 
 ANY_MODEL = "openai/any"
@@ -28,7 +28,7 @@ ANY_MODEL = "openai/any"
 SUITE_ENDINGS = (".yaml", ".yml", ".json")
 
 
-def validate(path: Path, settings: Settings, notes: Note = unheard) -> list[str]:
+def validate(path: Path, settings: Settings, notes: NoteHandler = ignore_note) -> list[str]:
     """Every fault of a suite or a prompt with its datasets, of a metric file or a dataset; empty when there is none.
 
     A suite may still get its target and its judge from the command line of a run, a prompt its models and its judge.
@@ -40,7 +40,7 @@ def validate(path: Path, settings: Settings, notes: Note = unheard) -> list[str]
             return []
         kind = _kind(path)
         if kind == "metric":
-            asked_for(str(path), str(path), ())
+            metric_named(str(path), str(path), ())
             return []
         if kind == "prompt":
             plan = plan_suite(path, settings, Overrides(models=(ANY_MODEL,)), _unfetched)

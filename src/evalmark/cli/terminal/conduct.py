@@ -16,8 +16,8 @@ from evalmark.core.values.run import Run, Shard
 from evalmark.inputs.datasets.filtering import parse_filter
 from evalmark.reports.files.options import Options
 from evalmark.reports.terminal.run_report import terminal
-from evalmark.runs.execution.baselines import baseline_of
-from evalmark.runs.execution.sharing import rows_asked
+from evalmark.runs.execution.baseline import baseline_of
+from evalmark.runs.execution.shards import rows_asked
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
 from evalmark.storage.store.location import display_location
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from evalmark.reports.files import save as save_module
     from evalmark.reports.files import writers
     from evalmark.reports.terminal import comparison as compared_module
-    from evalmark.runs.execution import conduct as execution
-    from evalmark.runs.planning.checking import Checked
+    from evalmark.runs.execution import execute as execution
+    from evalmark.runs.planning.check import CheckResult
     from evalmark.runs.planning.plan import Plan
     from evalmark.stats.comparison import comparing
     from evalmark.stats.comparison.change import Comparison
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from evalmark.storage.store import store
     from evalmark.storage.store.store import Store
 else:
-    execution = LazyModule("evalmark.runs.execution.conduct")
+    execution = LazyModule("evalmark.runs.execution.execute")
     store = LazyModule("evalmark.storage.store.store")
     save_module = LazyModule("evalmark.reports.files.save")
     writers = LazyModule("evalmark.reports.files.writers")
@@ -216,7 +216,7 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: Show, 
     stop: asyncio.Event = need("asyncio").Event()
     with Progress(quiet=show.quiet) as progress:
 
-        def begun(run: "Run", checked: "Checked") -> None:
+        def begun(run: "Run", checked: "CheckResult") -> None:
             _tell_parent(run, settings, show)
             complain(taken_up)  # not before: a run that cannot be taken up is refused
             rows = rows_asked(plan, conduct, checked)
@@ -225,7 +225,7 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: Show, 
             progress.begin(plan.name, total)
 
         resume, taken_up = _resumed(plan, ledger, show)
-        conduct = execution.Conduct(
+        conduct = execution.RunOptions(
             ledger=ledger,
             settings=settings,
             resume=resume,

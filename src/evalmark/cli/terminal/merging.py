@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import ConfigError
 from evalmark.reports.files.writers import WRITERS
 from evalmark.reports.terminal.run_report import terminal
-from evalmark.runs.execution.merging import merge_shards
+from evalmark.runs.execution.merge import merge_shards
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
 from evalmark.storage.merging.shards import faults as merging_faults

@@ -15,7 +15,7 @@ from .thresholds import NOT_SAID, Threshold
 if TYPE_CHECKING:  # a suite that leaves its evals out loads nothing that would run them
     from evalmark.core.protocols import ChatModel
     from evalmark.core.values.run import Gate, Run
-    from evalmark.runs.planning.judging import Wanted
+    from evalmark.runs.planning.judges import ScorerLike
 
     from .rows import Data
 
@@ -29,9 +29,9 @@ Judges: TypeAlias = "str | ChatModel | Sequence[str | ChatModel]"
 class EvalOptions(TypedDict, total=False):
     """What `describe_eval` takes besides name, data and task."""
 
-    scorers: "Sequence[Wanted]"
+    scorers: "Sequence[ScorerLike]"
     """What judges the outputs, at least one: names, `{name: settings}`, functions, objects."""
-    scorer: "Wanted"
+    scorer: "ScorerLike"
     """The only scorer, in the place of `scorers`."""
     threshold: Threshold
     """What each score has to reach: for all scorers, or `{name: number}`; None: nothing can fail."""
@@ -54,7 +54,7 @@ class Eval:
     name: str
     data: "Data"
     task: Any
-    scorers: "tuple[Wanted, ...]"
+    scorers: "tuple[ScorerLike, ...]"
     threshold: Threshold = NOT_SAID
     judge: "Judges | None" = None
     embeddings: str | Callable[..., Any] | None = None
@@ -119,7 +119,7 @@ def evals_of(module: Any) -> Sequence[Eval]:
     return found
 
 
-def _scorers(described: Eval, options: EvalOptions) -> "tuple[Wanted, ...]":
+def _scorers(described: Eval, options: EvalOptions) -> "tuple[ScorerLike, ...]":
     __tracebackhide__ = True
     one, several = options.get("scorer"), options.get("scorers")
     if one is not None and several is not None:

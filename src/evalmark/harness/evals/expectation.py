@@ -16,9 +16,9 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
-from evalmark.runs.engine.line import Answered
-from evalmark.runs.execution.sitting import Seat, Sitting
-from evalmark.runs.planning.judging import Wanted
+from evalmark.runs.engine.pipeline import AnsweredTrial
+from evalmark.runs.execution.session import PreparedPlan, RunSession
+from evalmark.runs.planning.judges import ScorerLike
 from evalmark.storage.store.store import open_store
 
 from .described import PATIENCE, Eval, Judges, short_path
@@ -48,7 +48,7 @@ class Expectation:
 
     input: Any
 
-    def to_eval(self, expected: Any, task: Any, *scorers: Wanted, **options: Unpack[ExpectOptions]) -> Result:
+    def to_eval(self, expected: Any, task: Any, *scorers: ScorerLike, **options: Unpack[ExpectOptions]) -> Result:
         """Run the task on the input once, score what it gives, and raise unless every score passes.
 
         `expected` is what the scorers compare with, or None. By name it takes `threshold`, `judge`, `embeddings` and
@@ -74,7 +74,7 @@ class Expectation:
         return _passed(seat, next(iter(part.results)))
 
     def to_eval_async(
-        self, expected: Any, task: Any, *scorers: Wanted, **options: Unpack[ExpectOptions]
+        self, expected: Any, task: Any, *scorers: ScorerLike, **options: Unpack[ExpectOptions]
     ) -> Coroutine[Any, Any, Result]:
         """`to_eval` with the task on the caller's own loop, to be awaited; what cannot be used is said at once."""
         __tracebackhide__ = True
@@ -90,7 +90,7 @@ class Expectation:
         seat, trial = _ready(described, self._case(expected), host)
         before = host.sitting.spending()
         output = await host.sitting.answer(seat, trial)
-        judging = host.loop.start(_found(host.sitting, seat, Answered(trial=trial, output=output), before))
+        judging = host.loop.start(_found(host.sitting, seat, AnsweredTrial(trial=trial, output=output), before))
         part = await asyncio.wrap_future(judging)
         host.keep(part)
         return _passed(seat, next(iter(part.results)))
@@ -110,7 +110,7 @@ def _host() -> Host | None:
     return None if host is None or (tools is not None and tools is not host.tools) else host
 
 
-def _described(expected: Any, task: Any, scorers: Sequence[Wanted], options: ExpectOptions) -> Eval:
+def _described(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: ExpectOptions) -> Eval:
     """The one-row eval that an expectation is; raises ConfigError where it is none."""
     __tracebackhide__ = True
     frame = sys._getframe(2)
@@ -134,7 +134,7 @@ def _described(expected: Any, task: Any, scorers: Sequence[Wanted], options: Exp
     return Eval(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
 
 
-def _ready(described: Eval, case: Case, host: Host) -> tuple[Seat, Trial]:
+def _ready(described: Eval, case: Case, host: Host) -> tuple[PreparedPlan, Trial]:
     """The expectation, ready to be asked, as part of the test that is running."""
     __tracebackhide__ = True
     if described.threshold is NOT_SAID:
@@ -144,14 +144,16 @@ def _ready(described: Eval, case: Case, host: Host) -> tuple[Seat, Trial]:
     return seat, replace(trial, target=seat.bound.target.name)
 
 
-async def _found(sitting: Sitting, seat: Seat, item: Trial | Answered, before: Sequence[Spending] | None = None) -> Run:
+async def _found(
+    sitting: RunSession, seat: PreparedPlan, item: Trial | AnsweredTrial, before: Sequence[Spending] | None = None
+) -> Run:
     """What is found for a trial, and what that took, as a part of the run; on the loop of the sitting."""
     before = sitting.spending() if before is None else before
     result = await asked_once(sitting, seat, item)
     return seat.part([result], sitting.spent_since(before))
 
 
-async def asked_once(sitting: Sitting, seat: Seat, item: Trial | Answered) -> Result:
+async def asked_once(sitting: RunSession, seat: PreparedPlan, item: Trial | AnsweredTrial) -> Result:
     """What is found for one trial.
 
     Raises:
@@ -167,14 +169,14 @@ async def asked_once(sitting: Sitting, seat: Seat, item: Trial | Answered) -> Re
     return found[0]
 
 
-async def _answered(sitting: Sitting, seat: Seat, item: Trial | Answered) -> Result:
+async def _answered(sitting: RunSession, seat: PreparedPlan, item: Trial | AnsweredTrial) -> Result:
     """`asked_once`, with the task on this very loop and in this very context."""
     if isinstance(item, Trial):
-        item = Answered(trial=item, output=await sitting.answer(seat, item))
+        item = AnsweredTrial(trial=item, output=await sitting.answer(seat, item))
     return await asked_once(sitting, seat, item)
 
 
-async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[Seat, Result]:
+async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[PreparedPlan, Result]:
     """The expectation by itself, kept nowhere; only the calls of models are, so that none is paid for twice."""
     opened: list[Any] = []
 
@@ -185,7 +187,7 @@ async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[
 
     host = current_host()
     settings = load(environ, Path.cwd()) if host is None else host.sitting.settings
-    sitting = Sitting(settings, ledger, lambda: ledger().call_log())
+    sitting = RunSession(settings, ledger, lambda: ledger().call_log())
     try:
         seat = seat_of(described, [case], sitting)
         trial = Trial(case=case, dataset=described.name, target=seat.bound.target.name)
@@ -196,7 +198,7 @@ async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[
             store.close()
 
 
-def _passed(seat: Seat, result: Result) -> Result:
+def _passed(seat: PreparedPlan, result: Result) -> Result:
     __tracebackhide__ = True
     if (why := failure(result, [scorer.metric for scorer in seat.bound.scorers])) is not None:
         raise EvalFailedError(why, result)

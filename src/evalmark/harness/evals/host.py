@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from evalmark.core.values.case import Case
     from evalmark.core.values.run import Run
     from evalmark.core.values.score import Trial
-    from evalmark.runs.execution.sitting import Sitting
+    from evalmark.runs.execution.session import RunSession
 
     from .thresholds import Threshold
 
@@ -19,7 +19,7 @@ class Host(Protocol):
     """What runs tests and keeps what they find; one for all tests of a process."""
 
     @property
-    def sitting(self) -> "Sitting":
+    def sitting(self) -> "RunSession":
         """Asks targets and scorers."""
         ...
 

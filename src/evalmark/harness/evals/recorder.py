@@ -9,10 +9,10 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.runs.engine.line import Answered
-from evalmark.runs.engine.trial import describe, details_of, with_tools
-from evalmark.runs.execution.sitting import Seat
-from evalmark.runs.planning.judging import Wanted
+from evalmark.runs.engine.pipeline import AnsweredTrial
+from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
+from evalmark.runs.execution.session import PreparedPlan
+from evalmark.runs.planning.judges import ScorerLike
 
 from .described import Eval, Judges
 from .expectation import asked_once
@@ -33,7 +33,7 @@ class EvalCase:
         host: Host,
         trial: Trial,
         threshold: Threshold,
-        scorers: Sequence[Wanted] = (),
+        scorers: Sequence[ScorerLike] = (),
         judge: "Judges | None" = None,
     ) -> None:
         self._host, self._trial, self._threshold = host, trial, threshold
@@ -96,7 +96,7 @@ class EvalCase:
 
         self._judge([given], name)
 
-    def judge(self, *scorers: Wanted) -> tuple[Score, ...]:
+    def judge(self, *scorers: ScorerLike) -> tuple[Score, ...]:
         """What scorers say of the logged answer; the test goes on, and fails at its end if one of them is too low.
 
         Raises:
@@ -124,11 +124,11 @@ class EvalCase:
         """
         if error is None and self._scorers:
             self.judge(*self._scorers)
-        output = with_tools(self._output or Output(), self.uses.tools)
+        output = with_tool_calls(self._output or Output(), self.uses.tools)
         if isinstance(error, AssertionError) and not isinstance(error, EvalFailedError):
-            self._add(Score(name=TEST, raw=False, value=0.0, passed=False, reason=describe(error)))
+            self._add(Score(name=TEST, raw=False, value=0.0, passed=False, reason=describe_error(error)))
         elif error is not None and not isinstance(error, EvalFailedError):
-            output = replace(output, error=describe(error), metadata={**output.metadata, **details_of(error)})
+            output = replace(output, error=describe_error(error), metadata={**output.metadata, **error_details(error)})
         elif error is None and not self._scores:
             self._add(Score(name=TEST, raw=True, value=1.0, passed=True, reason="its asserts hold"))
         result = Result(trial=self._trial, output=output, scores=tuple(self._scores))
@@ -137,7 +137,7 @@ class EvalCase:
         part = replace(self.begun(), metrics=metrics, results=(result,), spending=spending)
         return part, failure(result, metrics)
 
-    def _judge(self, scorers: Sequence[Wanted], name: str = "") -> tuple[Score, ...]:
+    def _judge(self, scorers: Sequence[ScorerLike], name: str = "") -> tuple[Score, ...]:
         __tracebackhide__ = True
         described = Eval(
             name=self._trial.dataset,
@@ -148,13 +148,13 @@ class EvalCase:
             judge=self._judges,
         )
         seat = seat_of(described, [self.case], self._host.sitting, name)
-        item = Answered(trial=self._trial, output=self._output or Output())
+        item = AnsweredTrial(trial=self._trial, output=self._output or Output())
         result = self._host.loop.run(asked_once(self._host.sitting, seat, item))
         for score in result.scores:
             self._add(score, seat)
         return result.scores
 
-    def _add(self, score: Score, seat: Seat | None = None) -> None:
+    def _add(self, score: Score, seat: PreparedPlan | None = None) -> None:
         __tracebackhide__ = True
         if any(known.name == score.name for known in self._scores):
             raise ConfigError(f"{self.case.id}: there are two scores called {score.name!r}; give one another name.")

@@ -13,7 +13,7 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.words import count
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.read import made_cases, read_cases
-from evalmark.runs.engine.trial import describe
+from evalmark.runs.engine.trial import describe_error
 
 Row = Case | Mapping[str, Any] | str
 Data = str | PathLike[str] | Iterable[Row] | AsyncIterator[Row] | Callable[[], Any]
@@ -35,7 +35,7 @@ def rows_of(data: Data, place: str) -> list[Case | BadRow]:
         rows.append(
             BadRow(
                 place=place,
-                message=f"its data broke off after {count(len(rows), 'case')}: {describe(fault)}",
+                message=f"its data broke off after {count(len(rows), 'case')}: {describe_error(fault)}",
                 last=True,
             )
         )

@@ -10,9 +10,9 @@ from evalmark.core.settings import load
 from evalmark.core.sync import now
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Result
-from evalmark.runs.execution.conduct import Conduct, execute
-from evalmark.runs.execution.ledger import Memory, with_results
-from evalmark.runs.execution.sitting import Sitting
+from evalmark.runs.execution.execute import RunOptions, execute
+from evalmark.runs.execution.run_store import MemoryRunStore, with_results
+from evalmark.runs.execution.session import RunSession
 from evalmark.storage.store.store import open_store
 
 from .rows import rows_of
@@ -35,11 +35,13 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
     rows = [] if described.skip_if else rows_of(described.data, described.place)
     store = None if described.skip_if else store
     found: list[Result] = []
-    opened = nullcontext(Memory()) if store is None else open_store(settings.store if store == "settings" else store)
+    opened = (
+        nullcontext(MemoryRunStore()) if store is None else open_store(settings.store if store == "settings" else store)
+    )
     with opened as ledger:
-        sitting = Sitting(settings, lambda: ledger, ledger.call_log)
+        sitting = RunSession(settings, lambda: ledger, ledger.call_log)
         plan = replace(plan_of(described, rows, sitting), gate=gate)
-        conduct = Conduct(ledger=ledger, settings=settings, watch=found.extend)
+        conduct = RunOptions(ledger=ledger, settings=settings, watch=found.extend)
         run = now(execute(plan, conduct))
     run = replace(run, notes=(*run.notes, SKIPPED)) if described.skip_if else run
     return with_results(run, found)

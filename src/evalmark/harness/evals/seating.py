@@ -11,10 +11,10 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.runs.execution.conduct import check_usable
-from evalmark.runs.execution.sitting import Seat, Sitting
-from evalmark.runs.planning.judging import asked_in_python
-from evalmark.runs.planning.plan import Loader, Plan, Source, embedder_for
+from evalmark.runs.execution.execute import check_usable
+from evalmark.runs.execution.session import PreparedPlan, RunSession
+from evalmark.runs.planning.judges import scorer_specs
+from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, embedder_for
 from evalmark.runs.targets.function import as_target
 
 from .thresholds import held
@@ -50,7 +50,7 @@ class Answering:
 
 
 def plan_of(
-    described: "Eval", rows: Sequence[Case | BadRow], sitting: Sitting, called: str = "", load: Loader | None = None
+    described: "Eval", rows: Sequence[Case | BadRow], sitting: RunSession, called: str = "", load: Loader | None = None
 ) -> Plan:
     """The eval as a plan over these rows; its only scorer may be `called` something.
 
@@ -60,7 +60,7 @@ def plan_of(
     __tracebackhide__ = True
     here = _here(described)
     try:
-        asked = asked_in_python(described.scorers, described.judge, sitting.models, here)
+        asked = scorer_specs(described.scorers, described.judge, sitting.models, here)
         target = as_target(described.task, folders=here)
     except ConfigError as fault:
         raise ConfigError(f"{described.place}: {fault}") from None
@@ -77,7 +77,9 @@ def plan_of(
     wanted = sitting.settings.embeddings if described.embeddings is None else described.embeddings
     return Plan(
         name=described.name,
-        sources=(Source(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),),
+        sources=(
+            DatasetSource(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),
+        ),
         targets=(Answering(target),),
         asked=asked,
         models=sitting.models,
@@ -87,7 +89,7 @@ def plan_of(
     )
 
 
-def check_eval(described: "Eval", sitting: Sitting) -> str:
+def check_eval(described: "Eval", sitting: RunSession) -> str:
     """What the task of an eval is called; finds what is wrong without reading data, loading a model or opening a file.
 
     Raises:
@@ -109,7 +111,7 @@ def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) ->
     """In the place of an embedding model, which takes its time to load."""
 
 
-def seat_of(described: "Eval", rows: Sequence[Case | BadRow], sitting: Sitting, called: str = "") -> Seat:
+def seat_of(described: "Eval", rows: Sequence[Case | BadRow], sitting: RunSession, called: str = "") -> PreparedPlan:
     """The eval, ready to be asked about those of its rows that are cases.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from evalmark.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from evalmark.runs.planning.plan import Asked
+    from evalmark.runs.planning.plan import ScorerSpec
 
 PERFECT = 1.0
 """What a score has to reach where neither the eval nor the scorer says anything."""
@@ -29,7 +29,7 @@ Threshold = Limit | Mapping[str, Limit]
 """One threshold for all scorers, or one each by name."""
 
 
-def held(asked: "Sequence[Asked]", threshold: Threshold, place: str) -> "tuple[Asked, ...]":
+def held(asked: "Sequence[ScorerSpec]", threshold: Threshold, place: str) -> "tuple[ScorerSpec, ...]":
     """The scorers, held to their thresholds.
 
     A number is the least value that passes (the most, where lower is better). None: scores are only recorded.
@@ -49,7 +49,7 @@ def held(asked: "Sequence[Asked]", threshold: Threshold, place: str) -> "tuple[A
     return tuple(_held(one, threshold.get(names[id(one)], NOT_SAID), place) for one in asked)
 
 
-def _held(asked: "Asked", limit: Any, place: str) -> "Asked":
+def _held(asked: "ScorerSpec", limit: Any, place: str) -> "ScorerSpec":
     __tracebackhide__ = True
     if limit is None:
         return replace(asked, threshold=None, decides=False)

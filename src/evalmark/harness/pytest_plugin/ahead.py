@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.sync import Loop
 from evalmark.core.values.score import Result, Trial
-from evalmark.runs.execution.sitting import Seat, Sitting
+from evalmark.runs.execution.session import PreparedPlan, RunSession
 
 if TYPE_CHECKING:
     from .keeping import Keeper, Parcels
@@ -22,7 +22,7 @@ class Ahead:
     """The results of one eval, as they come in."""
 
     def __init__(
-        self, sitting: Sitting, keeper: "Keeper | Parcels", seat: Seat, trials: Sequence[Trial], loop: Loop
+        self, sitting: RunSession, keeper: "Keeper | Parcels", seat: PreparedPlan, trials: Sequence[Trial], loop: Loop
     ) -> None:
         self._sitting, self._keeper, self._seat = sitting, keeper, seat
         self._results: dict[Key, Future[Result]] = {(t.position, t.repeat): Future() for t in trials}

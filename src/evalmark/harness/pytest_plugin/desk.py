@@ -21,7 +21,7 @@ from evalmark.harness.evals.recorder import EvalCase
 from evalmark.harness.evals.rows import rows_of
 from evalmark.harness.evals.seating import check_eval
 from evalmark.harness.evals.thresholds import Threshold
-from evalmark.runs.execution.sitting import Sitting
+from evalmark.runs.execution.session import RunSession
 
 from .hooks import Hooks
 from .items import Group, tests_of
@@ -109,9 +109,9 @@ class Desk:
         return Loop()
 
     @cached_property
-    def sitting(self) -> Sitting:
+    def sitting(self) -> RunSession:
         """Asks targets and scorers."""
-        return Sitting(self.settings, self._ledger, self._journal, lambda: self.loop.events)
+        return RunSession(self.settings, self._ledger, self._journal, lambda: self.loop.events)
 
     def _ledger(self) -> Any:
         return self.keeper.ledger(self.settings.store)

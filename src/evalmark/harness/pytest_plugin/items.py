@@ -17,7 +17,7 @@ from evalmark.harness.evals.described import Eval
 from evalmark.harness.evals.failing import EvalFailedError
 from evalmark.harness.evals.seating import seat_of
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.runs.execution.sitting import Seat
+from evalmark.runs.execution.session import PreparedPlan
 
 from .skipping import LONGEST_NAME, node_name, unused
 
@@ -36,9 +36,9 @@ class Group:
     """What its task is called."""
     desk: "Desk"
     rows: Sequence[Case | BadRow]
-    seated: Seat | EvalmarkError | None = None
+    seated: PreparedPlan | EvalmarkError | None = None
 
-    def seat(self) -> Seat:
+    def seat(self) -> PreparedPlan:
         """The eval, ready to be asked; made once, when the first test needs it.
 
         Raises:

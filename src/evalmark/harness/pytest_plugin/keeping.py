@@ -15,9 +15,9 @@ from evalmark.core.sync import Loop
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
-from evalmark.runs.execution.baselines import LAST_GREEN, baseline_of
-from evalmark.runs.execution.book import Book, begin
-from evalmark.runs.execution.ledger import Ledger
+from evalmark.runs.execution.baseline import LAST_GREEN, baseline_of
+from evalmark.runs.execution.run_store import RunStore
+from evalmark.runs.execution.run_writer import RunWriter, start_run
 from evalmark.storage.results.masked import masked_id
 from evalmark.storage.results.rows import packed, unpacked
 from evalmark.storage.store.store import Store, open_store
@@ -60,10 +60,10 @@ class Keeper:
         return open_store(self._place.store, notes=self._say)
 
     @cached_property
-    def book(self) -> Book:
+    def book(self) -> RunWriter:
         """The run; begun, or taken up again, at the first use."""
         _ = self.baseline  # found now, when `last` still is the one before this
-        return begin(self._store, NAME, self._place.gate, self._place.resume)
+        return start_run(self._store, NAME, self._place.gate, self._place.resume)
 
     @cached_property
     def baseline(self) -> Run | None:
@@ -90,7 +90,7 @@ class Keeper:
         """Whether something could not be kept."""
         return self._fault is not None
 
-    def ledger(self, store: str) -> Ledger:
+    def ledger(self, store: str) -> RunStore:
         """For vectors."""
         return self._store
 
@@ -160,7 +160,7 @@ class Parcels:
         self._running = running
         self._stores: dict[str, Store] = {}
 
-    def ledger(self, store: str) -> Ledger:
+    def ledger(self, store: str) -> RunStore:
         """For vectors."""
         if store not in self._stores:
             self._stores[store] = open_store(store)

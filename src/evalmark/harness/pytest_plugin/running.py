@@ -11,7 +11,7 @@ from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.harness.evals.expectation import asked_once
 from evalmark.harness.evals.failing import EvalFailedError, failure
-from evalmark.runs.execution.sitting import Seat
+from evalmark.runs.execution.session import PreparedPlan
 
 from .ahead import Ahead
 from .items import EvalItem
@@ -52,7 +52,7 @@ class Runner:
             self._desk.keeper.take(part)
         return _told(item, result, seat.metrics)
 
-    async def _alone(self, seat: Seat, trial: Trial) -> Result:
+    async def _alone(self, seat: PreparedPlan, trial: Trial) -> Result:
         try:
             return await asked_once(self._desk.sitting, seat, trial)
         except RunStoppedError as why:
@@ -82,10 +82,10 @@ class Runner:
         self._desk.keeper.meet(seat.part())
         return Ahead(self._desk.sitting, self._desk.keeper, seat, wanted, self._desk.loop) if len(wanted) > 1 else None
 
-    def _earlier(self, seat: Seat, trial: Trial) -> Result | None:
+    def _earlier(self, seat: PreparedPlan, trial: Trial) -> Result | None:
         return self._recorded(seat).get(trial_key(trial))
 
-    def _recorded(self, seat: Seat) -> dict[Key, Result]:
+    def _recorded(self, seat: PreparedPlan) -> dict[Key, Result]:
         """What an interrupted run knows of an eval that has not changed since."""
         resumed = self._desk.config.getoption("evalmark_resume")
         if resumed is None:

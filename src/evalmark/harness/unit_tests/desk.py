@@ -17,10 +17,10 @@ from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Metric, Run, RunStatus
 from evalmark.core.values.score import Result, Score, Trial
 from evalmark.models.embeddings.cached import CachedEmbedder
-from evalmark.runs.engine.trial import judge
-from evalmark.runs.execution.book import Book, begin
-from evalmark.runs.execution.ledger import Ledger
-from evalmark.runs.execution.sitting import Sitting
+from evalmark.runs.engine.trial import run_scorers
+from evalmark.runs.execution.run_store import RunStore
+from evalmark.runs.execution.run_writer import RunWriter, start_run
+from evalmark.runs.execution.session import RunSession
 from evalmark.scoring.binding.bound import BoundScorer
 
 from .embed_function import embedder_of
@@ -49,7 +49,7 @@ class Rule:
 
     async def __call__(self, item: Item, output: Output) -> Score:
         """The word on one result; what the model raises is a score that says so."""
-        (score,) = await judge([self.scorer], item.case, output)
+        (score,) = await run_scorers([self.scorer], item.case, output)
         return score
 
     async def ahead(self, items: Sequence[Item]) -> None:
@@ -64,14 +64,14 @@ class Desk:
     """One run of a unit test: a loop of its own, the models asked on it, and the run that grows in the ledger."""
 
     def __init__(
-        self, name: str, strategy: EvaluationStrategyBase, selected: Selected, ledger: Ledger, settings: Settings
+        self, name: str, strategy: EvaluationStrategyBase, selected: Selected, ledger: RunStore, settings: Settings
     ) -> None:
         self._selected, self.strategy = selected, strategy
         self.loop = Loop()
         try:
-            self.sitting = Sitting(settings, lambda: ledger, ledger.call_log, lambda: self.loop.events)
+            self.sitting = RunSession(settings, lambda: ledger, ledger.call_log, lambda: self.loop.events)
             self.rule = self._rule(ledger)
-            self._book: Book = begin(ledger, name)
+            self._book: RunWriter = start_run(ledger, name)
         except BaseException:
             self.loop.close()
             raise
@@ -144,7 +144,7 @@ class Desk:
 
     # Inside.
 
-    def _rule(self, ledger: Ledger) -> Rule | None:
+    def _rule(self, ledger: RunStore) -> Rule | None:
         strategy = self.strategy
         if not isinstance(strategy, CosineScoreEvaluationStrategy) or not strategy.is_plain:
             return None

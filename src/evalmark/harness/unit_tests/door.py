@@ -14,8 +14,8 @@ from typing import Any, Literal
 from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.settings import Settings, load
 from evalmark.core.values.run import Run
-from evalmark.runs.engine.trial import describe
-from evalmark.runs.execution.ledger import Ledger, Memory
+from evalmark.runs.engine.trial import describe_error
+from evalmark.runs.execution.run_store import MemoryRunStore, RunStore
 from evalmark.storage.store.location import display_location
 from evalmark.storage.store.store import Store, open_store
 
@@ -173,7 +173,9 @@ class UnitTest:
     def _begun(self) -> "_Open":
         settings = load(environ, Path.cwd())
         selected = self._selected(settings)
-        ledger: Store | Memory = Memory() if self._store is None else open_store(_path(self._store, settings))
+        ledger: Store | MemoryRunStore = (
+            MemoryRunStore() if self._store is None else open_store(_path(self._store, settings))
+        )
         try:
             desk = Desk(self.test_name, self.evaluation, selected, ledger, settings)
         except BaseException:
@@ -192,7 +194,7 @@ class _Open:
     name: str
     desk: Desk
     session: UnitTestSession
-    ledger: Ledger
+    ledger: RunStore
     store: str
     flag: str
     """Names the store to commands; empty where they find it by themselves."""
@@ -200,7 +202,7 @@ class _Open:
 
     def ended(self, error: BaseException | None) -> Summary:
         """Everything that was found; a case without a result has failed."""
-        why = "it was given no result: the test ended before" if error is None else describe(error)
+        why = "it was given no result: the test ended before" if error is None else describe_error(error)
         self.session.give_up(why)
         is_whole = error is None and not self.session.is_cut_short
         run = self.desk.finish("complete" if is_whole else "interrupted", self.session.notes())
@@ -233,6 +235,6 @@ def _path(store: Place, settings: Settings) -> str:
     return settings.store if store is None or store == "settings" else fspath(store)
 
 
-def _close(ledger: Ledger) -> None:
+def _close(ledger: RunStore) -> None:
     if isinstance(ledger, Store):
         ledger.close()

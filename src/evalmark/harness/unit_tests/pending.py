@@ -10,7 +10,7 @@ from evalmark.core.context.uses import Uses, counting
 from evalmark.core.foreign.copies import own
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score
-from evalmark.runs.engine.trial import describe, details_of, with_tools
+from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
 from evalmark.runs.targets.function import run_and_time
 from evalmark.runs.targets.identity import target_name
 
@@ -133,10 +133,10 @@ class CaseUnderTest:
 
     def _output(self, function: Any, returned: Any, uses: Uses) -> Output:
         output = output_of(function, returned, uses.own_time(), is_template=self._session.is_template)
-        return with_tools(output, uses.tools)
+        return with_tool_calls(output, uses.tools)
 
     def _broken(self, error: Exception, target: str, uses: Uses) -> Judging:
-        found = self._fail(describe(error), target, uses.own_time(), details_of(error))
+        found = self._fail(describe_error(error), target, uses.own_time(), error_details(error))
         add_hint(error)
         return found
 
@@ -159,9 +159,9 @@ class CaseUnderTest:
             said: Any = finished_now(desk.strategy.evaluate(output.value, self.test_case))
             score = score_of(said, name, self.test_case)
         except Exception as error:
-            why = describe(error)
+            why = describe_error(error)
             found = replace(failed(self.test_case, name, output), error_description=why)
-            broken = Score(name=name, status="error", reason=why, detail=details_of(error))
+            broken = Score(name=name, status="error", reason=why, detail=error_details(error))
             judging = self._keep(desk.said(found, trial, output, broken))
             if not go_on:
                 raise

@@ -17,7 +17,7 @@ from evalmark.reports.text.comparison import OVERALL, CaseScore, case_scores, to
 from evalmark.reports.text.word_changes import Sides, word_changes
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import ComparedAsked, compared_asked
-from evalmark.runs.execution.baselines import LAST_GREEN
+from evalmark.runs.execution.baseline import LAST_GREEN
 from evalmark.stats.comparison.cases import WENT, Place
 from evalmark.stats.comparison.change import Flip
 from evalmark.stats.comparison.earlier import comparable_with, earlier_of

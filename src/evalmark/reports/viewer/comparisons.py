@@ -7,8 +7,8 @@ from itertools import islice
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.reports.viewer.urls.queries import CasesAsked
-from evalmark.runs.execution import baselines
-from evalmark.runs.execution.baselines import LAST_GREEN, Baseline
+from evalmark.runs.execution import baseline
+from evalmark.runs.execution.baseline import LAST_GREEN, Baseline
 from evalmark.stats.comparison.cases import WENT, Cases, Place, Went, telling_cases
 from evalmark.stats.comparison.change import Comparison
 from evalmark.stats.comparison.comparing import compare_by_case
@@ -121,7 +121,7 @@ def baseline_of(shelf: Shelf, run: Run, reference: str) -> Baseline | None:
         StoreError: there is no such run.
     """
     if reference != LAST_GREEN:
-        return baselines.baseline_of(shelf.store, reference, run)
+        return baseline.baseline_of(shelf.store, reference, run)
     moment = shelf.store.moment()
     about = About(
         kind="last green",
@@ -129,7 +129,7 @@ def baseline_of(shelf: Shelf, run: Run, reference: str) -> Baseline | None:
         state=(moment.runs, moment.newest, [one.run for one in moment.under_way]),
         trials=max((line.trials for line in shelf.lines(shelf.store.runs(1))), default=0),
     )
-    return shelf.figures.found(about, lambda patiently: baselines.baseline_of(shelf.store, reference, run))
+    return shelf.figures.found(about, lambda patiently: baseline.baseline_of(shelf.store, reference, run))
 
 
 def case_of(place: Place, *, before: bool) -> CaseOf:

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalmark.core.protocols import CallLog
-from evalmark.runs.execution.ledger import Memory
+from evalmark.runs.execution.run_store import MemoryRunStore
 from evalmark.storage.store.store import Store
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
 
 
-class Unlisted(Memory):
+class Unlisted(MemoryRunStore):
     """Keeps one run as long as it lives, so that no list of runs shows it, and asks the store for what was asked before."""
 
     def __init__(self, store: Store) -> None:

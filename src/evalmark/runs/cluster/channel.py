@@ -13,7 +13,7 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply
 from evalmark.models.middleware.keyed import Keyed
-from evalmark.runs.engine.trial import describe
+from evalmark.runs.engine.trial import describe_error
 
 from .messages import (
     AttemptFinished,
@@ -102,7 +102,7 @@ class Channel:
             answer = self._again(ticket)
             self.send(
                 AttemptFinished(
-                    ticket, mine if isinstance(mine, Reply | EvalmarkError) else WorkerOnlyError(describe(mine))
+                    ticket, mine if isinstance(mine, Reply | EvalmarkError) else WorkerOnlyError(describe_error(mine))
                 )
             )
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
-from evalmark.runs.engine.line import Item, Limits, Outcome, Work
-from evalmark.runs.engine.recorder import Recorder, Watch
-from evalmark.runs.engine.trial import judge
+from evalmark.runs.engine.pipeline import EngineItem, EngineOutcome, Limits, Work
+from evalmark.runs.engine.result_writer import ResultCallback, ResultWriter
+from evalmark.runs.engine.trial import run_scorers
 
 from .messages import WorkerDone
 from .remote_calls import CallProxy
@@ -45,8 +45,8 @@ async def run_on_workers(
     duty: CoordinatorConfig,
     *,
     stop: asyncio.Event | None = None,
-    watch: Watch | None = None,
-) -> Outcome:
+    watch: ResultCallback | None = None,
+) -> EngineOutcome:
     """Have every trial answered and judged by the hands of a crew, and record the results here.
 
     Setting `stop` gives out no further trial and lets the hands finish within `limits.grace` seconds.
@@ -63,12 +63,12 @@ class Coordinator:
     """The moving parts of one run; lives as long as `run_elsewhere`."""
 
     def __init__(
-        self, work: Work, limits: Limits, duty: CoordinatorConfig, stop: asyncio.Event, watch: Watch | None
+        self, work: Work, limits: Limits, duty: CoordinatorConfig, stop: asyncio.Event, watch: ResultCallback | None
     ) -> None:
         self.duty, self.stop = duty, stop
-        self.board = WorkQueue(iter(cast(Iterable[Item], work.trials)), duty.room)
+        self.board = WorkQueue(iter(cast(Iterable[EngineItem], work.trials)), duty.room)
         self._work, self._limits = work, limits
-        self._recorder = Recorder(work.sink, watch, limits.window, limits.batch)
+        self._recorder = ResultWriter(work.sink, watch, limits.window, limits.batch)
         self._seats = [_WorkerSlot(self, number) for number in range(duty.crew.size)]
         self._ended = asyncio.Event()
         """No further hand is needed."""
@@ -82,7 +82,7 @@ class Coordinator:
         self._fruitless = 0
         self._lost = 0
 
-    async def run(self) -> Outcome:
+    async def run(self) -> EngineOutcome:
         """Have everything done and recorded."""
         recording = asyncio.create_task(self._recorder.run())
         sitting = [asyncio.create_task(seat.run()) for seat in self._seats]
@@ -98,7 +98,7 @@ class Coordinator:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return Outcome(
+        return EngineOutcome(
             recorded=self._recorder.recorded,
             stopped=self._left_out or not self.board.is_done,
             reason=self._reason,
@@ -171,7 +171,7 @@ class Coordinator:
         self._fruitless += 1
         for given_up in self.board.lose(seat, why):
             scorers = self._work.scorers if given_up.trial.mode == "single" else self._work.turn_scorers
-            scores = await judge(scorers, given_up.trial.case, given_up.output)
+            scores = await run_scorers(scorers, given_up.trial.case, given_up.output)
             self.board.aside.append(replace(given_up, scores=scores))
         if self._fruitless > max(_MIN_FRUITLESS, _MAX_FRUITLESS_PER_SLOT * len(self._seats)):
             raise NoWorkersError(f"Workers end before they have done anything; the last one said: {why}")

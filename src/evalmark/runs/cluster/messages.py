@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score, Trial
-from evalmark.runs.engine.line import Answered, Conversation
+from evalmark.runs.engine.pipeline import AnsweredTrial, Conversation
 
-WorkItem = Trial | Answered | Conversation
+WorkItem = Trial | AnsweredTrial | Conversation
 """What one hand does at one go; a conversation with all of its turns at hand."""
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from evalmark.core.errors import EvalmarkError, ModelError
 from evalmark.core.protocols import Embedder
 from evalmark.models.embeddings.cached import CachedEmbedder
-from evalmark.runs.engine.line import Work
-from evalmark.runs.planning.checking import refuse
-from evalmark.runs.planning.lending import Lender
-from evalmark.runs.planning.models import Door, Models
+from evalmark.runs.engine.pipeline import Work
+from evalmark.runs.planning.chat_models import ModelProvider
+from evalmark.runs.planning.check import raise_faults
+from evalmark.runs.planning.models import ModelGateway, Models
 
 from .channel import Channel
 from .messages import SendNow, TicketResult, ToCoordinator, ToWorker
@@ -67,7 +67,7 @@ class WorkerActor:
         models = Models(settings=pack.settings)
         try:
             brief: JobSpec = unpack(pack, models)
-            refuse(Door(models, None).faults(brief.plan.chat_models))
+            raise_faults(ModelGateway(models, None).faults(brief.plan.chat_models))
             self._loop = asyncio.get_running_loop()
             self._hand = Worker(self._post, lambda post: build_work(brief, models, post, pool), brief.limits)
             ready()
@@ -120,7 +120,7 @@ def build_work(brief: JobSpec, models: Models, post: Channel, pool: Sequence[Any
         turn_scorers=bound.turns,
         sink=_NoSink(),
         tools=RemoteTools(post, models.settings.replay),
-        lend=Lender(models, lambda: door, asyncio.get_running_loop()),
+        lend=ModelProvider(models, lambda: door, asyncio.get_running_loop()),
     )
 
 

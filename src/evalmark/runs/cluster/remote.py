@@ -9,7 +9,7 @@ from evalmark.core.protocols import ChatModel, ToolLog
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.tool import ToolRecording
 from evalmark.models.middleware.keyed import keyed
-from evalmark.runs.planning.models import Configured, Door, Models
+from evalmark.runs.planning.models import ConfiguredModel, ModelGateway, Models
 
 from .channel import Channel
 
@@ -30,7 +30,7 @@ class RemoteModel:
         return await self._post.ask(self._model, keyed(request, self.identity))
 
 
-class RemoteGateway(Door):
+class RemoteGateway(ModelGateway):
     """The door of a hand: puts the way to the desk around every model."""
 
     def __init__(self, models: Models, post: Channel) -> None:
@@ -39,7 +39,7 @@ class RemoteGateway(Door):
 
     def __call__(self, model: ChatModel) -> ChatModel:
         """The model as the desk lets it be asked."""
-        if isinstance(model, Configured):
+        if isinstance(model, ConfiguredModel):
             return replace(model, model=self(model.model))
         return RemoteModel(model, self._post)
 

@@ -10,8 +10,8 @@ from evalmark.core.context.uses import Uses, counting
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
-from evalmark.runs.engine.trial import describe
-from evalmark.runs.planning.models import Door
+from evalmark.runs.engine.trial import describe_error
+from evalmark.runs.planning.models import ModelGateway
 
 from .messages import CallRequested, ReplyDelta, SendNow, TicketResult, WorkerOnlyError
 from .payload import address_mismatch
@@ -64,7 +64,7 @@ class _ModelOnWorker:
 class CallProxy:
     """Carries the calls of all hands through one door."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: ModelGateway) -> None:
         self._door = door
         self._models: dict[tuple[str, str], ChatModel] = {}
 
@@ -106,4 +106,4 @@ def _new_fields(reply: Reply, came: Reply | None) -> Reply | ReplyDelta:
 def _sendable_error(error: Exception) -> Any:
     """The error in a form that another process can raise."""
     is_ours = isinstance(error, WorkerOnlyError) or type(error).__module__.startswith("evalmark.")
-    return error if is_ours else WorkerOnlyError(describe(error))
+    return error if is_ours else WorkerOnlyError(describe_error(error))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Result, Trial
-from evalmark.runs.engine.line import Answered, Conversation, Item, Said
+from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, EngineItem
 
 from .messages import Assign, TrialFinished, WorkItem
 from .worker import trials_of
@@ -19,7 +19,7 @@ _MAX_READY_RESULTS = 1_000
 """Results that need no hand and wait to be recorded, from which on nothing further is read."""
 
 
-_Turns = tuple[Trial | Result | Said | Answered, ...]
+_Turns = tuple[Trial | Result | AnsweredTurn | AnsweredTrial, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -54,22 +54,22 @@ class _OpenItem:
         if not isinstance(self.item, Conversation):
             return _OpenItem(number, self.item, lost=self.lost) if self.open else None
         turns = (*self._turns(self.item), *self.later)
-        last = next((place for place, turn in enumerate(turns) if not isinstance(turn, Said)), None)
+        last = next((place for place, turn in enumerate(turns) if not isinstance(turn, AnsweredTurn)), None)
         if last is None:
             return None
         end = last + 1 if self.is_suspect else len(turns)
         return _OpenItem(number, replace(self.item, turns=turns[:end]), lost=self.lost, later=turns[end:])
 
-    def _turns(self, item: Conversation) -> Iterator[Trial | Result | Said | Answered]:
+    def _turns(self, item: Conversation) -> Iterator[Trial | Result | AnsweredTurn | AnsweredTrial]:
         part = 0
         for turn in item.turns:
-            if isinstance(turn, Said):
+            if isinstance(turn, AnsweredTurn):
                 yield turn
                 continue
             if part in self.open:
                 yield turn
             elif part in self.told and not isinstance(turn, Result):  # which is no turn, and is recorded by now
-                yield Said(case=self.trials[part].case, output=self.told[part])
+                yield AnsweredTurn(case=self.trials[part].case, output=self.told[part])
             part += 1
 
 
@@ -97,7 +97,7 @@ class WorkQueue:
     that has nothing else, so that nothing else is blamed with it.
     """
 
-    def __init__(self, items: Iterator[Item], room: int) -> None:
+    def __init__(self, items: Iterator[EngineItem], room: int) -> None:
         self._items, self._room = items, room
         self._lots: dict[int, _WorkerItems] = {}
         self._again: deque[_OpenItem] = deque()

@@ -9,10 +9,10 @@ from types import ModuleType
 from evalmark.core.context.replaying import ToolReplay
 from evalmark.core.protocols import EmbeddingCache, ToolLog
 from evalmark.core.settings import Settings
-from evalmark.runs.engine.line import Engine, Limits, Outcome, Work
-from evalmark.runs.engine.recorder import Watch
-from evalmark.runs.planning.models import Door
-from evalmark.runs.planning.plan import Bound, Plan
+from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
+from evalmark.runs.engine.result_writer import ResultCallback
+from evalmark.runs.planning.models import ModelGateway
+from evalmark.runs.planning.plan import BoundPlan, Plan
 
 from .coordinator import CoordinatorConfig, run_on_workers
 from .payload import JobSpec, Payload, embedder_spec, job_spec, make_payload
@@ -35,7 +35,7 @@ class ClusterSession:
     embedder: Payload | None
     hands: int
 
-    def engine(self, door: Door, bound: Bound, cache: EmbeddingCache) -> Engine:
+    def engine(self, door: ModelGateway, bound: BoundPlan, cache: EmbeddingCache) -> Engine:
         """What runs trials with the workers of the cluster, as `run_trials` would do here.
 
         It raises CrewError where no worker can be had, or all of them end before they have done anything.
@@ -43,8 +43,8 @@ class ClusterSession:
         each = self.brief.limits
 
         async def run(
-            work: Work, limits: Limits = each, *, stop: asyncio.Event | None = None, watch: Watch | None = None
-        ) -> Outcome:
+            work: Work, limits: Limits = each, *, stop: asyncio.Event | None = None, watch: ResultCallback | None = None
+        ) -> EngineOutcome:
             crew = RayWorkerPool(self.ray, self.sent, self.embedder, self.hands)
             await crew.check_pool()
             offers = SharedServices(work.tools or ToolReplay(_nothing, "off"), cache, bound.embedder)

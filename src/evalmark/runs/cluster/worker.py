@@ -7,7 +7,7 @@ from dataclasses import replace
 from evalmark.core.values.case import Output, ToolCall
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.runs.engine.line import Conversation, Item, Limits, Work, run_trials
+from evalmark.runs.engine.pipeline import Conversation, EngineItem, Limits, Work, run_trials
 
 from .channel import Channel
 from .messages import Assign, FinishWork, Ready, SendNow, TicketResult, ToWorker, TrialFinished, WorkerDone, WorkItem
@@ -102,10 +102,10 @@ class _ItemQueue:
     """Items as they come, for the engine's many tasks; each gets the next one, and `begun` hears of it."""
 
     def __init__(self, begun: Callable[[], None]) -> None:
-        self._queue: asyncio.Queue[Item | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[EngineItem | None] = asyncio.Queue()
         self._begun = begun
 
-    def add(self, item: Item) -> None:
+    def add(self, item: EngineItem) -> None:
         self._queue.put_nowait(item)
 
     def end(self, *, now: bool) -> None:
@@ -116,7 +116,7 @@ class _ItemQueue:
     def __aiter__(self) -> "_ItemQueue":
         return self
 
-    async def __anext__(self) -> Item:
+    async def __anext__(self) -> EngineItem:
         item = await self._queue.get()
         if item is None:
             self._queue.put_nowait(None)  # for the next task that asks

@@ -24,7 +24,7 @@ _PYTHON = tuple({f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "p
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-def raised(error: BaseException) -> dict[str, Any]:
+def user_traceback(error: BaseException) -> dict[str, Any]:
     """`raised_at` (`file:line`) and `traceback` of an error, by the user's frames; empty where no frame is theirs.
 
     Frames of evalmark, of Python's library and of installed packages are left out. Where nothing else is there (the target

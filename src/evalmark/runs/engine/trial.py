@@ -14,7 +14,7 @@ from evalmark.core.protocols import Scorer, Target
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 
-from .tracebacks import raised
+from .tracebacks import user_traceback
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ LONGEST_REASON = 2_000
 """Characters kept of what an exception says."""
 
 
-async def answer(target: Target, case: Case, within: float | None = None) -> Output:
+async def call_target(target: Target, case: Case, within: float | None = None) -> Output:
     """What the target gives for a case; whatever it raises becomes an Output with an error.
 
     `within` is in seconds; None waits as long as it takes. What the target's model calls wait for
@@ -44,7 +44,7 @@ async def answer(target: Target, case: Case, within: float | None = None) -> Out
         raise tools.fault
     if output.waited is None and (own := uses.own_time()) is not None:
         output = replace(output, waited=max(0.0, time.perf_counter() - started - own))
-    return with_tools(output, tools)
+    return with_tool_calls(output, tools)
 
 
 async def _answered(target: Target, case: Case, within: float | None) -> Output:
@@ -56,19 +56,19 @@ async def _answered(target: Target, case: Case, within: float | None) -> Output:
     except asyncio.CancelledError as cancelled:
         if _is_cancelled_from_outside():
             raise
-        return _failed(describe(cancelled), started, cancelled)
+        return _failed(describe_error(cancelled), started, cancelled)
     except (GeneratorExit, RunStoppedError):
         raise
     except BaseException as error:  # foreign code: the target
         if _is_ctrl_c(error):
             raise
-        return _failed(describe(error), started, error)
+        return _failed(describe_error(error), started, error)
 
 
 def _failed(said: str, started: float, error: BaseException | None = None) -> Output:
     """An output without a value: the target's own time until it failed, of a model call that of its last attempt."""
     elapsed = time.perf_counter() - started
-    seconds, details = current_uses().own_time(elapsed), {} if error is None else details_of(error)
+    seconds, details = current_uses().own_time(elapsed), {} if error is None else error_details(error)
     waited = None
     if isinstance(error, ModelCallError) and current_uses().own_time() is None:
         seconds = error.attempts[-1].seconds if error.attempts else None
@@ -76,21 +76,21 @@ def _failed(said: str, started: float, error: BaseException | None = None) -> Ou
     return Output(error=said, seconds=seconds, waited=waited, metadata=details)
 
 
-def with_tools(output: Output, tools: TrialTools | None) -> Output:
+def with_tool_calls(output: Output, tools: TrialTools | None) -> Output:
     """The output with the calls that its target has made or used; an error where one was refused.
 
     The target may have gone on: agents hand what a tool raises to their model, as if the tool had said so.
     """
     if tools is None:
         return output
-    error = output.error if tools.fault is None else describe(tools.fault)
+    error = output.error if tools.fault is None else describe_error(tools.fault)
     calls = output.metadata.get("calls", [])
     if tools.used and isinstance(calls, list | tuple):  # else the target means something else by it
         return replace(output, error=error, metadata={**output.metadata, "calls": [*calls, *dict.fromkeys(tools.used)]})
     return output if error == output.error else replace(output, error=error)
 
 
-async def judge(
+async def run_scorers(
     scorers: Sequence[Scorer], case: Case, output: Output, within: float | None = None
 ) -> tuple[Score, ...]:
     """What every scorer says of an output, in the order of the scorers.
@@ -104,7 +104,7 @@ async def judge(
         return tuple(Score(name=s.name, status="skipped", reason="the target gave no answer") for s in scorers)
     if output.masked:
         return tuple(Score(name=s.name, status="unscored", reason=MASKED) for s in scorers)
-    if len(scorers) == 1 or not any(map(waits, scorers)):  # a task each would cost more than they do
+    if len(scorers) == 1 or not any(map(may_wait, scorers)):  # a task each would cost more than they do
         return tuple([score for scorer in scorers for score in await _ask(scorer, case, output, within)])
     asked = await asyncio.gather(*(_ask(scorer, case, output, within) for scorer in scorers), return_exceptions=True)
     for found in asked:  # only now, when none of them is still at work
@@ -113,33 +113,33 @@ async def judge(
     return tuple(score for scores in asked for score in cast(Sequence[Score], scores))
 
 
-def waits(scorer: Scorer) -> bool:
+def may_wait(scorer: Scorer) -> bool:
     """Whether a scorer may wait for something, as all do that do not say otherwise."""
     return bool(getattr(scorer, "waits", True))
 
 
 async def _ask(scorer: Scorer, case: Case, output: Output, within: float | None) -> Sequence[Score]:
     try:
-        return await _within(within if waits(scorer) else None, scorer(case, output))
+        return await _within(within if may_wait(scorer) else None, scorer(case, output))
     except TimeLimitError as late:
         reason = f"no score within {late}"
     except asyncio.CancelledError as cancelled:
         if _is_cancelled_from_outside():
             raise
-        reason = describe(cancelled)
+        reason = describe_error(cancelled)
     except (GeneratorExit, RunStoppedError):
         raise
     except BaseException as error:  # foreign code: the scorer
         if _is_ctrl_c(error):
             raise
-        return (Score(name=scorer.name, status="error", reason=describe(error), detail=details_of(error)),)
+        return (Score(name=scorer.name, status="error", reason=describe_error(error), detail=error_details(error)),)
     return (Score(name=scorer.name, status="error", reason=reason),)
 
 
-def details_of(error: BaseException) -> dict[str, Any]:
+def error_details(error: BaseException) -> dict[str, Any]:
     """What is kept of an error beside its text: where the user's code raised it, and the model call that failed."""
     kept = {"calls": [error.key]} if isinstance(error, ModelCallError) and error.key else {}
-    return {**kept, **raised(error)}
+    return {**kept, **user_traceback(error)}
 
 
 class TimeLimitError(Exception):
@@ -210,7 +210,7 @@ def _is_cancelled_from_outside() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception as one line: its type and its text, cut where it is very long.
 
     >>> describe(ValueError("no such city"))

@@ -19,18 +19,18 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.read import as_cases
 from evalmark.inputs.suites.suite import RECORDED
 from evalmark.runs.isolation.worker_setup import refuse_while_spawning
-from evalmark.runs.planning.judging import Wanted, asked_in_python
+from evalmark.runs.planning.judges import ScorerLike, scorer_specs
 from evalmark.runs.planning.models import Models
-from evalmark.runs.planning.plan import Note, Plan, Source, embedder_for, file_source
+from evalmark.runs.planning.plan import DatasetSource, NoteHandler, Plan, embedder_for, file_source
 from evalmark.runs.planning.recorded import recorded_source
 from evalmark.runs.planning.references import with_references
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.storage.store.store import open_store
 
-from .conduct import Conduct, execute
-from .ledger import Memory, with_results
-from .recorded import recorded_cases
+from .execute import RunOptions, execute
+from .recorded_cases import recorded_cases
+from .run_store import MemoryRunStore, with_results
 
 SETTINGS = (
     "jobs",
@@ -50,7 +50,7 @@ Data = str | PathLike[str] | Iterable[Case | Mapping[str, Any] | str]
 Task = Callable[..., Any] | str | None
 
 
-class Options(TypedDict, total=False):
+class EvaluateOptions(TypedDict, total=False):
     """What `evaluate` takes besides cases, task and scorers."""
 
     name: str
@@ -95,7 +95,9 @@ class Options(TypedDict, total=False):
     """Ask the task in worker processes, where a crash is an error of its case."""
 
 
-def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]) -> Run:
+def evaluate(
+    data: Data, task: Task = None, scorers: Sequence[ScorerLike] = (), **options: Unpack[EvaluateOptions]
+) -> Run:
     """Run a task over cases, score what it gives, and return everything that was found.
 
     `data` is a list of cases (or mappings with the same fields), the path of a dataset, or
@@ -118,20 +120,20 @@ def evaluate(data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **op
 
 
 async def evaluate_async(
-    data: Data, task: Task = None, scorers: Sequence[Wanted] = (), **options: Unpack[Options]
+    data: Data, task: Task = None, scorers: Sequence[ScorerLike] = (), **options: Unpack[EvaluateOptions]
 ) -> Run:
     """`evaluate` on the caller's own loop."""
     refuse_while_spawning()
-    unknown = sorted(set(options) - set(Options.__annotations__))
+    unknown = sorted(set(options) - set(EvaluateOptions.__annotations__))
     if unknown:
-        known = ", ".join(Options.__annotations__)
+        known = ", ".join(EvaluateOptions.__annotations__)
         raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {known}.")
     settings = load(environ, Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
     limit, share = options.get("limit"), options.get("shard")
     shard = None if share is None else replace(parse_shard(str(share)), limit=limit)
-    alone = Conduct(ledger=Memory(), settings=settings, limit=limit, shard=shard)
+    alone = RunOptions(ledger=MemoryRunStore(), settings=settings, limit=limit, shard=shard)
     if path is None:
         return await execute(plan, alone)
     found: list[Result] = []
@@ -140,10 +142,10 @@ async def evaluate_async(
     return with_results(run, found)
 
 
-def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, settings: Settings) -> Plan:
+def _plan(data: Data, task: Task, scorers: Sequence[ScorerLike], options: EvaluateOptions, settings: Settings) -> Plan:
     here = Path.cwd()
     models = Models(settings=settings)
-    asked = asked_in_python(scorers, options.get("judge"), models, (here,))
+    asked = scorer_specs(scorers, options.get("judge"), models, (here,))
     source = _source(data, replace(settings, store=str(options.get("store") or settings.store)))
     target: Target = GivenTarget() if task is None else as_target(task, folders=(here,))
     plan = Plan(
@@ -161,7 +163,7 @@ def _plan(data: Data, task: Task, scorers: Sequence[Wanted], options: Options, s
     return with_references(plan)
 
 
-def _source(data: Data, settings: Settings) -> Source:
+def _source(data: Data, settings: Settings) -> DatasetSource:
     if isinstance(data, str) and data.startswith(RECORDED):
         return recorded_source(data.removeprefix(RECORDED), settings, recorded_cases)
     if isinstance(data, (str, PathLike)):
@@ -169,7 +171,9 @@ def _source(data: Data, settings: Settings) -> Source:
     items = data if isinstance(data, Mapping | Case) else tuple(data)  # the one of which as_cases says what is wrong
     as_cases(items)
 
-    def read(note: Note, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
+    def read(note: NoteHandler, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
         return iter(as_cases(items, notes=note, answer_is_reference=answer_is_reference))
 
-    return Source(info=DatasetInfo(name="cases"), read=read, read_references=partial(read, answer_is_reference=True))
+    return DatasetSource(
+        info=DatasetInfo(name="cases"), read=read, read_references=partial(read, answer_is_reference=True)
+    )

@@ -16,10 +16,10 @@ from evalmark.prompts.generation.coverage import Broken, broken_in
 from evalmark.prompts.generation.effort import Effort
 from evalmark.prompts.generation.stages import GROUNDTRUTH, STAGES, Stage
 from evalmark.prompts.templates.reading import read_prompt
-from evalmark.runs.planning.checking import refuse
-from evalmark.runs.planning.models import Door, Models
+from evalmark.runs.planning.check import raise_faults
+from evalmark.runs.planning.models import ModelGateway, Models
 
-from .ledger import Ledger
+from .run_store import RunStore
 
 MOST_RUNS = 100
 """Of so many runs, the newest ones, one of a prompt is looked for."""
@@ -51,17 +51,17 @@ async def generate_tests(
         RunStoppedError: a budget is used up.
     """
     models = models or Models(settings=settings)
-    door = Door(models, journal)
+    door = ModelGateway(models, journal)
     try:
         opened = _opened(job, models)
-        refuse(door.faults(opened.values()))
+        raise_faults(door.faults(opened.values()))
         account = await chain.generate(_job(job, {stage: door(model) for stage, model in opened.items()}))
         return account, door.meter.spending()
     finally:
         await door.close()
 
 
-async def foresee_tests(job: GenerateJob, settings: Settings) -> tuple[CallCount, ...]:
+async def estimate_test_calls(job: GenerateJob, settings: Settings) -> tuple[CallCount, ...]:
     """How many calls each stage would make; nothing is sent and nothing is written.
 
     Raises:
@@ -105,7 +105,7 @@ def _usual(job: GenerateJob, settings: Settings) -> str:
     return found
 
 
-def broken_rules(prompt: Path, ledger: Ledger) -> Broken | None:
+def broken_rules(prompt: Path, ledger: RunStore) -> Broken | None:
     """Which tests have broken which rule in the newest run of a prompt; None where it was not run lately."""
     there = os.path.realpath(prompt)
     runs = (run for run in ledger.runs(MOST_RUNS) if run.suite and os.path.realpath(run.suite) == there)

@@ -8,7 +8,15 @@ from evalmark.core.values.run import Gate
 from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.documents.files import dataset_name
 from evalmark.runs.planning.models import Models
-from evalmark.runs.planning.plan import AS_IT_IS, Loader, Plan, ask, embedder_for, file_source, load_embedder
+from evalmark.runs.planning.plan import (
+    DEFAULT_READ_OPTIONS,
+    Loader,
+    Plan,
+    embedder_for,
+    file_source,
+    load_embedder,
+    scorer_spec,
+)
 from evalmark.scoring.builtin.grounding import RAG_METRICS, flag_thresholds
 
 
@@ -17,7 +25,7 @@ class RagJob:
     """What `evalmark rag` was asked for."""
 
     dataset: Path
-    options: ReadOptions = AS_IT_IS
+    options: ReadOptions = DEFAULT_READ_OPTIONS
     """Which columns hold what, where they have no usual names."""
     model: str
     """The embedding model."""
@@ -44,7 +52,9 @@ def plan_rag(job: RagJob, settings: Settings, load: Loader = load_embedder) -> P
         "context_sufficiency": {"sufficiency": job.sufficiency},
         "answer_hallucination": {"hallucination": job.hallucination, "splitter": job.splitter},
     }
-    asked = tuple(ask({name: own.get(name, {})}, f"--metric {name}", (here,)) for name in (*RAG_METRICS, *job.metrics))
+    asked = tuple(
+        scorer_spec({name: own.get(name, {})}, f"--metric {name}", (here,)) for name in (*RAG_METRICS, *job.metrics)
+    )
     limits = flag_thresholds(RAG_METRICS) if job.fail_on_flags else {}
     return Plan(
         name=dataset_name(job.dataset),

@@ -17,7 +17,7 @@ def revision() -> str:
     return said if code == 0 else ""
 
 
-def asked() -> Callable[[], str]:
+def revision_in_background() -> Callable[[], str]:
     """Ask for the revision while something else goes on; what is given back waits for the answer and gives it."""
     said: list[str] = []
     thread = threading.Thread(target=lambda: said.append(revision()), name="evalmark-revision", daemon=True)

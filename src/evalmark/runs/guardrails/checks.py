@@ -17,10 +17,10 @@ from evalmark.core.values.score import Score
 from evalmark.models.embeddings.cached import CachedEmbedder
 from evalmark.models.embeddings.foreign import as_embedder
 from evalmark.models.embeddings.loading import load_embedder
-from evalmark.runs.engine.trial import judge
-from evalmark.runs.planning.lending import chat_model
+from evalmark.runs.engine.trial import run_scorers
+from evalmark.runs.planning.chat_models import chat_model
 from evalmark.runs.planning.models import Models
-from evalmark.runs.planning.plan import ask
+from evalmark.runs.planning.plan import scorer_spec
 from evalmark.scoring.binding.bound import BoundScorer, as_scorer
 
 Check = str | Mapping[str, Any] | Callable[..., Any]
@@ -50,7 +50,7 @@ class Checks:
             ModelError: the weights of the embedding model cannot be had.
         """
         async with self._ready() as ready:
-            return await judge([StandaloneScorer(one) for one in ready], case, output, self.timeout)
+            return await run_scorers([StandaloneScorer(one) for one in ready], case, output, self.timeout)
 
     @asynccontextmanager
     async def _ready(self) -> AsyncIterator[tuple[BoundScorer, ...]]:
@@ -151,7 +151,7 @@ def _bound(who: str, check: Any) -> BoundScorer:
             f"{who}: {getattr(check, '__name__', type(check).__name__)!r} is no scorer; pass a name, "
             "{name: settings}, a function, or an object of a scorer's class."
         )
-    asked = ask(check, who, (Path.cwd(),))
+    asked = scorer_spec(check, who, (Path.cwd(),))
     return as_scorer(asked.scorer, name=asked.name, threshold=asked.threshold)
 
 

@@ -15,8 +15,8 @@ from evalmark.core.foreign.pins import users_places
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.words import count as counted
-from evalmark.runs.engine.line import Limits, Outcome, Work, run_trials
-from evalmark.runs.engine.recorder import Watch
+from evalmark.runs.engine.pipeline import EngineOutcome, Limits, Work, run_trials
+from evalmark.runs.engine.result_writer import ResultCallback
 from evalmark.runs.targets.class_target import ClassTarget
 
 from .messages import RunCase
@@ -53,8 +53,13 @@ class IsolatedEngine:
     workers: ProcessPool
 
     async def __call__(
-        self, work: Work, limits: Limits = _USUAL, *, stop: asyncio.Event | None = None, watch: Watch | None = None
-    ) -> Outcome:
+        self,
+        work: Work,
+        limits: Limits = _USUAL,
+        *,
+        stop: asyncio.Event | None = None,
+        watch: ResultCallback | None = None,
+    ) -> EngineOutcome:
         """As `run_trials`."""
         targets = {name: self._around(target) for name, target in work.targets.items()}
         outcome = await run_trials(replace(work, targets=targets), limits, stop=stop, watch=watch)

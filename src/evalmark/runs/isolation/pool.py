@@ -18,7 +18,7 @@ from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.case import Output
-from evalmark.runs.engine.trial import describe
+from evalmark.runs.engine.trial import describe_error
 
 from .messages import CaseFinished, ParentReply, ParentRequest, ParentRequestCancelled, RunCase, TargetsLoaded
 from .worker import run_worker
@@ -146,9 +146,7 @@ class WorkerProcess:
         try:
             return partial(self._take, ForkingPickler.loads(data))
         except Exception as error:  # noqa: BLE001  foreign code: values of users are made anew here
-            said = (
-                f"what the target returned cannot be read outside of its worker: {describe(error)}; return plain data"
-            )
+            said = f"what the target returned cannot be read outside of its worker: {describe_error(error)}; return plain data"
             return partial(self._take, CaseFinished(Output(error=said), None))
 
     def _take_later(self, call: Callable[[], None]) -> None:
@@ -194,7 +192,7 @@ class WorkerProcess:
         except EvalmarkError as error:
             found = error
         except Exception as error:  # noqa: BLE001  foreign code: a model of the user's may raise anything
-            found = RuntimeError(describe(error))
+            found = RuntimeError(describe_error(error))
         finally:
             self._calls.pop(wanted.ticket, None)
         self._tell(ParentReply(wanted.ticket, found, uses.waited() - self._waited))

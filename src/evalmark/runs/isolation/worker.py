@@ -16,8 +16,8 @@ from evalmark.core.context.uses import counting
 from evalmark.core.errors import EvalmarkError, RunStoppedError
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Output
-from evalmark.runs.engine.line import anew
-from evalmark.runs.engine.trial import answer, describe
+from evalmark.runs.engine.pipeline import new_conversation
+from evalmark.runs.engine.trial import call_target, describe_error
 
 from .messages import CaseFinished, RunCase, TargetsLoaded
 from .parent_link import ParentLink, ParentTools, ParentTrialContext
@@ -44,7 +44,7 @@ def run_worker(pipe: "Connection[Any, Any]", order: WorkerConfig) -> None:
         set_import_path(order)
         targets = {recipe.name: recipe.target() for recipe in order.recipes}
     except BaseException as error:  # noqa: BLE001  foreign code: modules of users
-        link.send(TargetsLoaded(str(error) if isinstance(error, EvalmarkError) else describe(error)))
+        link.send(TargetsLoaded(str(error) if isinstance(error, EvalmarkError) else describe_error(error)))
         return
     link.send(TargetsLoaded(""))
     worker = _CaseServer(link, order, targets)
@@ -94,7 +94,7 @@ class _CaseServer:
         """Say that no further case can be answered here, and why, where a case waits for its answer."""
         sys.setrecursionlimit(self._depth)
         if self._is_asked:
-            self._send(CaseFinished(Output(error=f"{describe(error)}: {LOOP_BROKEN}"), None, is_last=True))
+            self._send(CaseFinished(Output(error=f"{describe_error(error)}: {LOOP_BROKEN}"), None, is_last=True))
 
     async def _answered(self, asked: RunCase) -> CaseFinished:
         """The answer of the target; also where it cancels every task that it finds."""
@@ -104,7 +104,7 @@ class _CaseServer:
         except asyncio.CancelledError as cancelled:
             _uncancel()
             await asyncio.wait({task}, timeout=1)
-            return CaseFinished(Output(error=f"{describe(cancelled)}: {LOOP_BROKEN}"), None, is_last=True)
+            return CaseFinished(Output(error=f"{describe_error(cancelled)}: {LOOP_BROKEN}"), None, is_last=True)
         if task.cancelled():
             return CaseFinished(Output(error=f"CancelledError: {LOOP_BROKEN}"), None)
         return task.result()
@@ -113,9 +113,9 @@ class _CaseServer:
         tools = TrialTools(self._tools, asked.case.input)
         with counting(ParentTrialContext(self._link, asked.repeat, tools)):
             try:
-                output = await answer(self._target(asked), asked.case)
+                output = await call_target(self._target(asked), asked.case)
             except RunStoppedError as fault:
-                return CaseFinished(Output(error=describe(fault)), fault)
+                return CaseFinished(Output(error=describe_error(fault)), fault)
             return CaseFinished(output, tools.fault)
 
     def _target(self, asked: RunCase) -> Target:
@@ -123,7 +123,7 @@ class _CaseServer:
         if asked.conversation is None:
             return self._targets[asked.target]
         if self._remembers is None or self._remembers[0] != asked.conversation:
-            self._remembers = (asked.conversation, anew(self._targets[asked.target]))
+            self._remembers = (asked.conversation, new_conversation(self._targets[asked.target]))
         return self._remembers[1]
 
     def _send(self, found: CaseFinished) -> None:
@@ -132,7 +132,9 @@ class _CaseServer:
         except (OSError, BrokenPipeError):
             os._exit(FILES_CLOSED)
         except Exception as error:  # noqa: BLE001  foreign code: what the target has returned is pickled here
-            said = f"what the target returned cannot leave its worker process: {describe(error)}; return plain data"
+            said = (
+                f"what the target returned cannot leave its worker process: {describe_error(error)}; return plain data"
+            )
             self._link.send(
                 found._replace(output=replace(found.output, value=None, error=said, transcript=(), metadata={}))
             )

@@ -38,7 +38,7 @@ DEFAULTS = Settings()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Configured:
+class ConfiguredModel:
     """A model that is asked with settings of its own, unless the request has others."""
 
     model: ChatModel
@@ -152,7 +152,7 @@ REMOTE = ("azure", "gemini", "google", "mistral", "ollama", "openai", "openroute
 """Providers of embedding models, as they stand before the slash of a name."""
 
 
-class Door:
+class ModelGateway:
     """What one run puts around its models: journal, replay, limits, money; a throttle for each endpoint."""
 
     def __init__(
@@ -166,7 +166,7 @@ class Door:
 
     def __call__(self, model: ChatModel) -> ChatModel:
         """The model as a run asks it; the same for the same model."""
-        if isinstance(model, Configured):
+        if isinstance(model, ConfiguredModel):
             return replace(model, model=self(model.model))
         known = (model.identity, model.name)  # one endpoint may stand in the table under two names, with two prices
         if known not in self._made:
@@ -205,7 +205,7 @@ class Door:
         """Why models cannot be asked as the settings want it; nothing is sent."""
         if self._models.settings.replay == "strict":  # nothing will be sent, so no key and no price is needed
             return []
-        inner = [model.model if isinstance(model, Configured) else model for model in models]
+        inner = [model.model if isinstance(model, ConfiguredModel) else model for model in models]
         endpoints = [endpoint for model in inner if (endpoint := self._models.endpoint(model)) is not None]
         found = [*map(self.meter.refuse_unknown, inner), *map(_without_key, endpoints)]
         return list(dict.fromkeys(fault for fault in found if fault))

@@ -42,10 +42,10 @@ class Overrides:
     """Of the random order in which such a run asks its cases."""
 
 
-NOTHING_SAID = Overrides()
+NO_OVERRIDES = Overrides()
 
 
-def asked_models(
+def model_targets(
     wanted: TargetSpec, named: Sequence[str], models: Models, unnamed: str | None = None
 ) -> tuple[Target, ...]:
     """Each model as a target, with the prompt if there is one; `named` ones take the place of those of the suite.

@@ -33,50 +33,50 @@ else:
     foreign = LazyModule("evalmark.models.embeddings.foreign")
 
 
-AS_IT_IS: ReadOptions = ReadOptions()
+DEFAULT_READ_OPTIONS: ReadOptions = ReadOptions()
 
 
-Note = Callable[[str], None]
+NoteHandler = Callable[[str], None]
 
 
-def unheard(note: str) -> None:
+def ignore_note(note: str) -> None:
     """Notes are heard once, when the run reads the rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class DatasetSource:
     """A dataset whose rows can be read as often as needed."""
 
     info: DatasetInfo
-    read: Callable[[Note], Iterator[Case | BadRow]]
+    read: Callable[[NoteHandler], Iterator[Case | BadRow]]
     """Starts from the first row; tells its argument what a reader of the run should know."""
-    read_references: Callable[[Note], Iterator[Case | BadRow]] | None = None
+    read_references: Callable[[NoteHandler], Iterator[Case | BadRow]] | None = None
     """The same with a column `answer` as the reference answer, where a row brings no other; None: there can be none."""
 
 
-def file_source(path: Path, name: str = "", options: ReadOptions = AS_IT_IS) -> Source:
+def file_source(path: Path, name: str = "", options: ReadOptions = DEFAULT_READ_OPTIONS) -> DatasetSource:
     """A dataset in a file; it can be read also after a target has changed the working directory."""
     here = Path.cwd()
     info = DatasetInfo(name=name or dataset_name(path), path=str(path))
 
-    def read(note: Note, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
+    def read(note: NoteHandler, answer_is_reference: bool = False) -> Iterator[Case | BadRow]:
         found = path if Path.cwd() == here else here / path
         return read_cases(found, options=options, notes=note, answer_is_reference=answer_is_reference)
 
-    return Source(info=info, read=read, read_references=partial(read, answer_is_reference=True))
+    return DatasetSource(info=info, read=read, read_references=partial(read, answer_is_reference=True))
 
 
-Through = Callable[[ChatModel], ChatModel]
+ModelWrapper = Callable[[ChatModel], ChatModel]
 """Puts what a run adds to its models around one: the journal, limits, a budget."""
 
 
-def as_it_is(model: ChatModel) -> ChatModel:
+def unwrapped(model: ChatModel) -> ChatModel:
     """The model without anything around it; nothing may be asked of it before the run."""
     return model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ScorerSpec:
     """A scorer as it was asked for: not yet bound to an embedder, nor to a judge that may be asked."""
 
     scorer: Callable[..., Any]
@@ -93,7 +93,7 @@ class Asked:
     decides: bool = True
     """Whether its scores may pass or fail at all."""
 
-    def bound(self, embedder: Embedder | None, through: Through = as_it_is) -> BoundScorer:
+    def bound(self, embedder: Embedder | None, through: ModelWrapper = unwrapped) -> BoundScorer:
         """The scorer as the engine wants it."""
         judge = None if self.judge is None else through(self.judge)
         scorer = as_scorer(self.scorer, name=self.name, threshold=self.threshold, embedder=embedder, judge=judge)
@@ -136,7 +136,7 @@ def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> E
 
 
 def embedder_for(
-    asked: Iterable[Asked],
+    asked: Iterable[ScorerSpec],
     wanted: str | Callable[..., Any],
     models: Models,
     folders: tuple[Path, ...],
@@ -151,7 +151,7 @@ def embedder_for(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class BoundPlan:
     """A plan's target and scorers, ready to be asked."""
 
     targets: Mapping[str, Target]
@@ -178,8 +178,8 @@ class Plan:
     """What is to be run; made from a suite, a command line or the arguments of `evaluate`."""
 
     name: str
-    sources: tuple[Source, ...]
-    asked: tuple[Asked, ...]
+    sources: tuple[DatasetSource, ...]
+    asked: tuple[ScorerSpec, ...]
     targets: tuple[Target, ...] = field(default_factory=lambda: (GivenTarget(),))
     """What is under test: every row is asked of each."""
     embedder: Embedder | None = None
@@ -207,13 +207,13 @@ class Plan:
     imported: tuple[str, ...] = ()
     """The Python modules that were imported for it, since the suite or the command line names them."""
 
-    def bound(self, cache: EmbeddingCache | None = None, through: Through = as_it_is) -> Bound:
+    def bound(self, cache: EmbeddingCache | None = None, through: ModelWrapper = unwrapped) -> BoundPlan:
         """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""
         shared = None if self.embedder is None else cached.CachedEmbedder(self.embedder, cache)
         scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
         for asked in self.asked:
             scorers[asked.mode].append(asked.bound(shared, through))
-        return Bound(
+        return BoundPlan(
             targets={target.name: _through(target, through) for target in self.targets},
             single=tuple(scorers["single"]),
             turns=tuple(scorers["conversation"]),
@@ -259,7 +259,7 @@ class Plan:
         return fingerprint(*targets, [scorer.fingerprint for scorer in bound.scorers], embedder, *kept)
 
 
-def _through(target: Target, through: Through) -> Target:
+def _through(target: Target, through: ModelWrapper) -> Target:
     """A target that asks a model, asking it as the run does; any other as it is."""
     model = model_of(target)
     return target if model is None else cast(Target, replace(cast(Any, target), model=through(model)))
@@ -271,7 +271,9 @@ def model_of(target: Target) -> ChatModel | None:
     return model if isinstance(model, ChatModel) else None
 
 
-def ask(wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()) -> Asked:
+def scorer_spec(
+    wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folders: tuple[Path, ...] = ()
+) -> ScorerSpec:
     """A scorer from a name, from `{name: settings}` or from any callable.
 
     Among the settings, `threshold` is the least `Score.value` that passes (the most, where lower is
@@ -281,11 +283,11 @@ def ask(wanted: str | Mapping[str, Any] | Callable[..., Any], place: str, folder
         ConfigError: there is no such scorer, or a setting is unknown or of the wrong kind.
     """
     if callable(wanted):
-        return Asked(scorer=wanted)
+        return ScorerSpec(scorer=wanted)
     name, given = (wanted, {}) if isinstance(wanted, str) else _only_item(wanted, place)
     settings = dict(given or {})
     threshold, called = settings.pop("threshold", None), settings.pop("name", None)
-    return Asked(scorer=resolve(name, settings, place, folders), name=called or _short(name), threshold=threshold)
+    return ScorerSpec(scorer=resolve(name, settings, place, folders), name=called or _short(name), threshold=threshold)
 
 
 def _short(name: str) -> str | None:

@@ -9,23 +9,23 @@ from evalmark.core.values.run import DatasetInfo
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.suites.suite import RECORDED
 
-from .plan import Note, Source
+from .plan import DatasetSource, NoteHandler
 
-OpenRecorded = Callable[[str, Settings, Note], Iterator[Case]]
+OpenRecorded = Callable[[str, Settings, NoteHandler], Iterator[Case]]
 """The labelled answers of a project as cases; notes say what was left out. Raises DataError where there are none."""
 
 
-def nothing_recorded(project: str, settings: Settings, note: Note) -> Iterator[Case]:
+def nothing_recorded(project: str, settings: Settings, note: NoteHandler) -> Iterator[Case]:
     """Stands where nobody can read what is recorded."""
     raise DataError(
         f"{RECORDED}{project}: recorded sessions cannot be read here; export them to a file with evalmark export."
     )
 
 
-def recorded_source(project: str, settings: Settings, opened: OpenRecorded, name: str = "") -> Source:
+def recorded_source(project: str, settings: Settings, opened: OpenRecorded, name: str = "") -> DatasetSource:
     """The labelled answers of a project in the store of the settings."""
 
-    def read(note: Note) -> Iterator[Case | BadRow]:
+    def read(note: NoteHandler) -> Iterator[Case | BadRow]:
         yield from opened(project, settings, note)
 
-    return Source(info=DatasetInfo(name=name or project, path=f"{RECORDED}{project}"), read=read)
+    return DatasetSource(info=DatasetInfo(name=name or project, path=f"{RECORDED}{project}"), read=read)

@@ -10,7 +10,7 @@ from evalmark.core.values.case import Case
 from evalmark.inputs.datasets.fields import JUDGED_ANSWER
 from evalmark.inputs.datasets.options import BadRow
 
-from .plan import Asked, Note, Plan, Source, unheard
+from .plan import DatasetSource, NoteHandler, Plan, ScorerSpec, ignore_note
 
 CHECKED_ROWS = 1_000
 """Rows of each dataset that are read and checked before the first trial."""
@@ -29,7 +29,7 @@ def with_references(plan: Plan) -> Plan:
     return replace(plan, sources=tuple(_read_with_target(one, plan.target_name, compares) for one in plan.sources))
 
 
-def _may_compare(asked: Asked) -> bool:
+def _may_compare(asked: ScorerSpec) -> bool:
     """Whether a scorer looks at the reference, or may do so for all that is known of it."""
     if getattr(asked.scorer, "needs_example_output", False) or getattr(asked.scorer, "needs_expected", False):
         return True
@@ -39,14 +39,14 @@ def _may_compare(asked: Asked) -> bool:
     return False
 
 
-def _read_with_target(source: Source, target: str, compares: bool) -> Source:
-    def read(note: Note) -> Iterator[Case | BadRow]:
+def _read_with_target(source: DatasetSource, target: str, compares: bool) -> DatasetSource:
+    def read(note: NoteHandler) -> Iterator[Case | BadRow]:
         first = _first(source)
         if not any(case.given is not None for case in first):
             return source.read(note)
         if compares and source.read_references is not None and not any(case.liked or case.disliked for case in first):
             rows = source.read_references
-            if any(isinstance(row, Case) and row.references for row in islice(rows(unheard), CHECKED_ROWS)):
+            if any(isinstance(row, Case) and row.references for row in islice(rows(ignore_note), CHECKED_ROWS)):
                 note(
                     f"{source.info.name}: `answer` is read as the expected answer, since {target} is asked and no other "
                     "column holds one."
@@ -58,8 +58,8 @@ def _read_with_target(source: Source, target: str, compares: bool) -> Source:
     return replace(source, read=read, read_references=None)
 
 
-def _first(source: Source) -> Sequence[Case]:
+def _first(source: DatasetSource) -> Sequence[Case]:
     """The first cases; none where the file cannot be read, which the check before the run says."""
     with suppress(DataError):
-        return [row for row in islice(source.read(unheard), CHECKED_ROWS) if isinstance(row, Case)]
+        return [row for row in islice(source.read(ignore_note), CHECKED_ROWS) if isinstance(row, Case)]
     return ()

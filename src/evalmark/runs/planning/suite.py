@@ -21,15 +21,15 @@ from evalmark.inputs.suites.suite import DatasetSpec, MetricSpec, Suite, TargetS
 from evalmark.runs.targets.function import as_target
 from evalmark.runs.targets.given_target import GivenTarget
 
-from .checking import refuse
-from .judging import FromFile, Judge, from_file, judge_named, judged
-from .locking import with_lock
+from .check import raise_faults
+from .judges import Judge, ResolvedMetric, judge_named, metric_from_file, with_judges
 from .models import Models
-from .overrides import NOTHING_SAID, Overrides, asked_models
-from .plan import Asked, Loader, Plan, Source, ask, embedder_for, file_source, load_embedder
-from .prompting import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
+from .overrides import NO_OVERRIDES, Overrides, model_targets
+from .plan import DatasetSource, Loader, Plan, ScorerSpec, embedder_for, file_source, load_embedder, scorer_spec
+from .prompt_plan import is_prompt, metrics_of, plan_prompt, tests_in, tests_of, with_prompt
 from .recorded import OpenRecorded, nothing_recorded, recorded_source
 from .references import with_references
+from .threshold_lock import with_lock
 
 if TYPE_CHECKING:
     from evalmark.prompts.specs import recognition
@@ -45,7 +45,7 @@ else:
 def plan_suite(
     path: Path,
     settings: Settings,
-    overrides: Overrides = NOTHING_SAID,
+    overrides: Overrides = NO_OVERRIDES,
     load: Loader = load_embedder,
     recorded: OpenRecorded = nothing_recorded,
 ) -> Plan:
@@ -59,11 +59,11 @@ def plan_suite(
         plan = replace(plan, until_decided=overrides.until_decided, seed=overrides.seed)
         return with_lock(plan, overrides.lock or settings.lock)
     suite = read_suite(path)
-    making = _Making(suite, Models(settings=settings), overrides)
+    making = _SuitePlanner(suite, Models(settings=settings), overrides)
     asked = making.asked()
     tested = making.targets()
     sources = making.sources(recorded)
-    refuse(making.faults)
+    raise_faults(making.faults)
     embedder = making.embedder(asked, load)
     imported = making.imported(embedder)
     plan = Plan(
@@ -86,7 +86,7 @@ def plan_suite(
     return with_lock(with_references(plan), overrides.lock or suite.lock or settings.lock)
 
 
-class _Making:
+class _SuitePlanner:
     """A suite on its way to a plan; gathers everything that is wrong with it."""
 
     def __init__(self, suite: Suite, models: Models, overrides: Overrides) -> None:
@@ -97,20 +97,20 @@ class _Making:
         self.faults: list[str] = []
         self.notes: list[str] = []
 
-    def asked(self) -> tuple[Asked, ...]:
+    def asked(self) -> tuple[ScorerSpec, ...]:
         """The scorers of the suite, or those that come with the prompt under test, each once for each of its judges."""
-        found: list[Asked] = []
+        found: list[ScorerSpec] = []
         for metric in self.suite.metrics or self._found():
             try:
                 one = self._metric(metric) if isinstance(metric, MetricSpec) else metric
                 asked = with_prompt(one.asked, self.spec, metric.place)
-                found += judged(asked, self._judges(metric, one) if asked.needs_judge else (), self.models)
+                found += with_judges(asked, self._judges(metric, one) if asked.needs_judge else (), self.models)
                 self.notes += one.notes
             except ConfigError as fault:
                 self.faults.append(str(fault))
         return tuple(found)
 
-    def _found(self) -> tuple[FromFile, ...]:
+    def _found(self) -> tuple[ResolvedMetric, ...]:
         """What lies beside the prompt under test."""
         try:
             return () if self.spec is None else tuple(metrics_of(Path(self.spec.prompt.file), self.spec))
@@ -118,7 +118,7 @@ class _Making:
             self.faults.append(str(fault))
             return ()
 
-    def sources(self, recorded: OpenRecorded) -> tuple[Source, ...]:
+    def sources(self, recorded: OpenRecorded) -> tuple[DatasetSource, ...]:
         """The datasets that the suite names, else the tests of the prompt under test."""
         try:
             spec = self.spec
@@ -135,7 +135,7 @@ class _Making:
             )
         return found
 
-    def _named(self, recorded: OpenRecorded) -> tuple[Source, ...]:
+    def _named(self, recorded: OpenRecorded) -> tuple[DatasetSource, ...]:
         """The datasets that the suite names, in its order."""
         datasets, settings = self.suite.datasets, self.models.settings
         files = iter(_sources([spec for spec in datasets if not spec.recorded], self.spec))
@@ -151,14 +151,14 @@ class _Making:
         is_prompt_asked = isinstance(wanted, TargetSpec) and wanted.prompt is not None and not self.overrides.target
         return spec_module.read_spec(wanted.prompt) if is_prompt_asked else None  # type: ignore[union-attr,arg-type]
 
-    def _metric(self, metric: MetricSpec) -> FromFile:
+    def _metric(self, metric: MetricSpec) -> ResolvedMetric:
         said = {"threshold": metric.threshold, "repeat": metric.repeat}
         settings = {**metric.settings, **{name: value for name, value in said.items() if value is not None}}
         if metric.path is not None:
-            return from_file(metric.path, settings, metric.place)
-        return FromFile(asked=ask({metric.name: settings}, metric.place, self.named))
+            return metric_from_file(metric.path, settings, metric.place)
+        return ResolvedMetric(asked=scorer_spec({metric.name: settings}, metric.place, self.named))
 
-    def _judges(self, metric: MetricSpec | FromFile, one: FromFile) -> Sequence[Judge]:
+    def _judges(self, metric: MetricSpec | ResolvedMetric, one: ResolvedMetric) -> Sequence[Judge]:
         """Who judges by a metric: a flag wins over the suite, the suite over the metric's file, that over settings."""
         if self.overrides.judges:
             return [judge_named(name, "--judge") for name in self.overrides.judges]
@@ -175,7 +175,7 @@ class _Making:
         try:
             if not isinstance(wanted, str) and (wanted is not None or self.overrides.models):
                 models = self.overrides.models
-                return asked_models(wanted or TargetSpec(), models, self.models, self.overrides.unnamed)
+                return model_targets(wanted or TargetSpec(), models, self.models, self.overrides.unnamed)
             return (GivenTarget(),) if wanted is None else (self._code(wanted),)
         except ConfigError as fault:
             self.faults.append(f"{place}: {fault}" if place else str(fault))
@@ -186,7 +186,7 @@ class _Making:
             raise ConfigError("--model is for a prompt or a model under test, and this target is code; leave it out.")
         return as_target(wanted, folders=self.folders if self.overrides.target else self.named)
 
-    def embedder(self, asked: tuple[Asked, ...], load: Loader) -> Embedder | None:
+    def embedder(self, asked: tuple[ScorerSpec, ...], load: Loader) -> Embedder | None:
         """The embedding model, where a metric asks for one."""
         said, own = self.overrides.embeddings, self.suite.embeddings
         folders = self.named if own and not said else self.folders
@@ -203,7 +203,7 @@ class _Making:
         return tuple(dict.fromkeys(name.partition(":")[0] for name in names))
 
 
-def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tuple[Source, ...]:
+def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tuple[DatasetSource, ...]:
     """The datasets, each by the name that the suite gives, else by the one it gives itself, else by its file's.
 
     Tests of the prompt under test are read with it, unless the suite says how to read them.
@@ -215,7 +215,7 @@ def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tu
         for (spec, options), is_tests in zip(found, of_prompt, strict=True)
     ]
     names = [name or spec.name for name, (spec, _) in zip(own, found, strict=True)]
-    sources: list[Source] = []
+    sources: list[DatasetSource] = []
     for name, (spec, options), is_tests in zip(names, found, of_prompt, strict=True):
         called = name if names.count(name) == 1 else spec.name
         if is_tests and prompt is not None:
@@ -225,7 +225,7 @@ def _sources(datasets: Sequence[DatasetSpec], prompt: "PromptSpec | None") -> tu
     return tuple(sources)
 
 
-def _gate(suite: Suite, asked: tuple[Asked, ...]) -> Gate | None:
+def _gate(suite: Suite, asked: tuple[ScorerSpec, ...]) -> Gate | None:
     """The suite's gate; `flags: true` adds the interpretation limits of the RAG metrics in use."""
     if not suite.gate_flags:
         return suite.gate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from evalmark.core.values.session import SpanKind, keyed_session
 from evalmark.core.values.usage import Usage
-from evalmark.runs.engine.trial import describe
+from evalmark.runs.engine.trial import describe_error
 
 from .copying import copied
 
@@ -137,7 +137,7 @@ class OpenSpan:
     def fail(self, error: BaseException) -> None:
         """It has ended in an error."""
         if self.session.desk is not None:
-            self.error = describe(error)
+            self.error = describe_error(error)
             self.end()
 
     def _seal(self, output: Any) -> None:

@@ -10,8 +10,8 @@ from evalmark.core.values.run import DatasetInfo, Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.spending import Spending
 from evalmark.errors import StoreError
-from evalmark.runs.execution.book import begin, grown_by
-from evalmark.runs.execution.ledger import Memory
+from evalmark.runs.execution.run_store import MemoryRunStore
+from evalmark.runs.execution.run_writer import start_run, with_part
 from evalmark.storage.results.rows import packed, unpacked
 from evalmark.store import open_store
 
@@ -43,14 +43,14 @@ def take(book, found):
 @pytest.fixture(params=["store", "memory"])
 def ledger(request, tmp_path):
     if request.param == "memory":
-        yield Memory()
+        yield MemoryRunStore()
     else:
         with open_store(tmp_path / "evalmark.db") as store:
             yield store
 
 
 def test_parts_come_together_in_the_order_in_which_their_datasets_were_met(ledger):
-    book = begin(ledger, "pytest", Gate(min_pass_rate=0.5))
+    book = start_run(ledger, "pytest", Gate(min_pass_rate=0.5))
     take(book, part("b", 1.0, 0.0))
     take(book, part("a", 1.0))
     take(book, part("b", 0.5))  # the first case again, say
@@ -63,7 +63,7 @@ def test_parts_come_together_in_the_order_in_which_their_datasets_were_met(ledge
 
 def test_a_result_of_a_dataset_met_later_is_durable_at_once(tmp_path):
     with open_store(tmp_path / "evalmark.db") as store:
-        book = begin(store, "pytest")
+        book = start_run(store, "pytest")
         take(book, part("a", 1.0))
         take(book, part("b", 0.0))
         with open_store(tmp_path / "evalmark.db", read_only=True) as other:
@@ -75,10 +75,10 @@ def test_a_result_of_a_dataset_met_later_is_durable_at_once(tmp_path):
 
 def test_an_interrupted_run_is_taken_up_again_with_what_it_has(tmp_path):
     with open_store(tmp_path / "evalmark.db") as store:
-        book = begin(store, "pytest")
+        book = start_run(store, "pytest")
         take(book, part("a", 1.0, 0.0, plan="one"))
         book.finish("interrupted")
-        again = begin(store, "pytest", resume="last")
+        again = start_run(store, "pytest", resume="last")
         assert again.run.id == book.run.id
         take(again, part("a", 1.0, 0.0, plan="two"))
         take(again, part("b", 1.0))
@@ -89,7 +89,7 @@ def test_an_interrupted_run_is_taken_up_again_with_what_it_has(tmp_path):
 
 def test_a_run_that_is_not_there_cannot_be_taken_up(tmp_path):
     with open_store(tmp_path / "evalmark.db") as store, pytest.raises(StoreError, match="no run"):
-        begin(store, "pytest", resume="last")
+        start_run(store, "pytest", resume="last")
 
 
 @pytest.mark.parametrize(
@@ -106,16 +106,16 @@ def test_a_run_that_is_not_there_cannot_be_taken_up(tmp_path):
     ],
 )
 def test_metrics_of_one_name_keep_their_thresholds(known, met, metrics):
-    run = grown_by(
+    run = with_part(
         Run(id="r", name="", created="", datasets=(DatasetInfo(name="a"),), metrics=known), part("b", metrics=met)
     )
     assert run.metrics == metrics
-    assert grown_by(run, part("b", metrics=met)).metrics == metrics  # each of its tests brings it again
+    assert with_part(run, part("b", metrics=met)).metrics == metrics  # each of its tests brings it again
 
 
 def test_a_dataset_is_told_its_metrics_once_by_the_first_part_that_has_any(tmp_path):
     with open_store(tmp_path / "evalmark.db") as store:
-        book = begin(store, "pytest")
+        book = start_run(store, "pytest")
         book.meet(part("a", metrics=(EQUALS,)))
         book.meet(part("b", metrics=()))  # a row that was no case
         book.meet(part("b", metrics=(STRICT,)))
@@ -123,7 +123,7 @@ def test_a_dataset_is_told_its_metrics_once_by_the_first_part_that_has_any(tmp_p
         own = (EQUALS, replace(STRICT, dataset="b"))
         assert book.run.metrics == own
         book.finish("interrupted")
-        again = begin(store, "pytest", resume="last")
+        again = start_run(store, "pytest", resume="last")
         again.meet(part("b", metrics=(STRICT,)))
         assert again.run.metrics == own
         again.meet(part("a", metrics=(STRICT,)))  # its scorers were changed in between
@@ -135,8 +135,8 @@ def test_targets_are_named_once_and_spending_adds_up():
     other = Spending(model="openai/b", calls=2)
     run = Run(id="r", name="", created="")
     for spending in ((one,), (one, other), ()):
-        run = grown_by(run, part("a", target="bot", spending=spending))
-    run = grown_by(run, part("b", target="other bot"))
+        run = with_part(run, part("a", target="bot", spending=spending))
+    run = with_part(run, part("b", target="other bot"))
     assert run.target == "bot, other bot"
     assert [(s.model, s.calls, s.cost) for s in run.spending] == [("openai/a", 2, 1.0), ("openai/b", 2, None)]
 

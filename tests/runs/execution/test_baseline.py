@@ -10,10 +10,10 @@ from evalmark import Case, Output, Result, Run, Score, evaluate
 from evalmark.core.values.run import UntilDecided
 from evalmark.core.values.score import Trial
 from evalmark.errors import StoreError
-from evalmark.runs.execution.baselines import LAST_GREEN, NO_BASELINE, baseline_of
-from evalmark.runs.execution.book import begin
-from evalmark.runs.execution.ledger import Memory
+from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE, baseline_of
 from evalmark.runs.execution.revision import is_ancestor, revision
+from evalmark.runs.execution.run_store import MemoryRunStore
+from evalmark.runs.execution.run_writer import start_run
 from evalmark.store import open_store
 
 ASKING = Run(id="", name="bot", created="", suite="suites/bot.yaml")
@@ -99,7 +99,7 @@ def test_a_run_knows_its_commit(world):
     (world / "untracked").write_text("two")
     assert evaluate(["a"], lambda text: text, [lambda output: True], store=None).revision == commit
     (world / "file").write_text("two")
-    assert begin(Memory(), "pytest").finish("complete").revision == f"{commit}+"
+    assert start_run(MemoryRunStore(), "pytest").finish("complete").revision == f"{commit}+"
     assert (is_ancestor(commit), is_ancestor(f"{commit}+"), is_ancestor("f" * 40), is_ancestor("--all")) == (
         True,
         True,

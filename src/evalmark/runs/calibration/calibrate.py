@@ -14,12 +14,12 @@ from evalmark.inputs.datasets.faults import Faults
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.read import read_cases
 from evalmark.inputs.documents.whole import write_whole
-from evalmark.runs.execution.promises import labels_on
-from evalmark.runs.execution.rescoring import AS_THE_SUITE_SAYS, plan_metrics
-from evalmark.runs.planning.locking import NO_LOCK
+from evalmark.runs.execution.rescore import NO_OVERRIDES, plan_metrics
+from evalmark.runs.execution.threshold_notes import labels_for_run
 from evalmark.runs.planning.overrides import Overrides
-from evalmark.runs.planning.plan import Loader, Plan, Source, load_embedder
+from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedder
 from evalmark.runs.planning.suite import plan_suite
+from evalmark.runs.planning.threshold_lock import NO_LOCK
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.stats.calibration.evidence import Evidence, of_results, of_rows, of_traffic
 from evalmark.stats.calibration.labelled_cases import row_labels, samples
@@ -33,7 +33,7 @@ _FILE = re.compile(r"[/\\]|\.(json|jsonl|ndjson|csv|tsv|ya?ml|parquet)(\.gz)?$",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibrate:
+class CalibrateRequest:
     """What `evalmark calibrate` was asked for."""
 
     about: str
@@ -43,14 +43,14 @@ class Calibrate:
     suite: Path | None = None
     """Whose metrics are meant, with their settings; None: scorers as a command line names them."""
     promise: Promise = PROMISE
-    overrides: Overrides = AS_THE_SUITE_SAYS
+    overrides: Overrides = NO_OVERRIDES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class CalibrationInput:
     """What there is to learn from, before anything is judged."""
 
-    wanted: Calibrate
+    wanted: CalibrateRequest
     kind: Kind
     name: str
     evidence: Evidence
@@ -64,7 +64,9 @@ class Prepared:
         return f"{self.kind} {self.name}"
 
 
-def prepare(wanted: Calibrate, settings: Settings, ledger: Store, load: Loader = load_embedder) -> Prepared:
+def prepare(
+    wanted: CalibrateRequest, settings: Settings, ledger: Store, load: Loader = load_embedder
+) -> CalibrationInput:
     """Find what people say of the outputs of a project, a run or a file, and plan what has to be judged.
 
     Raises:
@@ -77,11 +79,11 @@ def prepare(wanted: Calibrate, settings: Settings, ledger: Store, load: Loader =
         found = ledger.sessions.labelled(wanted.about)
         evidence = of_traffic(found, f"project {wanted.about}")
         plan = _plan(wanted, settings, load, samples(found))
-        return Prepared(wanted=wanted, kind="project", name=wanted.about, evidence=evidence, plan=plan)
+        return CalibrationInput(wanted=wanted, kind="project", name=wanted.about, evidence=evidence, plan=plan)
     return _of_run(wanted, ledger)
 
 
-def calibrated(prepared: Prepared, run: Run | None = None) -> Calibration:
+def learn_from(prepared: CalibrationInput, run: Run | None = None) -> Calibration:
     """The threshold of each metric; `run` is what came of the plan, where there was anything to judge.
 
     Raises:
@@ -124,7 +126,7 @@ def check_lock(path: Path) -> None:
         read_lock(path)
 
 
-def _of_run(wanted: Calibrate, ledger: Store) -> Prepared:
+def _of_run(wanted: CalibrateRequest, ledger: Store) -> CalibrationInput:
     try:
         run = ledger.run(wanted.about)
     except StoreError as fault:
@@ -134,11 +136,11 @@ def _of_run(wanted: Calibrate, ledger: Store) -> Prepared:
     if wanted.suite is not None:
         raise ConfigError(f"run {run.id} has its scores already; leave --suite out, or judge it anew: evalmark rescore")
     wanted_metrics(run.metrics, wanted.metrics, wanted.overrides.judges, f"run {run.id}")
-    evidence = of_results(run.id, run.results, labels_on(ledger, run))
-    return Prepared(wanted=wanted, kind="run", name=run.id, evidence=evidence, run=run)
+    evidence = of_results(run.id, run.results, labels_for_run(ledger, run))
+    return CalibrationInput(wanted=wanted, kind="run", name=run.id, evidence=evidence, run=run)
 
 
-def _of_file(wanted: Calibrate, path: Path, settings: Settings, load: Loader) -> Prepared:
+def _of_file(wanted: CalibrateRequest, path: Path, settings: Settings, load: Loader) -> CalibrationInput:
     faults, cases = Faults(str(path)), list[Case]()
     for row in read_cases(path):
         if isinstance(row, BadRow):
@@ -151,10 +153,10 @@ def _of_file(wanted: Calibrate, path: Path, settings: Settings, load: Loader) ->
     evidence = of_rows(cases, liked, f"file {path}")
     keys = {one.key for one in evidence.told}
     plan = _plan(wanted, settings, load, tuple(case for case in cases if case.id in keys))
-    return Prepared(wanted=wanted, kind="file", name=str(path), evidence=evidence, plan=plan)
+    return CalibrationInput(wanted=wanted, kind="file", name=str(path), evidence=evidence, plan=plan)
 
 
-def _plan(wanted: Calibrate, settings: Settings, load: Loader, cases: tuple[Case, ...]) -> Plan:
+def _plan(wanted: CalibrateRequest, settings: Settings, load: Loader, cases: tuple[Case, ...]) -> Plan:
     """The plan that has labelled answers judged as they are."""
     if wanted.suite is None and not wanted.metrics:
         raise ConfigError(
@@ -163,7 +165,7 @@ def _plan(wanted: Calibrate, settings: Settings, load: Loader, cases: tuple[Case
     if wanted.suite is None:
         plan = plan_metrics(wanted.metrics, settings, wanted.overrides, load)
     else:
-        overrides = replace(wanted.overrides, target="evalmark.runs.execution.rescoring:not_asked", lock=NO_LOCK)
+        overrides = replace(wanted.overrides, target="evalmark.runs.execution.rescore:not_asked", lock=NO_LOCK)
         plan = plan_suite(wanted.suite, settings, overrides, load)
         bound = {asked.bound(None).metric.name: asked for asked in plan.asked}
         metrics = [asked.bound(None).versioned for asked in plan.asked]
@@ -171,7 +173,7 @@ def _plan(wanted: Calibrate, settings: Settings, load: Loader, cases: tuple[Case
         plan = replace(plan, asked=tuple(bound[metric.name] for metric in chosen))
     if "conversation" in plan.modes:
         raise ConfigError("a metric judges the turns of conversations, and labelled answers are judged one by one.")
-    source = Source(info=DatasetInfo(name="labelled"), read=lambda _: iter(cases))
+    source = DatasetSource(info=DatasetInfo(name="labelled"), read=lambda _: iter(cases))
     name = f"labelled answers of {wanted.about}"
     return replace(
         plan, name=name, sources=(source,), targets=(GivenTarget(),), repeat=1, gate=None, suite="", notes=()

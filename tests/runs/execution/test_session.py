@@ -12,17 +12,17 @@ from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.harness.evals.described import Eval
 from evalmark.harness.evals.seating import seat_of
-from evalmark.runs.engine.line import Answered
-from evalmark.runs.execution.ledger import Memory
-from evalmark.runs.execution.sitting import Sitting
+from evalmark.runs.engine.pipeline import AnsweredTrial
+from evalmark.runs.execution.run_store import MemoryRunStore
+from evalmark.runs.execution.session import RunSession
 from evalmark.testing.chat import ScriptedModel
 
 CASES = [Case(id=str(n), input=f"q{n}", expected="yes") for n in range(5)]
 
 
 def sitting(**settings):
-    memory = Memory()
-    return Sitting(Settings(**settings), lambda: memory, memory.call_log)
+    memory = MemoryRunStore()
+    return RunSession(Settings(**settings), lambda: memory, memory.call_log)
 
 
 def seat(of, task=lambda q: "yes", scorers=("equals",), **more):
@@ -60,7 +60,7 @@ def test_an_output_that_is_there_is_only_judged():
     mine = sitting()
     called = []
     seated = seat(mine, task=called.append)
-    item = Answered(trial=trials(seated)[0], output=Output(value="no"))
+    item = AnsweredTrial(trial=trials(seated)[0], output=Output(value="no"))
     _, (found,) = ask(mine, seated, [item])
     assert (found.verdict, found.output.value, called) == ("fail", "no", [])
 

@@ -18,23 +18,23 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo, Run, Shard
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.words import count
-from evalmark.runs.engine.line import Engine, Limits, Outcome, Work
-from evalmark.runs.engine.recorder import Watch
-from evalmark.runs.planning.checking import Checked, check, refuse
-from evalmark.runs.planning.going_on import refuse_other_run
-from evalmark.runs.planning.lending import Lender
-from evalmark.runs.planning.models import Door, Models
-from evalmark.runs.planning.plan import Bound, Plan
+from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work
+from evalmark.runs.engine.result_writer import ResultCallback
+from evalmark.runs.planning.chat_models import ModelProvider
+from evalmark.runs.planning.check import CheckResult, check, raise_faults
+from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.planning.plan import BoundPlan, Plan
+from evalmark.runs.planning.resume import check_resumable
 from evalmark.storage.merging.lost import LOST
 from evalmark.storage.results.names import new_run_id
 
-from .away import EngineOf, engine_for
-from .early import DRAWN, SAVED, Early, early, order_of
-from .ledger import Ledger
-from .promises import with_label_notes
-from .reading import Reading, trials
-from .revision import asked as asked_revision
-from .sharing import deal_of, rows_asked, shard_faults
+from .engines import EngineFactory, open_engine
+from .revision import revision_in_background as asked_revision
+from .run_store import RunStore
+from .sequential_stop import DRAWN, SAVED, SequentialStop, order_of, sequential_stop
+from .shards import deal_of, rows_asked, shard_faults
+from .threshold_notes import with_label_notes
+from .trial_source import TrialSource, trials
 
 DEFAULTS = Settings()
 OWN_FILES = 32
@@ -48,11 +48,11 @@ FILES_EACH = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conduct:
+class RunOptions:
     """How a plan is carried out; none of it changes what is found."""
 
-    ledger: Ledger
-    """Where results go: a store, or `Memory()`."""
+    ledger: RunStore
+    """Where results go: a store, or `MemoryRunStore()`."""
     settings: Settings = DEFAULTS
     resume: str | None = None
     """The id of the run to go on with; None starts a new one."""
@@ -68,9 +68,9 @@ class Conduct:
     """Set from outside to finish early."""
     baseline: Run | None = None
     """An earlier run that a run which stops once it is decided must not be worse than."""
-    begun: Callable[[Run, Checked], None] | None = None
+    begun: Callable[[Run, CheckResult], None] | None = None
     """Told once, when the checks are over and the run has its id."""
-    watch: Watch | None = None
+    watch: ResultCallback | None = None
     """Told of results as soon as they are durable."""
 
     @property
@@ -84,12 +84,12 @@ class Pace:
     """How much goes on at once, and where."""
 
     limits: Limits
-    engine: EngineOf
+    engine: EngineFactory
     said: dict[str, None]
     """Notes, filled as the run goes on."""
 
 
-async def execute(plan: Plan, conduct: Conduct) -> Run:
+async def execute(plan: Plan, conduct: RunOptions) -> Run:
     """Check the plan, run what is not yet recorded, and give the whole run.
 
     Raises:
@@ -100,26 +100,26 @@ async def execute(plan: Plan, conduct: Conduct) -> Run:
     plan = with_label_notes(plan, conduct.ledger)
     commit = asked_revision()
     checked = await asyncio.to_thread(check_usable, plan, conduct.settings)
-    refuse([*_limit_faults(conduct.limit), *shard_faults(plan, conduct.shard)])
+    raise_faults([*_limit_faults(conduct.limit), *shard_faults(plan, conduct.shard)])
     said: dict[str, None] = {}  # in order, each once
     jobs = _affordable(conduct.settings.jobs, said)
     limits = Limits(jobs=_hands(plan, jobs), timeout=plan.timeout or conduct.settings.timeout)
-    async with engine_for(plan, conduct.settings, limits) as made:
+    async with open_engine(plan, conduct.settings, limits) as made:
         run = _begin(plan, conduct, await asyncio.to_thread(commit), checked)
         return await _carried_out(plan, conduct, run, checked, Pace(limits=limits, engine=made, said=said))
 
 
-async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked, pace: Pace) -> Run:
+async def _carried_out(plan: Plan, conduct: RunOptions, run: Run, checked: CheckResult, pace: Pace) -> Run:
     """The whole run, once it has begun."""
     ledger, said = conduct.ledger, pace.said
     models = plan.models or Models(settings=conduct.settings)
     lost = ledger.interrupted_calls(run.id) if conduct.resume is not None else 0
     said |= dict.fromkeys(_sent_again(lost))
-    door = Door(models, ledger.call_log(run.id), ledger.spending(run.id), lost or 0)
+    door = ModelGateway(models, ledger.call_log(run.id), ledger.spending(run.id), lost or 0)
     if conduct.begun is not None:
         conduct.begun(run, checked)
     bound = plan.bound(ledger, door)
-    reading = Reading(
+    reading = TrialSource(
         plan=plan, recorded=_recorded(conduct, run), conduct=conduct, said=said, deal=deal_of(plan, conduct.shard)
     )
     tools = ToolReplay(partial(ledger.tool_log, run.id), conduct.settings.replay)
@@ -130,12 +130,12 @@ async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked,
         turn_scorers=bound.turns,
         sink=ledger.sink(run.id),
         tools=tools,
-        lend=Lender(models, lambda: door, asyncio.get_running_loop()),
+        lend=ModelProvider(models, lambda: door, asyncio.get_running_loop()),
     )
-    outcome: Outcome | None = None
-    looks: Early | None = None
+    outcome: EngineOutcome | None = None
+    looks: SequentialStop | None = None
     try:
-        looks = early(reading, run, conduct.stop)
+        looks = sequential_stop(reading, run, conduct.stop)
         engine = pace.engine(door, bound, ledger)
         outcome = await _until_the_end(engine, work, pace.limits, conduct, looks)
     finally:
@@ -151,7 +151,9 @@ async def _carried_out(plan: Plan, conduct: Conduct, run: Run, checked: Checked,
     return ledger.run(run.id)
 
 
-async def _until_the_end(engine: Engine, work: Work, limits: Limits, conduct: Conduct, looks: Early | None) -> Outcome:
+async def _until_the_end(
+    engine: Engine, work: Work, limits: Limits, conduct: RunOptions, looks: SequentialStop | None
+) -> EngineOutcome:
     """Run all of it, or what it takes to decide the gate."""
     if looks is None:
         return await engine(work, limits, stop=conduct.stop, watch=conduct.watch)
@@ -159,7 +161,7 @@ async def _until_the_end(engine: Engine, work: Work, limits: Limits, conduct: Co
     return await engine(drawn, limits, stop=looks.stop, watch=looks.and_then(conduct.watch))
 
 
-def _unmatched(reading: Reading) -> tuple[str, ...]:
+def _unmatched(reading: TrialSource) -> tuple[str, ...]:
     """What to say of conditions that no case fits, or that leave out turns of a conversation."""
     if reading.conduct.only is None:
         return ()
@@ -168,7 +170,7 @@ def _unmatched(reading: Reading) -> tuple[str, ...]:
     return (GAPS,) if "conversation" in reading.plan.modes and reading.plan.kept is None else ()
 
 
-def check_usable(plan: Plan, settings: Settings) -> Checked:
+def check_usable(plan: Plan, settings: Settings) -> CheckResult:
     """What a look at the plan has found, before anything is asked or written.
 
     Raises:
@@ -176,7 +178,7 @@ def check_usable(plan: Plan, settings: Settings) -> Checked:
     """
     checked = check(plan)
     models = plan.models or Models(settings=settings)
-    refuse([*checked.faults, *Door(models, None).faults(plan.chat_models)])
+    raise_faults([*checked.faults, *ModelGateway(models, None).faults(plan.chat_models)])
     return checked
 
 
@@ -193,7 +195,7 @@ def _sent_again(lost: int | None) -> tuple[str, ...]:
     )
 
 
-def _spent(door: Door, ledger: Ledger, run: Run, plan: Plan) -> tuple[Spending, ...]:
+def _spent(door: ModelGateway, ledger: RunStore, run: Run, plan: Plan) -> tuple[Spending, ...]:
     """What the model calls came to in all passes; which of them were sent a second time only the ledger knows.
 
     Models stand as the plan names them, whichever happened to be asked first; those that targets ask come after.
@@ -207,7 +209,7 @@ def _spent(door: Door, ledger: Ledger, run: Run, plan: Plan) -> tuple[Spending, 
     )
 
 
-def _recorded(conduct: Conduct, run: Run) -> Recorded:
+def _recorded(conduct: RunOptions, run: Run) -> Recorded:
     return conduct.ledger.recorded(run.id, retry_errors=conduct.retry_errors)
 
 
@@ -237,11 +239,11 @@ def _limit_faults(limit: int | None) -> list[str]:
     return [] if fine else [f"limit has to be a whole number of at least 1, or be left out; found {limit!r}."]
 
 
-def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run:
+def _begin(plan: Plan, conduct: RunOptions, revision: str, checked: CheckResult) -> Run:
     """A new run's header in the ledger, or the header of the run that is taken up again."""
     if conduct.resume is not None:
         kept = conduct.ledger.run(conduct.resume)
-        refuse_other_run(kept, plan, conduct.shard, limit=conduct.limit, is_filtered=conduct.only is not None)
+        check_resumable(kept, plan, conduct.shard, limit=conduct.limit, is_filtered=conduct.only is not None)
         order = order_of(plan, kept.until_decided)
         # The answers stay; what they are held to, and how many are wanted, is what the suite says now.
         taken = conduct.ledger.resume(kept.id, retry_errors=conduct.retry_errors)
@@ -272,12 +274,12 @@ def _begin(plan: Plan, conduct: Conduct, revision: str, checked: Checked) -> Run
     return run
 
 
-def _is_part(plan: Plan, conduct: Conduct) -> bool:
+def _is_part(plan: Plan, conduct: RunOptions) -> bool:
     """Whether cases may be left out, here or in the run that is judged anew."""
     return conduct.is_part or (plan.kept is not None and plan.kept.is_part)
 
 
-def _with_rows(plan: Plan, conduct: Conduct, checked: Checked) -> tuple[DatasetInfo, ...]:
+def _with_rows(plan: Plan, conduct: RunOptions, checked: CheckResult) -> tuple[DatasetInfo, ...]:
     """The datasets with how many rows will be asked, so that whoever follows the run knows how far it is."""
     rows = rows_asked(plan, conduct, checked)
     return tuple(replace(source.info, rows=of) for source, of in zip(plan.sources, rows, strict=True))
@@ -289,7 +291,7 @@ def _met(kept: Run, plan: Plan) -> tuple[DatasetInfo, ...]:
     return kept.datasets + tuple(s.info for s in plan.sources if s.info.name not in known)
 
 
-def _ended(run: Run, outcome: Outcome | None, reading: Reading, looks: Early | None) -> Run:
+def _ended(run: Run, outcome: EngineOutcome | None, reading: TrialSource, looks: SequentialStop | None) -> Run:
     """The header of a run that is over: complete, interrupted, or stopped by an error."""
     whole = outcome is not None and (not outcome.stopped or (looks is not None and looks.is_over))
     return replace(
@@ -302,7 +304,7 @@ def _ended(run: Run, outcome: Outcome | None, reading: Reading, looks: Early | N
     )
 
 
-def _notes(outcome: Outcome | None, bound: Bound) -> tuple[str, ...]:
+def _notes(outcome: EngineOutcome | None, bound: BoundPlan) -> tuple[str, ...]:
     if outcome is None:
         return ()
     stopped = (*outcome.notes, f"{STOPPED}{outcome.reason}") if outcome.reason else outcome.notes

@@ -6,20 +6,20 @@ from dataclasses import replace
 from evalmark.core.values.run import Run
 from evalmark.storage.results.names import new_run_id
 
-from .conduct import timestamp, versions
-from .ledger import Ledger
+from .execute import timestamp, versions
+from .run_store import RunStore
 
 
-def keep(run: Run, ledger: Ledger) -> Run:
+def save_run(run: Run, ledger: RunStore) -> Run:
     """Put a run into the store as a new one, and give it as it is there, with its id and date.
 
     Raises:
         StoreError: the store cannot be written, and nothing was.
     """
-    return keep_all([run], ledger)[0]
+    return save_runs([run], ledger)[0]
 
 
-def keep_all(runs: Sequence[Run], ledger: Ledger) -> list[Run]:
+def save_runs(runs: Sequence[Run], ledger: RunStore) -> list[Run]:
     """Put runs into the store as new ones, all of them or none, and give them as they are there, with their ids and dates.
 
     Raises:

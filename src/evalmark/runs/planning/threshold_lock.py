@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 
-from .plan import Asked, Plan
+from .plan import Plan, ScorerSpec
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Metric
@@ -35,7 +35,7 @@ def with_lock(plan: Plan, path: str | Path | None) -> Plan:
     if not path or path == NO_LOCK:
         return plan
     lock = lock_reading.read_lock(Path(path))
-    asked: list[Asked] = []
+    asked: list[ScorerSpec] = []
     used: dict[str, Locked] = {}
     notes, known = list(plan.notes), False
     for one in plan.asked:
@@ -76,7 +76,7 @@ def entry_for(metric: "Metric", entries: "Mapping[str, Locked]") -> "Locked | No
     return next(same, None)
 
 
-def _held(one: Asked, metric: "Metric", entry: "Locked", lock: "Lock") -> "tuple[Asked, list[str]]":
+def _held(one: ScorerSpec, metric: "Metric", entry: "Locked", lock: "Lock") -> "tuple[ScorerSpec, list[str]]":
     """A scorer with its learned threshold, and what to say of it."""
     if entry.direction != metric.direction:
         raise ConfigError(

@@ -16,8 +16,8 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.documents.document import load_document
 from evalmark.scoring.binding.bound import BoundScorer
 
-from .plan import Asked, Note, Plan, Source, unheard
-from .prompting import is_prompt
+from .plan import DatasetSource, NoteHandler, Plan, ScorerSpec, ignore_note
+from .prompt_plan import is_prompt
 from .references import CHECKED_ROWS, EMPTY
 
 _SAY_EXAMPLES = (
@@ -34,7 +34,7 @@ _ADVICE_ON_CONTEXTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckResult:
     """What the check before a run found out."""
 
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -42,7 +42,9 @@ class Checked:
     faults: tuple[str, ...] = ()
 
 
-def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True, notes: Note = unheard) -> Checked:
+def check(
+    plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True, notes: NoteHandler = ignore_note
+) -> CheckResult:
     """Bind every scorer and read the first rows of every dataset (`most`; None: all); spend nothing.
 
     A plan that is not `final` may still get its target and its judge from a command line. `notes` is told how the rows
@@ -74,7 +76,7 @@ def check(plan: Plan, most: int | None = CHECKED_ROWS, *, final: bool = True, no
         faults.append(
             f"{', '.join(names)} {verb} a judge; name one with --judge, EVALMARK_JUDGE or `judge:` in the suite."
         )
-    return Checked(rows=rows, faults=(*faults, *told))
+    return CheckResult(rows=rows, faults=(*faults, *told))
 
 
 def _never_there(plan: Plan, datasets: Sequence["_Rows"]) -> list[str]:
@@ -149,7 +151,7 @@ def _no_metric(name: str, known: list[str], suite: str) -> str:
     return f"{place}the gate has a threshold for {name!r}, which is no metric here; {advice}"
 
 
-def refuse(faults: Iterable[str]) -> None:
+def raise_faults(faults: Iterable[str]) -> None:
     """Raise one error for all faults, if there are any.
 
     Raises:
@@ -225,7 +227,7 @@ class _Rows:
         return told
 
 
-def _read(plan: Plan, source: Source, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
+def _read(plan: Plan, source: DatasetSource, most: int | None, unjudged: Sequence[BoundScorer]) -> _Rows:
     name = source.info.name
     waiting = {one.name: one for one in _bound(plan) if one.lacks(EMPTY)}
     bare = {one.name: one for one in _bound(plan) if one.lacks_contexts(EMPTY)}
@@ -244,5 +246,5 @@ def _unfit(target: Target, case: Case) -> str | None:
     return unfit(case) if callable(unfit) else None
 
 
-def _needs_examples(asked: Asked) -> bool:
+def _needs_examples(asked: ScorerSpec) -> bool:
     return bool(getattr(asked.scorer, "needs_example_output", False))

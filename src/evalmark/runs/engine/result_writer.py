@@ -7,14 +7,16 @@ from evalmark.core.protocols import Sink
 from evalmark.core.values.score import Result
 from evalmark.storage.results.masked import masked_result, note_on
 
-Watch = Callable[[Sequence[Result]], None]
+ResultCallback = Callable[[Sequence[Result]], None]
 """Hears of results once they are durable."""
 
 
-class Recorder:
+class ResultWriter:
     """Takes results from many hands and writes them in batches; whoever brings more than fits waits."""
 
-    def __init__(self, sink: Sink, watch: Watch | None = None, window: int = 2_048, batch: int = 2_000) -> None:
+    def __init__(
+        self, sink: Sink, watch: ResultCallback | None = None, window: int = 2_048, batch: int = 2_000
+    ) -> None:
         self.recorded = 0
         """Results that are durable."""
         self._masked = 0

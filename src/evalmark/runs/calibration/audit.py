@@ -14,10 +14,10 @@ from evalmark.inputs.documents.files import what_is
 from evalmark.prompts.metrics.disagreement import keeps_to
 from evalmark.prompts.metrics.machine import Rules
 from evalmark.prompts.specs.spec import RULES_FILE, PromptSpec, folder_of, read_spec
-from evalmark.runs.execution.promises import labels_on
-from evalmark.runs.execution.rescoring import AS_THE_SUITE_SAYS, Rescore, plan_rescore
+from evalmark.runs.execution.rescore import NO_OVERRIDES, RescoreRequest, plan_rescore
+from evalmark.runs.execution.threshold_notes import labels_for_run
 from evalmark.runs.planning.overrides import Overrides
-from evalmark.runs.planning.plan import Loader, Plan, Source, load_embedder
+from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, load_embedder
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.stats.calibration.audit import Audit, Truths
 from evalmark.stats.calibration.auditing import audited, decides
@@ -32,7 +32,7 @@ PEOPLE, RULES = "labels", "rules"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Auditing:
+class AuditRequest:
     """What `evalmark audit` was asked for."""
 
     run: Run
@@ -47,10 +47,10 @@ class Auditing:
     level: float = LEVEL
     suite: Path | None = None
     """Where the metrics stand that canaries are judged by; None: in the suite of the run, or by their names."""
-    overrides: Overrides = AS_THE_SUITE_SAYS
+    overrides: Overrides = NO_OVERRIDES
 
 
-def audit(wanted: Auditing, ledger: Store) -> tuple[Audit, ...]:
+def audit(wanted: AuditRequest, ledger: Store) -> tuple[Audit, ...]:
     """How far each judge of a run agrees with people, with the rules that a machine can check, or with another metric.
 
     Raises:
@@ -69,7 +69,7 @@ def audit(wanted: Auditing, ledger: Store) -> tuple[Audit, ...]:
     return tuple(audited(run.results, one, truths, threshold=wanted.threshold, level=wanted.level) for one in metrics)
 
 
-def audited_metrics(wanted: Auditing) -> tuple[Metric, ...]:
+def audited_metrics(wanted: AuditRequest) -> tuple[Metric, ...]:
     """The metrics of a run that are audited.
 
     Raises:
@@ -95,7 +95,7 @@ def audited_metrics(wanted: Auditing) -> tuple[Metric, ...]:
     return tuple(fit)
 
 
-def truths_of(wanted: Auditing, ledger: Store) -> Truths:
+def truths_of(wanted: AuditRequest, ledger: Store) -> Truths:
     """What is known of the outputs of a run.
 
     Raises:
@@ -103,7 +103,7 @@ def truths_of(wanted: Auditing, ledger: Store) -> Truths:
     """
     run = wanted.run
     if wanted.against == PEOPLE:
-        evidence = of_results(run.id, run.results, labels_on(ledger, run))
+        evidence = of_results(run.id, run.results, labels_for_run(ledger, run))
         return Truths(
             verdicts={told.key: told.liked for told in evidence.told},
             votes={told.key: told.votes for told in evidence.told},
@@ -198,7 +198,7 @@ def _spec(prompt: Path, run: Run) -> tuple[PromptSpec, str]:
 
 
 def plan_canaries(
-    wanted: Auditing, settings: Settings, load: Loader = load_embedder, most: int = CASES
+    wanted: AuditRequest, settings: Settings, load: Loader = load_embedder, most: int = CASES
 ) -> tuple[Plan, tuple[Metric, ...]]:
     """The plan that has every judge judge attacks as if they were answers to some cases of the run.
 
@@ -209,7 +209,7 @@ def plan_canaries(
     metrics = audited_metrics(wanted)
     by_name = wanted.suite is None and not run.suite
     names = tuple(dict.fromkeys(metric.base or metric.name for metric in metrics)) if by_name else ()
-    again = Rescore(run=run, metrics=names, suite=wanted.suite, overrides=wanted.overrides)
+    again = RescoreRequest(run=run, metrics=names, suite=wanted.suite, overrides=wanted.overrides)
     plan = plan_rescore(again, settings, load)
     called = {metric.name for metric in metrics} | {metric.base for metric in metrics if metric.base}
     asked = {one.bound(None).name: one for one in plan.asked}
@@ -218,13 +218,13 @@ def plan_canaries(
     if not cases or not kept:
         missing = "a case" if not cases else f"a metric {' or '.join(sorted(called))} in {wanted.suite or run.suite}"
         raise ConfigError(f"run {run.id}: there is not {missing} that canaries could be judged by.")
-    source = Source(info=DatasetInfo(name="canaries"), read=lambda _: iter(cases))
+    source = DatasetSource(info=DatasetInfo(name="canaries"), read=lambda _: iter(cases))
     found = replace(plan, name=f"canaries for {run.name}", sources=(source,), asked=tuple(kept.values()))
     found = replace(found, targets=(GivenTarget(),), kept=None, repeat=1, gate=None, suite="", notes=())
     return found, tuple(one.bound(None).metric for one in kept.values())
 
 
-def canaries(run: Run, metrics: Sequence[Metric], wanted: Auditing) -> Mapping[str, tuple[Passed, ...]]:
+def canaries(run: Run, metrics: Sequence[Metric], wanted: AuditRequest) -> Mapping[str, tuple[Passed, ...]]:
     """What each judge has let pass, by the name of its metric."""
     return {
         metric.name: canaries_passed(run.results, metric, threshold=wanted.threshold, level=wanted.level)

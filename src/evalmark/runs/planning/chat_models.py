@@ -14,7 +14,7 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.settings import Settings, load
 from evalmark.core.values.call import Reply, Request
 
-from .models import Door, Models
+from .models import ModelGateway, Models
 
 T = TypeVar("T")
 
@@ -34,17 +34,17 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
         yield await lend(name)
         return
     models = Models(settings=settings or load(environ, Path.cwd()))
-    door = Door(models, None)
+    door = ModelGateway(models, None)
     try:
         yield door(models.chat(name))
     finally:
         await door.close()
 
 
-class Lender:
+class ModelProvider:
     """Lends the models of a run to its targets, which may ask them from threads and loops of their own."""
 
-    def __init__(self, models: Models, door: Callable[[], Door], home: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, models: Models, door: Callable[[], ModelGateway], home: asyncio.AbstractEventLoop) -> None:
         self._models, self._door, self._home = models, door, home
 
     async def __call__(self, name: str) -> ChatModel:
@@ -53,7 +53,7 @@ class Lender:
         Raises:
             ConfigError: the name means no model, its key is missing, or its price is not known and a budget is set.
         """
-        return _Lent(model=await self.at_home(self._opened(name)), lender=self)
+        return _BoundModel(model=await self.at_home(self._opened(name)), lender=self)
 
     async def _opened(self, name: str) -> ChatModel:
         model, door = self._models.chat(name), self._door()
@@ -78,11 +78,11 @@ class Lender:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lent:
+class _BoundModel:
     """A model of the run in the hands of a target."""
 
     model: ChatModel
-    lender: Lender
+    lender: ModelProvider
 
     @property
     def name(self) -> str:

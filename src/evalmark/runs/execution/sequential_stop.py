@@ -15,7 +15,7 @@ from evalmark.core.values.run import Run, UntilDecided
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending, in_all
 from evalmark.core.values.words import count
-from evalmark.runs.engine.recorder import Watch
+from evalmark.runs.engine.result_writer import ResultCallback
 from evalmark.runs.planning.plan import Plan
 from evalmark.stats.comparison.rules import Rules, rules_before
 from evalmark.stats.inference.differences import MARGIN
@@ -26,7 +26,7 @@ from evalmark.stats.summary.deciding import Deciding, Whole
 from evalmark.stats.summary.drawing import InOrder, drawn
 from evalmark.stats.summary.headline import left_out
 
-from .reading import Reading, Row, rows_of, trials_of
+from .trial_source import DatasetRow, TrialSource, rows_of, trials_of
 
 if TYPE_CHECKING:
     from evalmark.stats.summary.bars import Make
@@ -58,13 +58,13 @@ def order_of(plan: Plan, kept: UntilDecided | None = None) -> UntilDecided | Non
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Early:
+class SequentialStop:
     """The looks at one run, on its way."""
 
-    reading: Reading
+    reading: TrialSource
     header: UntilDecided
     order: "Sequence[Place]"
-    rows: "dict[Place, Row]"
+    rows: "dict[Place, DatasetRow]"
     deciding: "Deciding"
     in_order: "InOrder"
     stop: asyncio.Event
@@ -80,7 +80,7 @@ class Early:
         if self.deciding.outcome is not None:
             self.stop.set()
 
-    def and_then(self, watch: Watch | None) -> Watch:
+    def and_then(self, watch: ResultCallback | None) -> ResultCallback:
         """Look, and tell somebody else too."""
 
         def both(results: Sequence[Result]) -> None:
@@ -122,7 +122,7 @@ class Early:
         return order, f"{SAVED}{left:,} of {count(all_of_them, 'case')} were not asked{worth}."
 
 
-def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | None:
+def sequential_stop(reading: TrialSource, run: Run, stop: asyncio.Event | None) -> SequentialStop | None:
     """The looks at a run that is to stop once its gate is decided: its datasets are read whole, and what is recorded seen."""
     header, plan = run.until_decided, reading.plan
     if header is None:
@@ -137,7 +137,7 @@ def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | Non
     deciding = Deciding(plan.gate, whole, header.level, _beside(run, reading.conduct.baseline, rows, names))
     trials = {place: len(list(row.trials(plan))) for place, row in rows.items()}
     in_order = InOrder(trials, order, deciding.take)
-    found = Early(
+    found = SequentialStop(
         reading=reading,
         header=header,
         order=order,
@@ -150,7 +150,7 @@ def early(reading: Reading, run: Run, stop: asyncio.Event | None) -> Early | Non
     return found
 
 
-def _beside(run: Run, baseline: Run | None, rows: "Mapping[Place, Row]", targets: Sequence[str]) -> "list[Make]":
+def _beside(run: Run, baseline: Run | None, rows: "Mapping[Place, DatasetRow]", targets: Sequence[str]) -> "list[Make]":
     """That no target passes less often than it did in an earlier run, over the cases that both have, by the rules of the run."""
     if baseline is None:
         return []
@@ -182,7 +182,7 @@ def _passing(results: Iterable[Result], target: str | None = None, rules: Rules 
     return mean([float(verdict == "pass") for verdict in verdicts if verdict in ("pass", "fail")])
 
 
-def _recorded(found: Early, run: Run) -> Sequence[Result]:
+def _recorded(found: SequentialStop, run: Run) -> Sequence[Result]:
     """What earlier passes found of the cases that were drawn, at their present places."""
     plan, recorded = found.reading.plan, found.reading.recorded
     there = {_key(r.trial): r for r in found.reading.conduct.ledger.run(run.id).results}

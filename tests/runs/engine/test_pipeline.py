@@ -11,7 +11,16 @@ from evalmark import Case, Output, Result, Score
 from evalmark.core.context.uses import current_uses
 from evalmark.core.values.score import Trial
 from evalmark.errors import RunStoppedError, StoreFullError
-from evalmark.runs.engine.line import Answered, Conversation, Limits, Outcome, Said, Work, _Window, run_trials
+from evalmark.runs.engine.pipeline import (
+    AnsweredTrial,
+    AnsweredTurn,
+    Conversation,
+    EngineOutcome,
+    FairSemaphore,
+    Limits,
+    Work,
+    run_trials,
+)
 from evalmark.testing.leaping import run_leaping
 from evalmark.testing.sinks import MemorySink
 
@@ -185,7 +194,7 @@ def test_trials_in_judging_stay_within_the_window_and_are_read_as_needed():
 
 def test_places_in_the_window_go_to_those_who_wait_in_turn_and_none_is_lost_with_who_gives_up():
     async def story():
-        window, entered = _Window(1), []
+        window, entered = FairSemaphore(1), []
 
         async def enter(name):
             await window.enter()
@@ -267,7 +276,7 @@ def test_a_target_that_blocks_the_loop_is_noticed():
 
 
 def test_nothing_to_do_is_no_fault():
-    assert run([]) == (Outcome(recorded=0, stopped=False, longest_block=0.0), [])
+    assert run([]) == (EngineOutcome(recorded=0, stopped=False, longest_block=0.0), [])
 
 
 @dataclass(frozen=True)
@@ -319,7 +328,7 @@ def test_each_turn_of_a_conversation_knows_those_before_it_and_its_own_scorers_j
 
 def test_a_turn_without_an_answer_is_left_out_of_the_history_and_a_recorded_one_is_part_of_it():
     first, *rest = turns(4)
-    told = Conversation(target="", turns=[Said(case=first.case, output=Output(value="kept")), *rest])
+    told = Conversation(target="", turns=[AnsweredTurn(case=first.case, output=Output(value="kept")), *rest])
     outcome, results = run([told], target=Remembers(bad="x1"), scorers=())
     assert outcome.recorded == 3
     assert [r.output.value or r.output.error for r in results] == [
@@ -403,7 +412,7 @@ def test_calls_made_anywhere_in_a_trial_are_counted_for_it_and_for_its_repeat():
 
 @pytest.mark.parametrize("conversation", [False, True])
 def test_outputs_of_another_run_are_judged_anew_and_the_target_is_not_asked(conversation):
-    asked = [Answered(trial=trial, output=Output(value=f"kept {trial.case.id}")) for trial in turns(2)]
+    asked = [AnsweredTrial(trial=trial, output=Output(value=f"kept {trial.case.id}")) for trial in turns(2)]
     if not conversation:
         asked = [replace(item, trial=replace(item.trial, mode="single")) for item in asked]
     sink = MemorySink()

@@ -19,13 +19,13 @@ from evalmark.core.values.words import count
 from evalmark.models.middleware.prices import Prices, read_prices
 from evalmark.models.middleware.sizes import output_limit
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
-from evalmark.runs.engine.line import Limits, Work, run_trials
-from evalmark.runs.execution.conduct import Conduct
-from evalmark.runs.execution.reading import Reading, trials
-from evalmark.runs.execution.sharing import deal_of
-from evalmark.runs.planning.checking import check, refuse
-from evalmark.runs.planning.models import Configured, Models
-from evalmark.runs.planning.plan import Asked, Plan, Source, model_of
+from evalmark.runs.engine.pipeline import Limits, Work, run_trials
+from evalmark.runs.execution.execute import RunOptions
+from evalmark.runs.execution.shards import deal_of
+from evalmark.runs.execution.trial_source import TrialSource, trials
+from evalmark.runs.planning.check import check, raise_faults
+from evalmark.runs.planning.models import ConfiguredModel, Models
+from evalmark.runs.planning.plan import DatasetSource, Plan, ScorerSpec, model_of
 from evalmark.runs.targets.given_target import GivenTarget
 
 LETTERS_A_TOKEN = 4
@@ -37,18 +37,18 @@ MOST_RUNS, MOST_ASKED = 100, 5
 UNKNOWN_ANSWER = 400
 """Characters of the text that stands for an answer that nobody knows yet."""
 
-Known = Mapping[tuple[str, str, int], Output]
+KnownOutputs = Mapping[tuple[str, str, int], Output]
 """The outputs of an earlier run, by id and input of the case and by repeat."""
 
 
-async def foresee(plan: Plan, conduct: Conduct) -> Forecast:
+async def estimate(plan: Plan, conduct: RunOptions) -> Forecast:
     """What the plan would ask of its models, and what of it is recorded; no target is called and nothing is sent.
 
     Raises:
         ConfigError: the plan has faults; all of them are named.
     """
-    refuse((await asyncio.to_thread(check, plan)).faults)
-    seeing = _Seeing(plan, conduct)
+    raise_faults((await asyncio.to_thread(check, plan)).faults)
+    seeing = _Estimator(plan, conduct)
     for source in plan.sources:
         for mode in plan.modes:
             await seeing.see(source, mode)
@@ -56,7 +56,7 @@ async def foresee(plan: Plan, conduct: Conduct) -> Forecast:
 
 
 @dataclass(slots=True)
-class _Tally:
+class _ModelTally:
     """What one model would be asked."""
 
     model: ChatModel
@@ -87,10 +87,10 @@ class _Tally:
         )
 
 
-class _Weighing:
+class _CountingModel:
     """A model that answers what is recorded, and counts the rest instead of sending it."""
 
-    def __init__(self, model: ChatModel, journal: CallLog, tally: _Tally, seen: set[str], questions: int) -> None:
+    def __init__(self, model: ChatModel, journal: CallLog, tally: _ModelTally, seen: set[str], questions: int) -> None:
         self.name, self.identity = model.name, model.identity
         self.asked = 0
         """How often it was asked in the present part of the plan."""
@@ -135,15 +135,15 @@ class _Weighing:
         self._tally.limits.append(output_limit(request))
 
 
-class _Seeing:
+class _Estimator:
     """A plan on its way to a forecast."""
 
-    def __init__(self, plan: Plan, conduct: Conduct) -> None:
+    def __init__(self, plan: Plan, conduct: RunOptions) -> None:
         self.plan, self.conduct = plan, conduct
         self.deal = deal_of(plan, conduct.shard)
         self.call_log = conduct.ledger.call_log()
         self.earlier = self._earlier_runs()
-        self.tallies: dict[str, _Tally] = {}
+        self.tallies: dict[str, _ModelTally] = {}
         self.seen: set[str] = set()
         self.metrics: list[MetricForecast] = []
         self.trials = 0
@@ -152,13 +152,13 @@ class _Seeing:
         self.guessed = 0
         """Answers that nobody knows yet."""
 
-    async def see(self, source: Source, mode: Mode) -> None:
+    async def see(self, source: DatasetSource, mode: Mode) -> None:
         """Count what one dataset takes in one way of asking."""
         asked = [one for one in self.plan.asked if one.mode == mode]
         judges = {id(one): self._weighing(one.judge, _questions(one)) for one in asked if one.judge is not None}
         bound = [one.bound(None, lambda _, one=one: judges[id(one)]) for one in asked if id(one) in judges]  # type: ignore[misc]
         part = replace(self.plan, sources=(source,), asked=tuple(asked))
-        reading = Reading(plan=part, recorded=_Nothing(), conduct=self.conduct, said=self.read, deal=self.deal)
+        reading = TrialSource(plan=part, recorded=_Nothing(), conduct=self.conduct, said=self.read, deal=self.deal)
         sink = _Counts()
         work = Work(
             trials=trials(reading), targets=self._targets(source, mode), scorers=bound, turn_scorers=bound, sink=sink
@@ -202,21 +202,21 @@ class _Seeing:
             yield "With --replay strict nothing is sent: the calls to send would be errors."
 
     def _weighing(self, model: ChatModel, questions: int = 1) -> ChatModel:
-        inner = model.model if isinstance(model, Configured) else model
-        tally = self.tallies.setdefault(inner.identity, _Tally(inner, self.conduct.settings.replay))
-        weighing = _Weighing(inner, self.call_log, tally, self.seen, questions)
-        return replace(model, model=weighing) if isinstance(model, Configured) else weighing
+        inner = model.model if isinstance(model, ConfiguredModel) else model
+        tally = self.tallies.setdefault(inner.identity, _ModelTally(inner, self.conduct.settings.replay))
+        weighing = _CountingModel(inner, self.call_log, tally, self.seen, questions)
+        return replace(model, model=weighing) if isinstance(model, ConfiguredModel) else weighing
 
-    def _targets(self, source: Source, mode: Mode) -> dict[str, Target]:
+    def _targets(self, source: DatasetSource, mode: Mode) -> dict[str, Target]:
         return {target.name: self._target(target, source, mode) for target in self.plan.targets}
 
-    def _target(self, target: Target, source: Source, mode: Mode) -> Target:
+    def _target(self, target: Target, source: DatasetSource, mode: Mode) -> Target:
         if isinstance(target, GivenTarget) or self.plan.kept is not None:
             return target
         if (model := model_of(target)) is not None:
             weighed = cast(Target, replace(cast(Any, target), model=self._weighing(model)))
-            return _Foreseen(self, target.name, weighed, {})
-        return _Foreseen(self, target.name, None, self._known(source.info.name, mode))
+            return _EstimatedTarget(self, target.name, weighed, {})
+        return _EstimatedTarget(self, target.name, None, self._known(source.info.name, mode))
 
     def _earlier_runs(self) -> list[Run]:
         """The newest runs of the same suite and target, whose answers are likely to be given again."""
@@ -226,7 +226,7 @@ class _Seeing:
         same = (plan.suite, plan.target_name)
         return [run for run in self.conduct.ledger.runs(MOST_RUNS) if (run.suite, run.target) == same][:MOST_ASKED]
 
-    def _known(self, dataset: str, mode: Mode) -> Known:
+    def _known(self, dataset: str, mode: Mode) -> KnownOutputs:
         """The answers of these runs, of each case the newest; a run may have been stopped, or of a few cases."""
         known: dict[tuple[str, str, int], Output] = {}
         for run in self.earlier:
@@ -238,13 +238,13 @@ class _Seeing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Foreseen:
+class _EstimatedTarget:
     """Gives the recorded answer of a model, or that of an earlier run, or one that stands for any."""
 
-    seeing: _Seeing
+    seeing: _Estimator
     name: str
     model: Target | None
-    known: Known
+    known: KnownOutputs
 
     async def __call__(self, case: Case) -> Output:
         if self.model is not None:
@@ -262,14 +262,14 @@ class _Foreseen:
         return Output(value=self.name.ljust(UNKNOWN_ANSWER, "x"))
 
 
-def _questions(asked: Asked) -> int:
+def _questions(asked: ScorerSpec) -> int:
     """How many questions the judge is asked about one output."""
     return int(getattr(asked.scorer, "questions", 1))
 
 
 def _asked_of(model: ChatModel) -> int:
-    inner = model.model if isinstance(model, Configured) else model
-    return inner.asked if isinstance(inner, _Weighing) else 0
+    inner = model.model if isinstance(model, ConfiguredModel) else model
+    return inner.asked if isinstance(inner, _CountingModel) else 0
 
 
 def tokens_of(request: Request) -> int:

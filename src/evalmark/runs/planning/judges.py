@@ -9,8 +9,8 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel
 
-from .models import Configured, Models
-from .plan import Asked, ask
+from .models import ConfiguredModel, Models
+from .plan import ScorerSpec, scorer_spec
 
 if TYPE_CHECKING:
     from evalmark.prompts.metrics import reading as prompt_metric_files
@@ -23,7 +23,7 @@ else:
     judge_files = LazyModule("evalmark.scoring.judges.reading")
     rubric = LazyModule("evalmark.scoring.judges.rubric")
 
-Wanted = str | Mapping[str, Any] | Callable[..., Any]
+ScorerLike = str | Mapping[str, Any] | Callable[..., Any]
 """A scorer as Python code names it: a name, `{name: settings}`, or a callable."""
 METRIC_FILES = (".json", ".yaml", ".yml", ".prompty")
 FILE_SETTINGS = ("name", "threshold", "repeat", "judge")
@@ -40,10 +40,10 @@ class Judge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromFile:
+class ResolvedMetric:
     """A metric file as a scorer."""
 
-    asked: Asked
+    asked: ScorerSpec
     judge: str | None = None
     """The model that the file itself names."""
     notes: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class FromFile:
     """Where somebody asked for it."""
 
 
-def from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> FromFile:
+def metric_from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: bool = True) -> ResolvedMetric:
     """The scorer of a metric file; `settings` may give it a `name`, a `threshold` and a `repeat` of its own.
 
     `named` is false for a file that was only found beside a prompt.
@@ -71,22 +71,22 @@ def from_file(path: Path, settings: Mapping[str, Any], place: str, *, named: boo
     metric = scorer.metric
     name = str(settings.get("name") or metric.name)
     scorer = replace(scorer, metric=replace(metric, name=name), repeat=settings.get("repeat"))
-    asked = Asked(scorer=scorer, threshold=settings.get("threshold"), file=path)
-    return FromFile(asked=asked, judge=metric.judge, notes=metric.notes, place=place)
+    asked = ScorerSpec(scorer=scorer, threshold=settings.get("threshold"), file=path)
+    return ResolvedMetric(asked=asked, judge=metric.judge, notes=metric.notes, place=place)
 
 
-def asked_for(name: str, place: str, folders: tuple[Path, ...]) -> FromFile:
+def metric_named(name: str, place: str, folders: tuple[Path, ...]) -> ResolvedMetric:
     """A scorer from what a command line calls it: a name, `module:attribute`, or a metric file.
 
     Raises:
         ConfigError: there is no such scorer, or the file is no metric.
     """
     if Path(name).suffix.lower() in METRIC_FILES:
-        return from_file(Path(name), {}, place)
-    return FromFile(asked=ask(name, place, folders))
+        return metric_from_file(Path(name), {}, place)
+    return ResolvedMetric(asked=scorer_spec(name, place, folders))
 
 
-def judged(asked: Asked, judges: Sequence[Judge], models: Models) -> tuple[Asked, ...]:
+def with_judges(asked: ScorerSpec, judges: Sequence[Judge], models: Models) -> tuple[ScorerSpec, ...]:
     """The scorer once for each of its judges; as it is where it asks for none.
 
     With several judges, each one's scores go by the metric's name with the judge's in brackets.
@@ -122,15 +122,15 @@ def _opened(judge: Judge, models: Models) -> ChatModel:
         model = models.chat(judge.model)
     except ConfigError as fault:
         raise ConfigError(f"{judge.place}: {fault}") from fault
-    return Configured(model=model, settings=judge.settings) if judge.settings else model
+    return ConfiguredModel(model=model, settings=judge.settings) if judge.settings else model
 
 
-def asked_in_python(
-    scorers: Sequence[Wanted],
+def scorer_specs(
+    scorers: Sequence[ScorerLike],
     judge: str | ChatModel | Sequence[str | ChatModel] | None,
     models: Models,
     folders: tuple[Path, ...],
-) -> tuple[Asked, ...]:
+) -> tuple[ScorerSpec, ...]:
     """Scorers as Python code names them, those that need a judge once for each of them; None: the judges of the settings.
 
     Raises:
@@ -139,12 +139,14 @@ def asked_in_python(
     if isinstance(scorers, (str, Mapping)) or callable(scorers):
         raise ConfigError(f"scorers is {scorers!r}; put it into a list, also where it is the only one: scorers=[…].")
     judges = _judges(models.settings.judge if judge is None else judge)
-    asked: list[Asked] = []
+    asked: list[ScorerSpec] = []
     for wanted in scorers:
         one = (
-            asked_for(wanted, "scorers", folders).asked if isinstance(wanted, str) else ask(wanted, "scorers", folders)
+            metric_named(wanted, "scorers", folders).asked
+            if isinstance(wanted, str)
+            else scorer_spec(wanted, "scorers", folders)
         )
-        asked += judged(one, judges if one.needs_judge else (), models)
+        asked += with_judges(one, judges if one.needs_judge else (), models)
     return tuple(asked)
 
 

@@ -14,10 +14,10 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.documents.files import what_is
 from evalmark.inputs.suites.suite import TargetSpec
 
-from .judging import FromFile, from_file, judge_named, judged
+from .judges import ResolvedMetric, judge_named, metric_from_file, with_judges
 from .models import Models
-from .overrides import Overrides, asked_models
-from .plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
+from .overrides import Overrides, model_targets
+from .plan import DatasetSource, Loader, NoteHandler, Plan, ScorerSpec, embedder_for, load_embedder
 
 if TYPE_CHECKING:
     from evalmark.prompts.metrics import compliance, machine, needs, reading
@@ -65,7 +65,7 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     return Plan(
         name=spec.prompt.name,
         sources=tests_of(path, spec),
-        targets=asked_models(TargetSpec(prompt=path), overrides.models, models),
+        targets=model_targets(TargetSpec(prompt=path), overrides.models, models),
         asked=tuple(asked),
         embedder=embedder_for(asked, wanted, models, (path.parent,), load),
         repeat=overrides.repeat or 1,
@@ -76,28 +76,28 @@ def plan_prompt(path: Path, settings: Settings, overrides: Overrides, load: Load
     )
 
 
-def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[FromFile]:
+def metrics_of(path: Path, spec: "PromptSpec") -> Iterator[ResolvedMetric]:
     """What judges the answers: the rules, by a judge and by a machine, and every metric file beside the prompt."""
     if spec.rules:
-        yield FromFile(asked=Asked(scorer=compliance.Compliance()), place=str(path))
+        yield ResolvedMetric(asked=ScorerSpec(scorer=compliance.Compliance()), place=str(path))
         if machine.checkable(spec):
-            yield FromFile(asked=Asked(scorer=machine.Rules()), place=str(path))
+            yield ResolvedMetric(asked=ScorerSpec(scorer=machine.Rules()), place=str(path))
     for file in reading.find_metrics(path):
-        yield from_file(file, {}, str(file), named=False)
+        yield metric_from_file(file, {}, str(file), named=False)
 
 
-def _judged(metric: FromFile, overrides: Overrides, models: Models, spec: "PromptSpec") -> tuple[Asked, ...]:
+def _judged(metric: ResolvedMetric, overrides: Overrides, models: Models, spec: "PromptSpec") -> tuple[ScorerSpec, ...]:
     """The metric with the prompt it is about, once for each judge: those of the flag, else its file's, else the settings'."""
     asked = with_prompt(metric.asked, spec, metric.place)
     if not asked.needs_judge:
-        return judged(asked, (), models)
+        return with_judges(asked, (), models)
     if overrides.judges:
-        return judged(asked, [judge_named(name, "--judge") for name in overrides.judges], models)
+        return with_judges(asked, [judge_named(name, "--judge") for name in overrides.judges], models)
     names = (metric.judge,) if metric.judge else models.settings.judge
-    return judged(asked, [judge_named(name) for name in names], models)
+    return with_judges(asked, [judge_named(name) for name in names], models)
 
 
-def with_prompt(asked: Asked, spec: "PromptSpec | None", place: str) -> Asked:
+def with_prompt(asked: ScorerSpec, spec: "PromptSpec | None", place: str) -> ScorerSpec:
     """The scorer with the prompt under test, where it asks for one.
 
     Raises:
@@ -109,7 +109,7 @@ def with_prompt(asked: Asked, spec: "PromptSpec | None", place: str) -> Asked:
     return asked if scorer is asked.scorer else replace(asked, scorer=scorer)
 
 
-def tests_of(path: Path, spec: "PromptSpec") -> tuple[Source, ...]:
+def tests_of(path: Path, spec: "PromptSpec") -> tuple[DatasetSource, ...]:
     """The tests beside the prompt, or the samples in it; and those made without rules, as a dataset of their own.
 
     Raises:
@@ -120,18 +120,18 @@ def tests_of(path: Path, spec: "PromptSpec") -> tuple[Source, ...]:
     return (_tests(path, spec), *(() if baseline is None else (tests_in(baseline, spec, "baseline"),)))
 
 
-def tests_in(file: Path, spec: "PromptSpec", name: str) -> Source:
+def tests_in(file: Path, spec: "PromptSpec", name: str) -> DatasetSource:
     """The tests in one file as a dataset; it can be read also after a target has changed the working directory."""
     here = Path.cwd()
     reader = prompt_tests.read_baseline if file.suffix.lower() == ".txt" else prompt_tests.read_tests
 
-    def read(note: Note) -> Iterator[Case | BadRow]:
+    def read(note: NoteHandler) -> Iterator[Case | BadRow]:
         return reader(file if Path.cwd() == here else here / file, spec, note)
 
-    return Source(info=DatasetInfo(name=name, path=str(file)), read=read)
+    return DatasetSource(info=DatasetInfo(name=name, path=str(file)), read=read)
 
 
-def _tests(path: Path, spec: "PromptSpec") -> Source:
+def _tests(path: Path, spec: "PromptSpec") -> DatasetSource:
     file = prompt_tests.file_of_tests(spec)
     if file is not None:
         return tests_in(file, spec, "tests")
@@ -141,7 +141,7 @@ def _tests(path: Path, spec: "PromptSpec") -> Source:
             f"write some, or have a model make them: evalmark generate {path}"
         )
 
-    def read(note: Note) -> Iterator[Case | BadRow]:
+    def read(note: NoteHandler) -> Iterator[Case | BadRow]:
         return prompt_tests.sample_tests(spec, note)
 
-    return Source(info=DatasetInfo(name="samples", path=str(path)), read=read)
+    return DatasetSource(info=DatasetInfo(name="samples", path=str(path)), read=read)

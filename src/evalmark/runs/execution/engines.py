@@ -8,9 +8,9 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import EmbeddingCache
 from evalmark.core.settings import Settings
-from evalmark.runs.engine.line import Engine, Limits, run_trials
-from evalmark.runs.planning.models import Door
-from evalmark.runs.planning.plan import Bound, Plan
+from evalmark.runs.engine.pipeline import Engine, Limits, run_trials
+from evalmark.runs.planning.models import ModelGateway
+from evalmark.runs.planning.plan import BoundPlan, Plan
 
 if TYPE_CHECKING:
     from evalmark.runs.cluster import ray_connection
@@ -21,12 +21,12 @@ else:
     ray_connection = LazyModule("evalmark.runs.cluster.ray_connection")
     engine = LazyModule("evalmark.runs.isolation.engine")
 
-EngineOf = Callable[[Door, Bound, EmbeddingCache], Engine]
+EngineFactory = Callable[[ModelGateway, BoundPlan, EmbeddingCache], Engine]
 """Makes the engine of a run out of what all its trials share."""
 
 
 @asynccontextmanager
-async def engine_for(plan: Plan, settings: Settings, limits: Limits) -> AsyncIterator[EngineOf]:
+async def open_engine(plan: Plan, settings: Settings, limits: Limits) -> AsyncIterator[EngineFactory]:
     """What runs the trials of a plan, at the place that the settings name; it is ready before anything is begun.
 
     Raises:

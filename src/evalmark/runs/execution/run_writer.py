@@ -12,18 +12,18 @@ from evalmark.core.values.spending import by_model
 from evalmark.storage.results.masked import masked_result, note_on
 from evalmark.storage.results.names import new_run_id
 
-from .conduct import timestamp, versions
-from .ledger import Ledger
-from .revision import asked as asked_revision
+from .execute import timestamp, versions
+from .revision import revision_in_background as asked_revision
+from .run_store import RunStore
 
 Held = tuple[str, str]
 """A dataset, and the name of a metric that it is held to."""
 
 
-class Book:
+class RunWriter:
     """One run in a ledger; written by whoever holds the book, and by nobody else."""
 
-    def __init__(self, ledger: Ledger, run: Run, revision: Callable[[], str] | None = None) -> None:
+    def __init__(self, ledger: RunStore, run: Run, revision: Callable[[], str] | None = None) -> None:
         self.ledger, self.run = ledger, run
         self._revision = revision
         self._sink: Sink = ledger.sink(run.id)
@@ -33,7 +33,7 @@ class Book:
 
     def meet(self, part: Run) -> None:
         """Take in what a report has to know of a part: its datasets and metrics; what it says of spending is added."""
-        grown = grown_by(self.run, part, self._held)
+        grown = with_part(self.run, part, self._held)
         self._held |= {(info.name, metric.name) for info in part.datasets for metric in part.metrics}
         if (grown.datasets, grown.metrics) != (self.run.datasets, self.run.metrics):
             self.ledger.amend(grown)
@@ -66,21 +66,21 @@ class Book:
         return self.ledger.run(self.run.id)
 
 
-def begin(ledger: Ledger, name: str, gate: Gate | None = None, resume: str | None = None) -> Book:
+def start_run(ledger: RunStore, name: str, gate: Gate | None = None, resume: str | None = None) -> RunWriter:
     """A new run in the ledger, or one that is taken up again by its id.
 
     Raises:
         StoreError: the store cannot be used, or there is no such run.
     """
     if resume is not None:
-        return Book(ledger, replace(ledger.resume(ledger.run(resume).id), results=(), gate=gate, finished=None))
+        return RunWriter(ledger, replace(ledger.resume(ledger.run(resume).id), results=(), gate=gate, finished=None))
     run = Run(id=new_run_id(), name=name, created=timestamp(), status="running", gate=gate, versions=versions())
     commit = asked_revision()
     ledger.start(run)
-    return Book(ledger, run, commit)
+    return RunWriter(ledger, run, commit)
 
 
-def grown_by(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
+def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
     """The header of a run that has met a part: datasets and metrics it did not know, and what was spent.
 
     A metric that another dataset has under the same name, but with another threshold say, is for its dataset alone. What

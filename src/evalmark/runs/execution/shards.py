@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.values.run import Shard
 from evalmark.inputs.datasets.dealing import Deal, share
-from evalmark.runs.planning.checking import Checked
+from evalmark.runs.planning.check import CheckResult
 from evalmark.runs.planning.plan import Plan
 
 if TYPE_CHECKING:
-    from .conduct import Conduct
+    from .execute import RunOptions
 
 
 def deal_of(plan: Plan, shard: Shard | None) -> Deal | None:
@@ -40,7 +40,7 @@ def shard_faults(plan: Plan, shard: Shard | None) -> list[str]:
     return found
 
 
-def rows_asked(plan: Plan, conduct: "Conduct", checked: Checked) -> list[int | None]:
+def rows_asked(plan: Plan, conduct: "RunOptions", checked: CheckResult) -> list[int | None]:
     """How many rows of each dataset will be asked, where the check has met them all; else None."""
     found = [None if conduct.only is not None else checked.rows.get(source.info.name) for source in plan.sources]
     rows = [count if count is None or conduct.limit is None else min(count, conduct.limit) for count in found]

@@ -9,21 +9,29 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo, Run
 from evalmark.core.values.score import Mode
-from evalmark.runs.planning.judging import FromFile, asked_for, judge_named, judged
+from evalmark.runs.planning.judges import ResolvedMetric, judge_named, metric_named, with_judges
 from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.overrides import Overrides
-from evalmark.runs.planning.plan import Asked, Loader, Note, Plan, Source, embedder_for, load_embedder
+from evalmark.runs.planning.plan import (
+    DatasetSource,
+    Loader,
+    NoteHandler,
+    Plan,
+    ScorerSpec,
+    embedder_for,
+    load_embedder,
+)
 from evalmark.runs.planning.suite import plan_suite
 from evalmark.scoring.binding.bound import scorer_name
 from evalmark.scoring.binding.named import scorer_names
 
-from .recorded import recorded_cases
+from .recorded_cases import recorded_cases
 
-AS_THE_SUITE_SAYS = Overrides()
+NO_OVERRIDES = Overrides()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rescore:
+class RescoreRequest:
     """What `evalmark rescore` was asked for."""
 
     run: Run
@@ -31,10 +39,10 @@ class Rescore:
     """Scorers as names, files or `module:attribute`; empty: those of the suite."""
     suite: Path | None = None
     """Whose metrics, judge and gate count; None: those of the suite that the run was made with."""
-    overrides: Overrides = AS_THE_SUITE_SAYS
+    overrides: Overrides = NO_OVERRIDES
 
 
-def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedder) -> Plan:
+def plan_rescore(wanted: RescoreRequest, settings: Settings, load: Loader = load_embedder) -> Plan:
     """The plan that has new scorers judge what an earlier run kept.
 
     Raises:
@@ -64,7 +72,7 @@ def plan_rescore(wanted: Rescore, settings: Settings, load: Loader = load_embedd
     return plan
 
 
-_NOT_ASKED = "evalmark.runs.execution.rescoring:not_asked"
+_NOT_ASKED = "evalmark.runs.execution.rescore:not_asked"
 
 
 def not_asked(case: Case) -> None:
@@ -81,7 +89,7 @@ class _Kept:
         return Output(error="the target is not asked again")
 
 
-def _of_metrics(wanted: Rescore, settings: Settings, load: Loader) -> Plan:
+def _of_metrics(wanted: RescoreRequest, settings: Settings, load: Loader) -> Plan:
     plan = plan_metrics(wanted.metrics, settings, wanted.overrides, load)
     return replace(plan, name=wanted.run.name, suite=wanted.run.suite)
 
@@ -94,12 +102,12 @@ def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides,
     """
     here = Path.cwd()
     models = Models(settings=settings)
-    asked: list[Asked] = []
+    asked: list[ScorerSpec] = []
     for name in names:
         one = _one(name, (here,))
         called = overrides.judges or ((one.judge,) if one.judge else settings.judge)
         judges = [judge_named(judge, "--judge") for judge in called]
-        asked += judged(one.asked, judges if one.asked.needs_judge else (), models)
+        asked += with_judges(one.asked, judges if one.asked.needs_judge else (), models)
     return Plan(
         name="",
         sources=(),
@@ -109,22 +117,22 @@ def plan_metrics(names: Sequence[str], settings: Settings, overrides: Overrides,
     )
 
 
-def _one(name: str, folders: tuple[Path, ...]) -> FromFile:
+def _one(name: str, folders: tuple[Path, ...]) -> ResolvedMetric:
     """The metric of a flag, which has no room for settings."""
     try:
-        return asked_for(name, f"--metric {name}", folders)
+        return metric_named(name, f"--metric {name}", folders)
     except ConfigError as fault:
         if name.removeprefix("not-") not in scorer_names():
             raise
         raise ConfigError(f"{fault} Settings stand in a suite; name one with --suite.") from fault
 
 
-def _sources(run: Run) -> tuple[Source, ...]:
-    return tuple(Source(info=replace(info, rows=None), read=_reader(run, info)) for info in run.datasets)
+def _sources(run: Run) -> tuple[DatasetSource, ...]:
+    return tuple(DatasetSource(info=replace(info, rows=None), read=_reader(run, info)) for info in run.datasets)
 
 
-def _reader(run: Run, info: DatasetInfo) -> Callable[[Note], Iterator[Case]]:
-    def read(note: Note) -> Iterator[Case]:
+def _reader(run: Run, info: DatasetInfo) -> Callable[[NoteHandler], Iterator[Case]]:
+    def read(note: NoteHandler) -> Iterator[Case]:
         return (r.trial.case for r in run.results if r.trial.dataset == info.name and r.trial.repeat == 0)
 
     return read

@@ -8,7 +8,7 @@ from evalmark.core.values.run import Run, Shard
 from .plan import Plan
 
 
-def refuse_other_run(kept: Run, plan: Plan, shard: Shard | None, *, limit: int | None, is_filtered: bool) -> None:
+def check_resumable(kept: Run, plan: Plan, shard: Shard | None, *, limit: int | None, is_filtered: bool) -> None:
     """Say that a run is not one of this plan, or that going on as is wanted now would leave out what it was to ask.
 
     Raises:

@@ -12,20 +12,20 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Mode, Result, Trial
 from evalmark.inputs.datasets.dealing import Deal
 from evalmark.inputs.datasets.options import BadRow
-from evalmark.runs.engine.line import Answered, Conversation, Item, Said
-from evalmark.runs.planning.plan import Plan, Source
+from evalmark.runs.engine.pipeline import AnsweredTrial, AnsweredTurn, Conversation, EngineItem
+from evalmark.runs.planning.plan import DatasetSource, Plan
 
 if TYPE_CHECKING:
-    from .conduct import Conduct
+    from .execute import RunOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class TrialSource:
     """What reading a plan's datasets needs and leaves behind."""
 
     plan: Plan
     recorded: Recorded
-    conduct: "Conduct"
+    conduct: "RunOptions"
     said: dict[str, None]
     """Filled while reading: notes."""
     deal: Deal | None = None
@@ -47,12 +47,12 @@ class Reading:
         return self.conduct.limit is None or position < self.conduct.limit
 
     @property
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[DatasetSource]:
         """The datasets of which any row may be this run's."""
         return (one for one in self.plan.sources if self.deal is None or self.deal.has(one.info.name))
 
 
-def trials(reading: Reading) -> Iterator[Item]:
+def trials(reading: TrialSource) -> Iterator[EngineItem]:
     """Every trial that is not recorded yet, in order; rows that cannot be read come as results."""
     if reading.plan.kept is not None:
         yield from _kept(reading, reading.plan.kept)
@@ -67,7 +67,7 @@ def trials(reading: Reading) -> Iterator[Item]:
 
 
 def _rows(
-    reading: Reading, source: Source, mode: Mode, *, counted: bool = True
+    reading: TrialSource, source: DatasetSource, mode: Mode, *, counted: bool = True
 ) -> Iterator[tuple[int, Case | BadRow, bool]]:
     """The rows with their places, and whether they are to be run; others may be recorded already.
 
@@ -88,10 +88,10 @@ def _rows(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class DatasetRow:
     """A row of a dataset, asked by itself."""
 
-    source: Source
+    source: DatasetSource
     row: Case | BadRow
     position: int
 
@@ -108,11 +108,11 @@ class Row:
                 yield Trial(case=case, dataset=dataset, target=target.name, position=position, repeat=repeat)
 
 
-def rows_of(reading: Reading) -> Iterator[Row]:
+def rows_of(reading: TrialSource) -> Iterator[DatasetRow]:
     """Every row that is to be run, of all datasets; what is recorded of others is kept."""
     for source in reading.plan.sources:
         for position, row, wanted in _rows(reading, source, "single"):
-            this = Row(source=source, row=row, position=position)
+            this = DatasetRow(source=source, row=row, position=position)
             if wanted:
                 yield this
             elif reading.conduct.resume is not None:
@@ -120,22 +120,24 @@ def rows_of(reading: Reading) -> Iterator[Row]:
                     reading.recorded(trial)
 
 
-def trials_of(reading: Reading, row: Row) -> Iterator[Trial | Result]:
+def trials_of(reading: TrialSource, row: DatasetRow) -> Iterator[Trial | Result]:
     """What of a row is not recorded yet."""
     for trial in row.trials(reading.plan):
         if not reading.recorded(trial):
             yield _item(trial, row.row)
 
 
-def _singles(reading: Reading, source: Source) -> Iterator[Trial | Result]:
+def _singles(reading: TrialSource, source: DatasetSource) -> Iterator[Trial | Result]:
     """Row by row, each for every target, so that all models are asked from the beginning."""
     for position, row, wanted in _rows(reading, source, "single"):
-        for trial in Row(source=source, row=row, position=position).trials(reading.plan):
+        for trial in DatasetRow(source=source, row=row, position=position).trials(reading.plan):
             if not reading.recorded(trial) and wanted:
                 yield _item(trial, row)
 
 
-def _turns(reading: Reading, source: Source, target: str, repeat: int) -> Iterator[Trial | Result | Said]:
+def _turns(
+    reading: TrialSource, source: DatasetSource, target: str, repeat: int
+) -> Iterator[Trial | Result | AnsweredTurn]:
     """The rows of a dataset as one conversation, read when its turn comes.
 
     Once a turn is asked anew, those after it are too: what they were answered with before rests on another history.
@@ -155,7 +157,7 @@ def _turns(reading: Reading, source: Source, target: str, repeat: int) -> Iterat
         )
         if reading.recorded(trial) and not (anew and wanted):
             if (output := reading.recorded.output(trial)) is not None:
-                yield Said(case=trial.case, output=output)
+                yield AnsweredTurn(case=trial.case, output=output)
         elif wanted:
             anew = True
             yield _item(trial, row)
@@ -172,7 +174,7 @@ def _case(row: Case | BadRow, position: int) -> Case:
     return row
 
 
-def _kept(reading: Reading, run: Run) -> Iterator[Answered | Conversation]:
+def _kept(reading: TrialSource, run: Run) -> Iterator[AnsweredTrial | Conversation]:
     """The outputs of an earlier run, to be judged anew."""
     targets: dict[str, None] = {}
     if "conversation" in reading.plan.modes:
@@ -180,15 +182,15 @@ def _kept(reading: Reading, run: Run) -> Iterator[Answered | Conversation]:
     for mode in reading.plan.modes:
         for dataset in run.datasets:
             if mode == "single":
-                yield from (item for item in _of(reading, run, dataset.name, mode) if isinstance(item, Answered))
+                yield from (item for item in _of(reading, run, dataset.name, mode) if isinstance(item, AnsweredTrial))
             else:
                 for target, repeat in product(targets, range(run.repeat)):
                     yield Conversation(target=target, turns=_of(reading, run, dataset.name, mode, (target, repeat)))
 
 
 def _of(
-    reading: Reading, run: Run, dataset: str, mode: Mode, which: tuple[str, int] | None = None
-) -> Iterator[Answered | Said]:
+    reading: TrialSource, run: Run, dataset: str, mode: Mode, which: tuple[str, int] | None = None
+) -> Iterator[AnsweredTrial | AnsweredTurn]:
     """What a dataset's rows were answered, by one target for one repeat or by all.
 
     What is not to be judged is there for the turns that build on it.
@@ -203,6 +205,6 @@ def _of(
             reading.met[dataset].add(trial.position)
             reading.rows[dataset] += 1
         if not reading.recorded(trial) and wanted:
-            yield Answered(trial=trial, output=result.output)
+            yield AnsweredTrial(trial=trial, output=result.output)
         else:
-            yield Said(case=trial.case, output=result.output)
+            yield AnsweredTurn(case=trial.case, output=result.output)

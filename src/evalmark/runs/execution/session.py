@@ -15,25 +15,25 @@ from evalmark.core.values.case import Output
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending, minus
-from evalmark.runs.engine.line import Answered, Limits, Work, run_trials
-from evalmark.runs.engine.trial import answer
-from evalmark.runs.planning.checking import check, refuse
-from evalmark.runs.planning.lending import Lender
-from evalmark.runs.planning.models import Door, Models
-from evalmark.runs.planning.plan import Bound, Plan, as_it_is, load_embedder
+from evalmark.runs.engine.pipeline import AnsweredTrial, Limits, Work, run_trials
+from evalmark.runs.engine.trial import call_target
+from evalmark.runs.planning.chat_models import ModelProvider
+from evalmark.runs.planning.check import check, raise_faults
+from evalmark.runs.planning.models import ModelGateway, Models
+from evalmark.runs.planning.plan import BoundPlan, Plan, load_embedder, unwrapped
 
-from .ledger import Ledger
+from .run_store import RunStore
 
-Hand = Callable[[Sequence[Result]], Awaitable[None]]
+ResultHandler = Callable[[Sequence[Result]], Awaitable[None]]
 """Takes results; when it returns they are where they should be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
+class PreparedPlan:
     """A plan that is ready to be asked, trial by trial."""
 
     plan: Plan
-    bound: Bound
+    bound: BoundPlan
     timeout: float | None
     """Seconds for one answer, and for one scorer's word on it; None: no limit."""
     info: DatasetInfo
@@ -63,13 +63,13 @@ class Seat:
         )
 
 
-class Sitting:
+class RunSession:
     """Asks targets and scorers in one process; its models live on the loop `home` gives, or on the first that asks."""
 
     def __init__(
         self,
         settings: Settings,
-        ledger: Callable[[], Ledger],
+        ledger: Callable[[], RunStore],
         journal: Callable[[], CallLog],
         home: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop,
     ) -> None:
@@ -84,14 +84,14 @@ class Sitting:
         self._embedders: dict[str, Embedder | None] = {}
 
     @cached_property
-    def door(self) -> Door:
+    def door(self) -> ModelGateway:
         """What is put around models; opens the journal."""
-        return Door(self.models, self._journal())
+        return ModelGateway(self.models, self._journal())
 
     @cached_property
-    def lend(self) -> Lender:
+    def lend(self) -> ModelProvider:
         """Lends chat models to targets."""
-        return Lender(self.models, lambda: self.door, self._home())
+        return ModelProvider(self.models, lambda: self.door, self._home())
 
     def uses(self, trial: Trial) -> Uses:
         """What the target of a trial meets: its tools, its models, and which of its calls is which."""
@@ -103,7 +103,7 @@ class Sitting:
             self._embedders[name] = load_embedder(name, settings, folders)
         return self._embedders[name]
 
-    def seat(self, plan: Plan) -> Seat:
+    def seat(self, plan: Plan) -> PreparedPlan:
         """The plan, checked and bound; the store is opened only if a model is asked.
 
         Raises:
@@ -116,20 +116,22 @@ class Sitting:
         ]
         if plan.chat_models:
             faults += self.door.faults(plan.chat_models)
-        refuse(faults)
+        raise_faults(faults)
         cache = None if plan.embedder is None else self._ledger()
-        bound = plan.bound(cache, self.door if plan.chat_models else as_it_is)
+        bound = plan.bound(cache, self.door if plan.chat_models else unwrapped)
         info = plan.sources[0].info
         timeout = plan.timeout or self.settings.timeout
         metrics = tuple(scorer.versioned for scorer in bound.scorers)
-        return Seat(plan=plan, bound=bound, timeout=timeout, info=info, metrics=metrics)
+        return PreparedPlan(plan=plan, bound=bound, timeout=timeout, info=info, metrics=metrics)
 
-    async def answer(self, seat: Seat, trial: Trial) -> Output:
+    async def answer(self, seat: PreparedPlan, trial: Trial) -> Output:
         """What the target gives for a trial, on the caller's loop; what it raises is part of the output."""
         with counting(self.uses(trial)):
-            return await answer(seat.bound.target, trial.case, seat.timeout)
+            return await call_target(seat.bound.target, trial.case, seat.timeout)
 
-    async def ask(self, seat: Seat, items: Iterable[Trial | Answered], hand: Hand, jobs: int | None = None) -> str:
+    async def ask(
+        self, seat: PreparedPlan, items: Iterable[Trial | AnsweredTrial], hand: ResultHandler, jobs: int | None = None
+    ) -> str:
         """Answer and judge trials, `jobs` at a time, and hand over what is found as soon as it is there.
 
         Gives why no further call could be made, where that is what left trials out; else nothing.
@@ -168,7 +170,7 @@ class Sitting:
 class _Handing:
     """A sink that passes results on."""
 
-    hand: Hand
+    hand: ResultHandler
 
     async def write(self, results: Sequence[Result]) -> None:
         await self.hand(results)

@@ -13,8 +13,8 @@ from evalmark.core.protocols import Scorer, Sink, Target
 from evalmark.core.values.case import Case, Output, Turn
 from evalmark.core.values.score import Mode, Result, Trial
 
-from .recorder import Recorder, Watch
-from .trial import answer, judge, waits
+from .result_writer import ResultCallback, ResultWriter
+from .trial import call_target, may_wait, run_scorers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class AnsweredTurn:
     """A turn that was answered and recorded before; those after it build on it."""
 
     case: Case
@@ -42,7 +42,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AnsweredTrial:
     """A trial whose output is known from another run, and is to be judged anew; the target is not asked."""
 
     trial: Trial
@@ -58,11 +58,11 @@ class Conversation:
 
     target: str
     """Who is asked."""
-    turns: Iterable[Trial | Result | Said | Answered]
+    turns: Iterable[Trial | Result | AnsweredTurn | AnsweredTrial]
     """A Result is recorded as it is, and is no turn."""
 
 
-Item = Trial | Result | Answered | Conversation
+EngineItem = Trial | Result | AnsweredTrial | Conversation
 """What is done at one go, by one hand."""
 
 
@@ -70,7 +70,7 @@ Item = Trial | Result | Answered | Conversation
 class Work:
     """What an engine is handed: everything else it needs to know is in here."""
 
-    trials: "Iterable[Item] | AsyncIterator[Item]"
+    trials: "Iterable[EngineItem] | AsyncIterator[EngineItem]"
     """A Result is recorded as it is: a row that could not be read, say."""
     targets: Mapping[str, Target]
     """By the names that the trials give."""
@@ -85,7 +85,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class EngineOutcome:
     """How a run of the line ended."""
 
     recorded: int
@@ -104,13 +104,18 @@ class Engine(Protocol):
     """What runs trials: `run_trials`, or something that does the same elsewhere."""
 
     async def __call__(
-        self, work: Work, limits: Limits = ..., *, stop: asyncio.Event | None = None, watch: Watch | None = None
-    ) -> Outcome: ...
+        self,
+        work: Work,
+        limits: Limits = ...,
+        *,
+        stop: asyncio.Event | None = None,
+        watch: ResultCallback | None = None,
+    ) -> EngineOutcome: ...
 
 
 async def run_trials(
-    work: Work, limits: Limits = Limits(), *, stop: asyncio.Event | None = None, watch: Watch | None = None
-) -> Outcome:
+    work: Work, limits: Limits = Limits(), *, stop: asyncio.Event | None = None, watch: ResultCallback | None = None
+) -> EngineOutcome:
     """Answer, judge and record every trial; `watch` hears of results once they are durable.
 
     Setting `stop` starts no further trial and gives those under way `limits.grace` seconds.
@@ -119,28 +124,28 @@ async def run_trials(
     Raises:
         StoreError: the sink could not write; what was acknowledged before is kept.
     """
-    line = _Line(work, limits, stop or asyncio.Event(), watch)
+    line = _Pipeline(work, limits, stop or asyncio.Event(), watch)
     return await line.run()
 
 
-class _Line:
+class _Pipeline:
     """The moving parts of one run; lives as long as `run_trials`."""
 
-    def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: Watch | None) -> None:
+    def __init__(self, work: Work, limits: Limits, stop: asyncio.Event, watch: ResultCallback | None) -> None:
         self.work, self.limits, self.stop = work, limits, stop
-        self.source = work.trials if isinstance(work.trials, AsyncIterator) else _AtHand(iter(work.trials))
-        self.window = _Window(limits.window)
+        self.source = work.trials if isinstance(work.trials, AsyncIterator) else _AsyncItems(iter(work.trials))
+        self.window = FairSemaphore(limits.window)
         self.judging: set[asyncio.Task[None]] = set()
         self.judges: dict[Mode, Sequence[Scorer]] = {"single": work.scorers, "conversation": work.turn_scorers}
-        self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(waits, scorers))}
+        self.at_once = {mode for mode, scorers in self.judges.items() if not any(map(may_wait, scorers))}
         """Modes in which judging waits for nothing, so that whoever has asked judges too."""
-        self.recorder = Recorder(work.sink, watch, limits.window, limits.batch)
+        self.recorder = ResultWriter(work.sink, watch, limits.window, limits.batch)
         self.dry = False
         self.left_out = False
         self.reason = ""
 
-    async def run(self) -> Outcome:
-        lag = _Lag()
+    async def run(self) -> EngineOutcome:
+        lag = _LoopMonitor()
         lagging = asyncio.create_task(lag.watch())
         recording = asyncio.create_task(self.recorder.run())
         answering = [asyncio.create_task(self._answer()) for _ in range(self.limits.jobs)]
@@ -152,7 +157,7 @@ class _Line:
                 task.cancel()
             await asyncio.gather(*answering, *self.judging, recording, lagging, return_exceptions=True)
         stopped = self.left_out or not self.dry
-        return Outcome(
+        return EngineOutcome(
             recorded=self.recorder.recorded,
             stopped=stopped,
             longest_block=lag.longest,
@@ -195,7 +200,7 @@ class _Line:
             if isinstance(item, Conversation):
                 await self._converse(item)
             else:
-                trial = item.trial if isinstance(item, Answered) else item
+                trial = item.trial if isinstance(item, AnsweredTrial) else item
                 await self._ask(item, trial.case, self._target(trial.target))
             if self.stop.is_set():
                 return
@@ -204,18 +209,18 @@ class _Line:
     async def _converse(self, conversation: Conversation) -> None:
         """Ask the turns in order, each with those before it as its history."""
         known = self._target(conversation.target)
-        target = anew(known)
+        target = new_conversation(known)
         history: tuple[Turn, ...] = ()
         missed: list[Case] = []
         for item in conversation.turns:
             if isinstance(item, Result):
                 await self.recorder.put(item)
-            elif isinstance(item, Said):
+            elif isinstance(item, AnsweredTurn):
                 if target is not known:  # it remembers by itself
                     missed.append(_after(history, item.case))
                 history += _turns(item.case, item.output)
             else:
-                asked = item.trial.case if isinstance(item, Answered) else item.case
+                asked = item.trial.case if isinstance(item, AnsweredTrial) else item.case
                 if isinstance(item, Trial):
                     await self._remind(target, missed, item.repeat)
                 if (output := await self._ask(item, _after(history, asked), target)) is None:
@@ -231,23 +236,23 @@ class _Line:
             case = missed.pop(0)
             with counting(self._uses(repeat, case)):
                 try:
-                    await answer(target, case, self.limits.timeout)
+                    await call_target(target, case, self.limits.timeout)
                 except RunStoppedError as reason:
                     self._end(reason)
 
-    async def _ask(self, item: Trial | Answered, case: Case, target: Target) -> Output | None:
+    async def _ask(self, item: Trial | AnsweredTrial, case: Case, target: Target) -> Output | None:
         """The target's answer, on its way to the scorers; None when the line is to stop."""
-        trial = item.trial if isinstance(item, Answered) else item
+        trial = item.trial if isinstance(item, AnsweredTrial) else item
         await self.window.enter()
         if self.stop.is_set():
             self.left_out = True
             return None
         with counting(self._uses(trial.repeat, case)):
             try:
-                if isinstance(item, Answered):
+                if isinstance(item, AnsweredTrial):
                     output = item.output
                 else:
-                    output = await answer(target, case, self.limits.timeout)
+                    output = await call_target(target, case, self.limits.timeout)
             except RunStoppedError as reason:
                 self._end(reason)
                 return None
@@ -261,7 +266,7 @@ class _Line:
         return output
 
     def _target(self, name: str) -> Target:
-        return self.work.targets.get(name) or _Nobody(name)
+        return self.work.targets.get(name) or _MissingTarget(name)
 
     def _uses(self, repeat: int, case: Case) -> Uses:
         tools = self.work.tools
@@ -269,7 +274,7 @@ class _Line:
 
     async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
         try:
-            scores = await judge(self.judges[trial.mode], case, output, self.limits.timeout)
+            scores = await run_scorers(self.judges[trial.mode], case, output, self.limits.timeout)
             await self.recorder.put(Result(trial=trial, output=output, scores=scores))
         except RunStoppedError as reason:
             self._end(reason)
@@ -283,22 +288,22 @@ class _Line:
         self.stop.set()
 
 
-class _AtHand:
+class _AsyncItems:
     """What can be had without waiting, for those who would wait."""
 
-    def __init__(self, items: Iterator[Item]) -> None:
+    def __init__(self, items: Iterator[EngineItem]) -> None:
         self._items = items
 
-    def __aiter__(self) -> "_AtHand":
+    def __aiter__(self) -> "_AsyncItems":
         return self
 
-    async def __anext__(self) -> Item:
+    async def __anext__(self) -> EngineItem:
         for item in self._items:
             return item
         raise StopAsyncIteration
 
 
-class _Window:
+class FairSemaphore:
     """So many trials may be judged at a time; those that wait go on in the order in which they came.
 
     A semaphore of asyncio looks at all who wait whenever one of them may go on, and as many as there are jobs wait here
@@ -334,7 +339,7 @@ class _Window:
 
 
 @dataclass(frozen=True, slots=True)
-class _Nobody:
+class _MissingTarget:
     """In the place of a target whose outputs are all known."""
 
     name: str
@@ -343,7 +348,7 @@ class _Nobody:
         raise LookupError(f"there is no target called {self.name!r} in this run")
 
 
-def anew(target: Target) -> Target:
+def new_conversation(target: Target) -> Target:
     """The target without what it knows of other conversations; itself where it keeps nothing."""
     begin = getattr(target, "anew", None)
     begun: Target = begin() if callable(begin) else target
@@ -362,7 +367,7 @@ def _turns(case: Case, output: Output) -> tuple[Turn, ...]:
     return (Turn(role="user", content=case.input), Turn(role="assistant", content=output.value))
 
 
-class _Lag:
+class _LoopMonitor:
     """Notices when something does not let go of the event loop."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
 
 
-class Ledger(EmbeddingCache, Protocol):
+class RunStore(EmbeddingCache, Protocol):
     """What a run asks of the place where it is kept."""
 
     def start(self, run: Run) -> None: ...
@@ -60,7 +60,7 @@ def with_results(run: Run, results: Iterable[Result]) -> Run:
     return replace(run, results=tuple(sorted(results, key=place)))
 
 
-class Memory:
+class MemoryRunStore:
     """Keeps one run, as long as it lives."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from evalmark.core.values.run import Run
 from evalmark.runs.planning.plan import Plan
 from evalmark.storage.store.store import Store
 
-from .ledger import Ledger
+from .run_store import RunStore
 
 if TYPE_CHECKING:
     from evalmark.stats.calibration import evidence, since
@@ -22,12 +22,12 @@ else:
     since = LazyModule("evalmark.stats.calibration.since")
 
 
-def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
+def with_label_notes(plan: Plan, ledger: RunStore) -> Plan:
     """The plan with a warning for each learned threshold whose labels have changed since, as far as the store knows them."""
     if not plan.locked or not isinstance(ledger, Store):
         return plan
     sources = {(entry.labels.kind, entry.labels.name) for entry in plan.locked}
-    now = {source: evidence_now(*source, ledger) for source in sorted(sources)}
+    now = {source: current_evidence(*source, ledger) for source in sorted(sources)}
     said = [
         warning
         for entry in plan.locked
@@ -37,7 +37,7 @@ def with_label_notes(plan: Plan, ledger: Ledger) -> Plan:
     return replace(plan, notes=(*plan.notes, *said))
 
 
-def evidence_now(kind: "Kind", name: str, ledger: Store) -> "Evidence | None":
+def current_evidence(kind: "Kind", name: str, ledger: Store) -> "Evidence | None":
     """What the labels of a project or a run are now; None where the store has nothing of it, and for files."""
     if kind == "project":
         return evidence.of_traffic(ledger.sessions.labelled(name), f"project {name}")
@@ -47,10 +47,10 @@ def evidence_now(kind: "Kind", name: str, ledger: Store) -> "Evidence | None":
         run = ledger.run(name)
     except StoreError:  # another machine's
         return None
-    return evidence.of_results(run.id, run.results, labels_on(ledger, run))
+    return evidence.of_results(run.id, run.results, labels_for_run(ledger, run))
 
 
-def labels_on(ledger: Store, run: Run) -> list[Label]:
+def labels_for_run(ledger: Store, run: Run) -> list[Label]:
     """Everything ever said of the outputs of a run, and of the same outputs elsewhere, in the order in which it was said."""
     contents = {content_of(r.trial.case.input, r.output.value) for r in run.results}
     gone = (label for label in ledger.sessions.all_labels() if label.about.startswith(about_output(run.id)))
