@@ -26,7 +26,7 @@ from rows import Tell, add_json, telling
 from scale_world import Setting, World
 
 from evalmark import Run
-from evalmark.core.context.replaying import ToolReplay
+from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.protocols import Sink
 from evalmark.errors import MissingExtraError
 from evalmark.runs.cluster.coordinator import CoordinatorConfig, run_on_workers

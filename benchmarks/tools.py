@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rows import add_json, telling
 
-from evalmark.core.context.replaying import ToolReplay, TrialTools
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.tool_replay import ToolReplay, TrialTools
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.store import open_store
 from evalmark.tools import replayed
 
@@ -42,7 +42,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         open_store(Path(folder) / "store.db") as store,
-        counting(Uses(0, TrialTools(ToolReplay(store.tool_log), "Which tea?"))),
+        trial_context(TrialContext(0, TrialTools(ToolReplay(store.tool_log), "Which tea?"))),
     ):
         made = seconds_each(lambda number: tool(f"query {number}"), RECORDED)
         found = seconds_each(lambda number: tool(f"query {number % RECORDED}"), 3_000)

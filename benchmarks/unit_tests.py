@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from embedding import local, texts
 
-from evalmark.core.values.label import Label, content_of
+from evalmark.core.values.label import Label, content_fingerprint
 from evalmark.core.values.session import Session, Span
 from evalmark.store import open_store
 from evalmark.unit_tests import UnitTest
@@ -37,7 +37,9 @@ def record(path: Path, pairs: list[tuple[str, str]]) -> None:
         for n, (liked, _) in enumerate(pairs)
     ]
     labels = [
-        Label(about=f"span:{s.id}", liked=True, by="ann", created=MOMENT, content=content_of(s.input, s.output))
+        Label(
+            about=f"span:{s.id}", liked=True, by="ann", created=MOMENT, content=content_fingerprint(s.input, s.output)
+        )
         for s in spans
     ]
     with open_store(path) as store:

@@ -1,7 +1,6 @@
 """Every error that evalmark raises on purpose; each message names the place, the finding and the next step."""
 
 from evalmark.core.errors import (
-    BrokenOffError,
     ConfigError,
     DamagedRecordingError,
     DataError,
@@ -9,8 +8,9 @@ from evalmark.core.errors import (
     MissingExtraError,
     ModelCallError,
     ModelError,
-    NotKeptError,
+    NotFoundError,
     NotRecordedError,
+    RunAbortedError,
     RunStoppedError,
     StoreBusyError,
     StoreError,
@@ -19,7 +19,6 @@ from evalmark.core.errors import (
 )
 
 __all__ = [
-    "BrokenOffError",
     "ConfigError",
     "DamagedRecordingError",
     "DataError",
@@ -27,8 +26,9 @@ __all__ = [
     "MissingExtraError",
     "ModelCallError",
     "ModelError",
-    "NotKeptError",
+    "NotFoundError",
     "NotRecordedError",
+    "RunAbortedError",
     "RunStoppedError",
     "StoreBusyError",
     "StoreError",

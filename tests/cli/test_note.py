@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.core.values.label import content_of
-from evalmark.core.values.session import Session, Span, keyed_session
+from evalmark.core.values.label import content_fingerprint
+from evalmark.core.values.session import Session, Span, session_id_for_key
 from evalmark.store import open_store
 
 BEGAN = "2026-11-22T09:30:00.000000+00:00"
@@ -103,7 +103,7 @@ def test_a_label_names_its_author_and_stays_in_the_history(evalmark, said):
         (f"span:{FIRST}", "ann", False, None),
         (f"span:{FIRST}", "bob", None, None),
     ]
-    assert {one.content for one in said()} == {content_of("Oslo?", "Yes.")}
+    assert {one.content for one in said()} == {content_fingerprint("Oslo?", "Yes.")}
     shown = evalmark("show", ONE).out
     labels = [" ".join(line.split()) for line in shown.splitlines() if " label " in line]
     assert [line.split(", 2026")[0] for line in labels] == [
@@ -131,7 +131,7 @@ def test_a_key_in_a_comment_is_not_kept_and_that_is_said(evalmark, world, sessio
 def test_a_session_goes_by_the_key_that_the_app_has_for_it(evalmark, world):
     with open_store(".evalmark/evalmark.db") as ledger:
         for number, (project, key) in enumerate([("shop", "user-7"), ("shop", "user-8"), ("bank", "user-8")]):
-            i = keyed_session(project, key)
+            i = session_id_for_key(project, key)
             spans = [replace(span(f"{number}" * 16, i, "Hello?", "Hello."), project=project)]
             ledger.sessions.keep([Session(id=i, project=project, started=BEGAN)], spans)
     assert "for span 0000000000000000 of shop" in evalmark("note", "user-7", "--label", "up", "--by", "ann").out
@@ -167,7 +167,7 @@ def test_an_output_of_a_run_is_labelled_and_so_is_a_score_of_it(evalmark, said, 
     output, score = said()
     assert output.about.startswith("output:")
     assert score.about.endswith("/equals")
-    assert (output.content, score.content) == (content_of("a", "A"), content_of("b", "B"))
+    assert (output.content, score.content) == (content_fingerprint("a", "A"), content_fingerprint("b", "B"))
     assert "up, ann" in evalmark("show", "last", "--case", "x1").out
     assert "equals label" in evalmark("show", "last", "--case", "x2").out
     for words, message in (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evalmark.core.foreign.loading import is_named_object, load_object
+from evalmark.core.foreign.named_objects import is_named_object, load_object
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples"

@@ -24,7 +24,7 @@ def main(words: list[str] | None = None) -> None:
             gc.set_threshold(*GARBAGE)
             if watching.is_wanted(sys.argv[1:]):
                 watching.enter(sys.argv[1:])
-        need("evalmark.core.foreign.pins").pin()
+        need("evalmark.core.foreign.import_guard").guard_imports()
         program = need("evalmark.cli.commands.app")
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted before anything was started.\n")

@@ -8,7 +8,7 @@ EMBEDDING_MODES: tuple[EmbeddingMode, ...] = get_args(EmbeddingMode)
 _LOCAL = "local:"
 
 
-def in_mode(model: str, mode: EmbeddingMode) -> str:
+def fingerprint_in_mode(model: str, mode: EmbeddingMode) -> str:
     """The fingerprint of a local model's vectors in a mode; `model` is the hash of all else that they depend on."""
     return f"{_LOCAL}{model}{'' if mode == 'exact' else f':{mode}'}"
 

@@ -61,10 +61,10 @@ class ModelCallError(ModelError):
         """Where the journal keeps the call; empty where there is none."""
 
     def __reduce__(self) -> "tuple[object, ...]":  # so that it can cross to another process
-        return _made_again, (type(self), self.args, self.fault), self.__dict__
+        return _rebuild, (type(self), self.args, self.fault), self.__dict__
 
 
-def _made_again(kind: "type[ModelCallError]", said: "tuple[str]", fault: "CallFault") -> ModelCallError:
+def _rebuild(kind: "type[ModelCallError]", said: "tuple[str]", fault: "CallFault") -> ModelCallError:
     return kind(*said, fault=fault)
 
 
@@ -83,7 +83,7 @@ class RunStoppedError(EvalmarkError):
     """
 
 
-class BrokenOffError(EvalmarkError):
+class RunAbortedError(EvalmarkError):
     """Code under test has taken away what a run needs, or has ended it; what was recorded is kept (exit code 3)."""
 
 
@@ -91,7 +91,7 @@ class StoreError(EvalmarkError):
     """The store cannot be opened, read or written."""
 
 
-class NotKeptError(StoreError):
+class NotFoundError(StoreError):
     """The store has nothing under this name, or several things that it could mean."""
 
 

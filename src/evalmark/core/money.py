@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from evalmark.core.values.run import Run
-from evalmark.core.values.spending import Spending, in_all
+from evalmark.core.values.spending import Spending, total_spending
 from evalmark.core.values.words import count
 
 from .text import one_line
@@ -54,7 +54,7 @@ def tokens(spent: Spending) -> str:
 def spent_lines(run: Run) -> list[tuple[str, str]]:
     """Each model with what its calls came to; and all of them together, where there are several."""
     found = [(one_line(spent.model), _line(spent)) for spent in run.spending]
-    return [*found, ("in all", _line(in_all(run.spending)))] if len(found) > 1 else found
+    return [*found, ("in all", _line(total_spending(run.spending)))] if len(found) > 1 else found
 
 
 def _line(spent: Spending) -> str:

@@ -134,7 +134,7 @@ class Sink(Protocol):
     async def write(self, results: Sequence[Result]) -> None: ...
 
 
-class Recorded(Protocol):
+class CompletedTrials(Protocol):
     """Which trials need not run again."""
 
     def __call__(self, trial: Trial) -> bool: ...

@@ -11,7 +11,7 @@ from evalmark.core.errors import ConfigError
 
 Replay = Literal["auto", "off", "record", "strict"]
 
-MOST_JOBS = 10_000
+MAX_JOBS = 10_000
 """More trials at the same time than any machine or provider takes; a slip of the finger, most likely."""
 
 
@@ -72,7 +72,7 @@ class Settings:
     """Named endpoints: the table `[tool.evalmark.models]`."""
 
 
-def load(environ: Mapping[str, str], folder: Path, flags: Mapping[str, Any] | None = None) -> Settings:
+def load_settings(environ: Mapping[str, str], folder: Path, flags: Mapping[str, Any] | None = None) -> Settings:
     """The settings in force for a command run in `folder`.
 
     `flags` holds what the command line gave; None values count as not given.
@@ -111,14 +111,14 @@ def _from_project(folder: Path, faults: list[str]) -> dict[str, Any]:
     if unknown:
         faults.append(f"{path}: [tool.evalmark] has no setting {unknown[0]!r}; it knows {', '.join(sorted(known))}")
     return {
-        name: within(path.parent, value) if name in _PATHS and value and path.parent != folder else value
+        name: resolve_location(path.parent, value) if name in _PATHS and value and path.parent != folder else value
         for key, text in table.items()
         if (name := key.replace("-", "_")) in known
         and (value := _read(name, text, f"{path}: [tool.evalmark] {key}", faults)) is not None
     }
 
 
-def within(folder: Path, place: str) -> str:
+def resolve_location(folder: Path, place: str) -> str:
     """A file as a folder has it; an address of a server, which is no file, as it is.
 
     >>> within(Path("/home/ann"), "evals.db"), within(Path("/home/ann"), "postgresql://db/evals")
@@ -153,7 +153,7 @@ def _text(given: Any) -> str:
 
 
 def _jobs(given: Any) -> int:
-    if isinstance(given, bool) or not 1 <= int(given) <= MOST_JOBS or int(given) != float(given):
+    if isinstance(given, bool) or not 1 <= int(given) <= MAX_JOBS or int(given) != float(given):
         raise ValueError
     return int(given)
 
@@ -233,7 +233,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 _EXPECTED = {
     "embedding_mode": f"one of {', '.join(EMBEDDING_MODES)}",
-    "jobs": f"a whole number from 1 to {MOST_JOBS:,}",
+    "jobs": f"a whole number from 1 to {MAX_JOBS:,}",
     "timeout": "a number of seconds above 0",
     "offline": "true or false",
     "judge": "the name of a model, or several separated by commas",
@@ -241,10 +241,10 @@ _EXPECTED = {
     "max_cost": "a number of dollars, 0 or more",
     "max_calls": "a whole number, 0 or more",
     "max_tokens": "a whole number, 0 or more",
-    "workers": f"a whole number from 1 to {MOST_JOBS:,}",
+    "workers": f"a whole number from 1 to {MAX_JOBS:,}",
     "trust_cluster": "true or false",
     "isolate": "true or false",
-    "connections": f"a whole number from 1 to {MOST_JOBS:,}",
+    "connections": f"a whole number from 1 to {MAX_JOBS:,}",
     "rpm": "a number above 0",
     "tpm": "a number above 0",
     "call_timeout": "a number of seconds above 0",

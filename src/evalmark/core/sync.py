@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def now(work: Coroutine[Any, Any, T]) -> T:
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end and give what it returns, also where a loop is already running.
 
     In scripts this is `asyncio.run`; in a notebook or inside another loop the work gets a
@@ -22,14 +22,14 @@ def now(work: Coroutine[Any, Any, T]) -> T:
         # which takes long for a run of many results.
         answers.append(await work)
 
-    if _is_in_a_loop():
-        _in_a_thread(kept())
+    if _has_running_loop():
+        _run_in_thread(kept())
     else:
         asyncio.run(kept())
     return answers[0]
 
 
-def _is_in_a_loop() -> bool:
+def _has_running_loop() -> bool:
     """Asked beforehand: an error of the work, raised while this one is handled, would be told with it."""
     try:
         asyncio.get_running_loop()
@@ -38,7 +38,7 @@ def _is_in_a_loop() -> bool:
     return True
 
 
-def _in_a_thread(work: Coroutine[Any, Any, None]) -> None:
+def _run_in_thread(work: Coroutine[Any, Any, None]) -> None:
     errors: list[BaseException] = []
 
     def run() -> None:
@@ -54,7 +54,7 @@ def _in_a_thread(work: Coroutine[Any, Any, None]) -> None:
         raise errors[0]
 
 
-class Loop:
+class BackgroundLoop:
     """An event loop in a thread of its own, for work that goes on between the calls that ask for it."""
 
     def __init__(self) -> None:

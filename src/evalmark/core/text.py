@@ -35,7 +35,7 @@ def clean(text: str) -> str:
     return _ODD.sub("", _SURROGATE.sub("\ufffd", text))
 
 
-def inert(text: str) -> str:
+def escape_workflow_commands(text: str) -> str:
     r"""The text with a space in whatever the runner of GitHub Actions would obey, were it printed in one of its jobs.
 
     >>> print(inert("said\n  ::error::that ##[add-mask]is a::b"))
@@ -45,14 +45,14 @@ def inert(text: str) -> str:
     return _COMMAND.sub(lambda found: f"{found[0]} ", text)
 
 
-def shown(value: Any) -> str:
+def display_text(value: Any) -> str:
     """Any value as clean text: text as it is, None as nothing, the rest as JSON."""
     if value is None:
         return ""
     return clean(value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False))
 
 
-def bare(given: Any) -> Any:
+def unwrap_single_input(given: Any) -> Any:
     """The text of an input that has one named part, a text, as that of most prompts; any other input as it is.
 
     >>> bare({"mail": "Where is my parcel?"}), bare({"mail": "Hello", "plan": "free"})
@@ -66,7 +66,7 @@ def bare(given: Any) -> Any:
 
 def one_line(value: Any, width: int | None = None) -> str:
     """Any value as one clean line, cut to the width with an ellipsis."""
-    text = shown(value)
+    text = display_text(value)
     if width is not None:
         text = text[: width * 4 + 100]  # more than any line needs, however many blanks fold up
     return cut(" ".join(text.split()), width)

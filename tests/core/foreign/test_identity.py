@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from evalmark.core.foreign.identity import described
+from evalmark.core.foreign.identity import describe_object
 
 
 def typed(source):
@@ -51,24 +51,24 @@ def nested(thing, times=20):
     ],
 )
 def test_descriptions_differ_when_code_or_settings_do(one, another, same):
-    assert (described(one) == described(another)) is same
+    assert (describe_object(one) == describe_object(another)) is same
 
 
 def test_a_logger_among_the_settings_leads_no_further():
     bot = Bot(logging.getLogger("a bot"))
-    before = described(bot)
+    before = describe_object(bot)
     logging.getLogger("another part of the program")
-    assert described(bot) == before
+    assert describe_object(bot) == before
 
 
 @pytest.mark.parametrize("make", [SimpleNamespace, lambda: Bot(None)], ids=["with a text", "without one"])
 def test_a_circle_of_objects_comes_to_an_end(make):
     one = make()
     one.other = one
-    assert json.dumps(described(one))
+    assert json.dumps(describe_object(one))
 
 
 def test_a_circle_of_lists_comes_to_an_end():
     circle = []
     circle += [circle, circle, circle]
-    assert json.dumps(described(Bot(circle)))
+    assert json.dumps(describe_object(Bot(circle)))

@@ -2,12 +2,12 @@
 
 import pytest
 
-from evalmark.core.embedding_modes import EMBEDDING_MODES, in_mode, model_and_mode
+from evalmark.core.embedding_modes import EMBEDDING_MODES, fingerprint_in_mode, model_and_mode
 
 
 @pytest.mark.parametrize("mode", EMBEDDING_MODES)
 def test_a_mode_is_read_back(mode):
-    assert model_and_mode(in_mode("3fa9", mode)) == ("local:3fa9", mode)
+    assert model_and_mode(fingerprint_in_mode("3fa9", mode)) == ("local:3fa9", mode)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.core.settings import Settings, load
+from evalmark.core.settings import Settings, load_settings
 from evalmark.errors import ConfigError
 
 
@@ -58,9 +58,9 @@ def test_every_setting_is_in_the_table():
 
 def test_named_endpoints_are_a_table_of_the_project_and_nothing_else(project):
     folder = project("[tool.evalmark.models]", 'fast = {provider = "openai", model = "x"}')
-    assert load({"EVALMARK_MODELS": "{}"}, folder).models == {"fast": {"provider": "openai", "model": "x"}}
+    assert load_settings({"EVALMARK_MODELS": "{}"}, folder).models == {"fast": {"provider": "openai", "model": "x"}}
     with pytest.raises(ConfigError, match="models: 3 is not a table of named endpoints"):
-        load({}, project("models = 3"))
+        load_settings({}, project("models = 3"))
 
 
 @pytest.mark.parametrize(("name", "in_project", "in_environment", "as_flag", "expected"), PLACES)
@@ -69,13 +69,17 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_project(
 ):
     folder = project(f"{name} = {in_project}")
     environment = {f"EVALMARK_{name.upper()}": in_environment}
-    found = (load({}, folder), load(environment, folder), load(environment, folder, {name: as_flag}))
+    found = (
+        load_settings({}, folder),
+        load_settings(environment, folder),
+        load_settings(environment, folder, {name: as_flag}),
+    )
     assert tuple(getattr(settings, name) for settings in found) == expected
 
 
 @pytest.mark.parametrize(("name", "in_project", "in_environment", "as_flag", "expected"), PLACES)
 def test_what_nobody_says_keeps_its_default(project, name, in_project, in_environment, as_flag, expected):
-    others = asdict(load({}, project(f"{name} = {in_project}")))
+    others = asdict(load_settings({}, project(f"{name} = {in_project}")))
     defaults = asdict(Settings())
     assert others.pop(name) == expected[0]
     assert others == {other: value for other, value in defaults.items() if other != name}
@@ -90,16 +94,16 @@ def test_what_nobody_says_keeps_its_default(project, name, in_project, in_enviro
     ],
 )
 def test_what_says_nothing_counts_as_not_said(tmp_path, environment, flags):
-    assert load(environment, tmp_path, flags) == Settings()
+    assert load_settings(environment, tmp_path, flags) == Settings()
 
 
 def test_false_is_something_said(tmp_path):
-    assert load({"EVALMARK_OFFLINE": "1"}, tmp_path, {"offline": False}).offline is False
+    assert load_settings({"EVALMARK_OFFLINE": "1"}, tmp_path, {"offline": False}).offline is False
 
 
 @pytest.mark.parametrize("key", ["cache-dir", "cache_dir"])
 def test_keys_of_the_project_may_have_dashes_or_underscores(project, key):
-    assert load({}, project(f'{key} = "here"')).cache_dir == "here"
+    assert load_settings({}, project(f'{key} = "here"')).cache_dir == "here"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_keys_of_the_project_may_have_dashes_or_underscores(project, key):
     ],
 )
 def test_truth_in_the_environment(tmp_path, text, expected):
-    assert load({"EVALMARK_OFFLINE": text}, tmp_path).offline is expected
+    assert load_settings({"EVALMARK_OFFLINE": text}, tmp_path).offline is expected
 
 
 WRONG = [
@@ -144,31 +148,31 @@ WRONG = [
 def test_a_bad_value_is_named_with_its_place(project, name, in_project, in_environment, says):
     folder = project(f"{name} = {in_project}")
     with pytest.raises(ConfigError) as refused:
-        load({}, folder)
+        load_settings({}, folder)
     assert str(refused.value).startswith(f"{folder / 'pyproject.toml'}: [tool.evalmark] {name}: ")
     assert says in str(refused.value)
     if in_environment is not None:
         with pytest.raises(ConfigError) as refused:
-            load({f"EVALMARK_{name.upper()}": in_environment}, folder.parent)
+            load_settings({f"EVALMARK_{name.upper()}": in_environment}, folder.parent)
         assert str(refused.value).startswith(f"EVALMARK_{name.upper()}: {in_environment!r} ")
         assert says in str(refused.value)
 
 
 def test_a_bad_flag_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"^embedding-mode: 'quick' is not one of exact, fast, int8$"):
-        load({}, tmp_path, {"embedding_mode": "quick"})
+        load_settings({}, tmp_path, {"embedding_mode": "quick"})
 
 
 def test_all_faults_come_at_once(project):
     folder = project("jobs = 0", "offline = 7", "stor = 'x'")
     with pytest.raises(ConfigError) as refused:
-        load({"EVALMARK_TIMEOUT": "soon"}, folder, {"jobs": 0})
+        load_settings({"EVALMARK_TIMEOUT": "soon"}, folder, {"jobs": 0})
     assert len(str(refused.value).splitlines()) == 5
 
 
 def test_an_unknown_key_is_named_with_those_there_are(project):
     with pytest.raises(ConfigError, match=r"has no setting 'stroe'; it knows .*jobs.*store") as refused:
-        load({}, project('stroe = "x"'))
+        load_settings({}, project('stroe = "x"'))
     assert "pyproject.toml" in str(refused.value)
 
 
@@ -185,7 +189,7 @@ def test_an_unknown_key_is_named_with_those_there_are(project):
 def test_a_project_file_that_cannot_be_used_is_said_in_one_sentence(tmp_path, content, says):
     (tmp_path / "pyproject.toml").write_bytes(content)
     with pytest.raises(ConfigError, match=says) as refused:
-        load({}, tmp_path)
+        load_settings({}, tmp_path)
     assert str(refused.value).startswith(str(tmp_path / "pyproject.toml"))
 
 
@@ -200,7 +204,7 @@ def test_a_project_file_that_cannot_be_used_is_said_in_one_sentence(tmp_path, co
 )
 def test_a_project_without_our_table_says_nothing(tmp_path, content):
     (tmp_path / "pyproject.toml").write_text(content, encoding="utf-8")
-    assert load({}, tmp_path) == Settings()
+    assert load_settings({}, tmp_path) == Settings()
 
 
 def test_the_nearest_project_counts_alone(project):
@@ -208,16 +212,16 @@ def test_the_nearest_project_counts_alone(project):
     inner = outer / "inner"
     deep = inner / "a" / "b"
     deep.mkdir(parents=True)
-    assert load({}, deep).jobs == 2
+    assert load_settings({}, deep).jobs == 2
     (inner / "pyproject.toml").write_text("[tool.evalmark]\njobs = 3\n", encoding="utf-8")
-    assert (load({}, deep).jobs, load({}, deep).timeout) == (3, None)
-    assert load({}, outer).jobs == 2
+    assert (load_settings({}, deep).jobs, load_settings({}, deep).timeout) == (3, None)
+    assert load_settings({}, outer).jobs == 2
 
 
 def test_a_folder_called_pyproject_is_none(project):
     deep = project("jobs = 2") / "deep"
     (deep / "pyproject.toml").mkdir(parents=True)
-    assert load({}, deep).jobs == 2
+    assert load_settings({}, deep).jobs == 2
 
 
 @given(
@@ -228,7 +232,7 @@ def test_any_variable_is_read_or_refused_in_one_line(tmp_path_factory, name, tex
     variable = f"EVALMARK_{name.upper()}"
     said = ""
     try:
-        found = load({variable: text}, tmp_path_factory.getbasetemp())
+        found = load_settings({variable: text}, tmp_path_factory.getbasetemp())
     except ConfigError as refused:
         said = str(refused)
     else:
@@ -240,9 +244,9 @@ def test_a_path_of_the_project_is_the_same_file_from_every_folder_below(project,
     folder = project('store = "runs/r.db"', f'cache_dir = "{(tmp_path / "c").as_posix()}"', 'embeddings = "mine"')
     below = folder / "deep" / "down"
     below.mkdir(parents=True)
-    found = load({}, below)
+    found = load_settings({}, below)
     assert Path(found.store) == folder / "runs" / "r.db"
     assert Path(found.cache_dir) == tmp_path / "c"
     assert found.embeddings == "mine"
-    assert load({}, folder).store == "runs/r.db"  # as it was written, where that is the same
-    assert load({"EVALMARK_STORE": "e.db"}, below).store == "e.db"
+    assert load_settings({}, folder).store == "runs/r.db"  # as it was written, where that is the same
+    assert load_settings({"EVALMARK_STORE": "e.db"}, below).store == "e.db"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark import Case, Example, Output, Turn
-from evalmark.core.values.plain_data import CUT, MAX_DEPTH, MAX_ITEMS, _plain, canonical, plain
+from evalmark.core.values.plain_data import MAX_DEPTH, MAX_ITEMS, TRUNCATED, _plain, canonical, plain
 
 
 class Word(StrEnum):
@@ -152,7 +152,7 @@ def test_a_cycle_ends():
     value: list[Any] = []
     value.append(value)
     assert canonical(value).count("[") == MAX_DEPTH
-    assert CUT in canonical(value)
+    assert TRUNCATED in canonical(value)
 
 
 FEW = [0] * 1_000

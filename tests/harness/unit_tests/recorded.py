@@ -4,7 +4,7 @@ import math
 import re
 from pathlib import Path
 
-from evalmark.core.values.label import Label, content_of
+from evalmark.core.values.label import Label, content_fingerprint
 from evalmark.core.values.session import Session, Span
 from evalmark.harness.unit_tests.evaluation import CosineScoreEvaluationStrategy
 from evalmark.store import open_store
@@ -53,7 +53,7 @@ def record(path: Path, *answers: dict, project: str = "demo") -> list[str]:
                 liked=liked,
                 by=f"person {who}",
                 created=MOMENT,
-                content=content_of(span.input, span.output),
+                content=content_fingerprint(span.input, span.output),
             )
             for who, liked in enumerate(thumbs)
         ]

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.errors import EvalmarkError
 from evalmark.models.middleware.conditions import Conditions, through
 from evalmark.models.middleware.meter import Meter
@@ -36,7 +36,7 @@ async def ask_all(store, run_id: str, url: str) -> None:
     )
 
     async def one(number: int) -> None:
-        with counting(Uses()):
+        with trial_context(TrialContext()):
             reply = await asked(ask(str(number)))
             sys.stdout.write(f"{number} {reply.text}\n")
             sys.stdout.flush()

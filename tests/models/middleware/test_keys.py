@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark import Turn
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.values.call import KEY_VERSION, Request
 from evalmark.core.values.plain_data import canonical, fingerprint
 from evalmark.models.middleware.keyed import keyed, plain
@@ -156,7 +156,7 @@ def test_texts_differ_when_their_keys_do(one, two):
 
 
 def test_a_request_is_counted_once_on_its_way_and_comes_out_as_it_went_in():
-    with counting(Uses(repeat=3)):
+    with trial_context(TrialContext(repeat=3)):
         first, second = keyed(BASE, "m"), keyed(BASE, "m")
         assert keyed(first, "m") is first
     assert (first.kept_as, second.kept_as) == (BASE.key("m", 3, 0), BASE.key("m", 3, 1))

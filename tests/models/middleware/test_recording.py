@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.values.call import Attempt
 from evalmark.errors import ModelCallError, NotRecordedError, RunStoppedError, StoreError
 from evalmark.models.middleware.conditions import through
@@ -30,7 +30,7 @@ def texts(model, *requests, repeat=0):
     """What one trial hears to its requests, one after the other."""
 
     async def trial():
-        with counting(Uses(repeat)):
+        with trial_context(TrialContext(repeat)):
             return [(await model(request)).text for request in requests]
 
     return run_leaping(trial())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.core.text import clean, cut, inert, one_line, shown
+from evalmark.core.text import clean, cut, display_text, escape_workflow_commands, one_line
 
 ESC, CSI, OSC, ST, BEL = "\x1b", "\x9b", "\x9d", "\x1b\\", "\x07"
 
@@ -79,7 +79,7 @@ def test_a_megabyte_of_starts_is_no_trouble(start):
     ],
 )
 def test_any_value_is_text(value, text):
-    assert shown(value) == text
+    assert display_text(value) == text
 
 
 def test_one_line_is_one_line_of_its_width():
@@ -104,13 +104,13 @@ def test_one_line_is_one_line_of_its_width():
     ],
 )
 def test_what_a_runner_would_obey_gets_a_space(text, left):
-    assert inert(text) == left
-    assert inert(left) == left
+    assert escape_workflow_commands(text) == left
+    assert escape_workflow_commands(left) == left
 
 
 @given(st.text(st.sampled_from(":# \n[]ab\t"), max_size=30))
 def test_nothing_is_left_that_a_runner_would_obey(text):
-    left = inert(text)
+    left = escape_workflow_commands(text)
     assert "##[" not in left
     assert not [line for line in left.split("\n") if line.lstrip().startswith("::")]
     assert left.replace(" ", "") == text.replace(" ", "")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from evalmark.core.values.label import in_force
+from evalmark.core.values.label import current_labels
 from evalmark.store import open_store
 from evalmark.tracing.annotations.subjects import of_result
 
@@ -79,7 +79,7 @@ def test_what_was_said_is_taken_back_and_the_history_keeps_it(own, store):
     sent(own, {**FIRST, "liked": "up", "by": "ann"})
     assert sent(own, {**FIRST, "withdraw": "1", "by": "ann"}).status == 303
     assert [label.withdrawn for label in store.sessions.all_labels()] == [False, True]
-    assert in_force(store.sessions.all_labels()) == ()
+    assert current_labels(store.sessions.all_labels()) == ()
     assert GOOD not in from_browser(own, CASE).text
 
 

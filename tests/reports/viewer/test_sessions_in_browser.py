@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import evalmark
-from evalmark.core.values.label import in_force
+from evalmark.core.values.label import current_labels
 from evalmark.recording import flush
 from evalmark.store import open_store
 from evalmark.tracing.annotations.subjects import Word, note, of_span
@@ -130,7 +130,7 @@ def test_a_person_filters_opens_and_labels_by_key(watched, opened):
     page.wait_for_selector("h1:has-text('user-0')")
     assert watched.faults == []
     said = {one.session.metadata["session"]: store.sessions.session(one.session.id).answers for one in sessions[:4]}
-    labels = in_force(store.sessions.labels([f"span:{said['user-0'][0].id}", f"span:{said['user-3'][1].id}"]))
+    labels = current_labels(store.sessions.labels([f"span:{said['user-0'][0].id}", f"span:{said['user-3'][1].id}"]))
     assert [(label.by, label.liked) for label in labels] == [("ann", True), ("ann", False)]
 
 

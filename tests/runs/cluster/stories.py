@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from evalmark import Case, Output, Result, Score, Turn, chat_model
-from evalmark.core.context.replaying import ToolReplay
+from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.score import Trial

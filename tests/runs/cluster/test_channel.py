@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from evalmark import Turn
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ModelCallError, RunStoppedError, ToolError
 from evalmark.models.middleware.keyed import keyed
@@ -126,10 +126,10 @@ def test_who_gives_up_a_request_tells_the_desk(answers):
 
 
 def test_waiting_for_the_desk_counts_as_waiting_and_being_answered_does_not():
-    desk, uses = Desk(), Uses()
+    desk, uses = Desk(), TrialContext()
 
     async def asks():
-        with counting(uses):
+        with trial_context(uses):
             await desk.post.ask(ScriptedModel(["yes"], seconds=5), REQUEST)
 
     async def story():

@@ -7,8 +7,8 @@ import pytest
 
 from evalmark import Case, Output
 from evalmark.core.context import clock
-from evalmark.core.context.uses import current_uses
-from evalmark.core.foreign.threads import Threads
+from evalmark.core.context.trial_context import current_trial_context
+from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.values.call import Reply
 from evalmark.core.values.score import Trial
 from evalmark.models.middleware.limited import Limited
@@ -39,7 +39,7 @@ class Time:
         self.now += seconds
 
 
-class Queue(Threads):
+class Queue(DaemonThreads):
     """Threads for which one waits 100 seconds, before and after."""
 
     def __init__(self, time):
@@ -154,7 +154,7 @@ def test_an_output_keeps_the_seconds_that_the_target_gave_it(time):
 
 
 def test_what_never_began_took_no_time(time):
-    class Busy(Threads):
+    class Busy(DaemonThreads):
         async def run(self, call):
             raise RuntimeError("no thread is free")
 
@@ -179,7 +179,7 @@ def test_a_call_that_hangs_took_as_long_as_it_had(time):
 def test_time_that_a_models_call_waits_for_its_turn_is_not_the_targets(time, monkeypatch):
     async def agent(question):
         time.work(5)
-        with current_uses().waiting():
+        with current_trial_context().waiting():
             time.work(30)
         return question
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from evalmark import Case, Output, Result, Score
-from evalmark.core.context.uses import current_uses
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.values.score import Trial
 from evalmark.errors import RunStoppedError, StoreFullError
 from evalmark.runs.engine.pipeline import (
@@ -399,11 +399,11 @@ def test_calls_made_anywhere_in_a_trial_are_counted_for_it_and_for_its_repeat():
 
         async def ask(self):
             await asyncio.sleep(0)
-            seen.append((current_uses().repeat, current_uses().next("hash")))
+            seen.append((current_trial_context().repeat, current_trial_context().next("hash")))
 
     class Judges(Shouts):
         async def __call__(self, case, output):
-            seen.append((current_uses().repeat, current_uses().next("hash")))
+            seen.append((current_trial_context().repeat, current_trial_context().next("hash")))
             return []
 
     run([replace(trial, repeat=n) for n, trial in enumerate(trials(2))], target=Asks(), scorers=[Judges(), Judges()])
@@ -433,7 +433,7 @@ def test_a_time_limit_counts_the_work_and_not_the_waiting(seconds, status):
     class Waits(Shouts):
         async def __call__(self, case, output):
             for _ in range(2):
-                with current_uses().waiting():
+                with current_trial_context().waiting():
                     await asyncio.sleep(3600)
             await asyncio.sleep(seconds)
             return [Score(name="waits", value=1.0, passed=True)]

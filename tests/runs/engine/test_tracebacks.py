@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evalmark import Case, Output
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.runs.engine.trial import call_target, run_scorers
 from evalmark.runs.targets.function import as_target
 from evalmark.scoring.binding.bound import as_scorer
@@ -80,7 +80,7 @@ def bot(tmp_path, monkeypatch):
 
 def asked(thing) -> Output:
     async def main():
-        with counting(Uses()):
+        with trial_context(TrialContext()):
             return await call_target(as_target(thing), Case(id="1", input="Oslo"))
 
     return asyncio.run(main())

@@ -7,7 +7,7 @@ import pytest
 
 from evalmark import Case, Output
 from evalmark.core.settings import Settings
-from evalmark.core.sync import Loop
+from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
 from evalmark.harness.evals.described import Eval
@@ -102,7 +102,7 @@ def test_a_conversation_judge_has_no_place_here():
 
 
 def test_a_loop_runs_in_a_thread_of_its_own_and_ends_what_is_left():
-    loop = Loop()
+    loop = BackgroundLoop()
     ended = threading.Event()
 
     async def where():

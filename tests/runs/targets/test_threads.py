@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from evalmark import Case
-from evalmark.core.foreign.threads import Threads, presentable
+from evalmark.core.foreign.threads import DaemonThreads, task_error
 from evalmark.runs.engine.trial import call_target
 from evalmark.runs.targets.function import as_target
 
 CASE = Case(id="1", input="x")
 
 
-async def cancelled(threads: Threads, call: Callable[[], Any]) -> None:
+async def cancelled(threads: DaemonThreads, call: Callable[[], Any]) -> None:
     """Start a call and give up on it once it runs."""
     started = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -42,7 +42,7 @@ def test_calls_run_beside_the_loop_and_beside_each_other():
     meeting = threading.Barrier(8, timeout=30)
 
     async def main() -> list[Any]:
-        threads = Threads()
+        threads = DaemonThreads()
         return await asyncio.gather(*(threads.run(lambda _: meeting.wait() >= 0) for _ in range(8)))
 
     assert asyncio.run(main()) == [True] * 8
@@ -50,7 +50,7 @@ def test_calls_run_beside_the_loop_and_beside_each_other():
 
 def test_a_thread_is_used_again():
     async def main() -> set[Any]:
-        threads = Threads()
+        threads = DaemonThreads()
         return {await threads.run(lambda _: threading.get_ident()) for _ in range(50)}
 
     assert len(asyncio.run(main())) == 1
@@ -58,7 +58,7 @@ def test_a_thread_is_used_again():
 
 def test_as_many_threads_as_calls_at_a_time():
     async def main() -> set[int]:
-        threads = Threads()
+        threads = DaemonThreads()
         seen: set[int] = set()
 
         async def hand() -> None:
@@ -73,7 +73,7 @@ def test_as_many_threads_as_calls_at_a_time():
 
 def test_a_thread_without_work_ends():
     async def main() -> threading.Thread:
-        thread: threading.Thread = await Threads(idle=0.01).run(lambda _: threading.current_thread())
+        thread: threading.Thread = await DaemonThreads(idle=0.01).run(lambda _: threading.current_thread())
         return thread
 
     thread = asyncio.run(main())
@@ -83,7 +83,7 @@ def test_a_thread_without_work_ends():
 
 def test_calls_are_answered_while_threads_come_and_go():
     async def main() -> int:
-        threads = Threads(idle=0.001)
+        threads = DaemonThreads(idle=0.001)
         total = 0
 
         async def hand(number: int) -> None:
@@ -109,7 +109,7 @@ def test_context_variables_are_seen_and_not_changed():
 
     async def main() -> tuple[str, str]:
         language.set("en")
-        return await Threads().run(work), language.get()
+        return await DaemonThreads().run(work), language.get()
 
     assert asyncio.run(main()) == ("en", "en")
 
@@ -117,7 +117,7 @@ def test_context_variables_are_seen_and_not_changed():
 def test_a_call_that_is_given_up_on_is_forgotten_once_it_comes_back():
     async def main() -> None:
         gate = threading.Event()
-        threads = Threads(most_hanging=2)
+        threads = DaemonThreads(most_hanging=2)
         for _ in range(2):
             await cancelled(threads, gate.wait)
         with pytest.raises(RuntimeError, match="not asked, because 2 earlier calls still hang"):
@@ -142,7 +142,7 @@ def test_a_late_answer_after_the_loop_has_gone_is_dropped_in_silence():
         running.set()
         gate.wait()
 
-    asyncio.run(cancelled(Threads(idle=0.01), work))
+    asyncio.run(cancelled(DaemonThreads(idle=0.01), work))
     assert running.wait(30)
     gate.set()
     seen[0].join(30)
@@ -190,7 +190,7 @@ def test_a_stream_without_end_is_left_behind_and_ends():
     ],
 )
 def test_an_error_that_no_task_can_carry_is_named_by_one_that_it_can(error, text):
-    found = presentable(error)
+    found = task_error(error)
     assert isinstance(found, RuntimeError)
     assert str(found) == text
     assert found.__cause__ is error
@@ -201,7 +201,7 @@ def test_an_error_whose_text_cannot_be_made_is_carried_too():
         def __str__(self) -> str:
             raise ValueError
 
-    assert "Broken" in str(presentable(Broken()))
+    assert "Broken" in str(task_error(Broken()))
 
 
 HANGING = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from evalmark import Case, Output
-from evalmark.core.context.replaying import ToolReplay
+from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.values.score import Trial
 from evalmark.errors import StoreError
 from evalmark.runs.engine.pipeline import AnsweredTurn, Conversation, Limits, Work, run_trials

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from evalmark.core.context.replaying import ToolMode, ToolReplay, TrialTools
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.tool_replay import ToolMode, ToolReplay, TrialTools
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.testing.call_logs import MemoryToolLog
 
 
@@ -24,7 +24,7 @@ class Agent:
     def trial(self, given: object = "Which tea?") -> AbstractContextManager[None]:
         """Begin a trial of a case with this input."""
         self.tools = TrialTools(self.replay, given)
-        return counting(Uses(0, self.tools))
+        return trial_context(TrialContext(0, self.tools))
 
     def calls(self, tool: Callable[..., object], *args: object, **kwargs: object) -> object:
         """What a plain tool gives in a trial of its own."""

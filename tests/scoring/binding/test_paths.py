@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.core.foreign.defined import FOR_IMPORTED_SUITES
-from evalmark.core.foreign.loading import load_object
+from evalmark.core.foreign.code_access import IMPORTED_SUITE_SCORERS
+from evalmark.core.foreign.named_objects import load_object
 from evalmark.scoring.binding.named import GROUP, _hints
 
 KEPT = "kept-by-somebody-else"
@@ -58,7 +58,7 @@ def paths_in(hint: object) -> bool:
 def settings_with_paths() -> Iterator[tuple[str, str]]:
     """Every setting of a scorer whose type has a path in it."""
     scorers = {entry.name: entry.load() for entry in entry_points(group=GROUP)}
-    scorers |= {name: load_object(name) for name in FOR_IMPORTED_SUITES}
+    scorers |= {name: load_object(name) for name in IMPORTED_SUITE_SCORERS}
     for name, scorer in sorted(scorers.items()):
         yield from ((name, setting) for setting, hint in _hints(scorer).items() if paths_in(hint))
 

@@ -1,7 +1,7 @@
 """Labels, recorded answers and runs that tests learn from."""
 
 from evalmark import Case, Output, Result, Run, Score
-from evalmark.core.values.label import Label, content_of
+from evalmark.core.values.label import Label, content_fingerprint
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.core.values.session import Session, Span
@@ -25,7 +25,7 @@ def span(number, asked, answer, **more):
 def label(about, asked, answer, liked, by="ann", at=0):
     """What somebody says of an answer."""
     created = f"2026-11-22T01:00:00.{at:06d}+00:00"
-    return Label(about=about, liked=liked, by=by, created=created, content=content_of(asked, answer))
+    return Label(about=about, liked=liked, by=by, created=created, content=content_fingerprint(asked, answer))
 
 
 def on(one, liked, by="ann", at=0):

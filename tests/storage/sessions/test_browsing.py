@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.core.values.label import Label, in_force, settled
+from evalmark.core.values.label import Label, current_labels, majority_vote
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.usage import Usage
 from evalmark.storage.database.searching import containing, within_json
@@ -138,9 +138,9 @@ def test_what_people_say_of_an_answer_is_what_reports_say(tmp_path_factory, said
             ])  # fmt: skip
         found = {one: store.sessions.browse(SessionFilter(labelled=one)).lines for one in STANDINGS}
         for number in range(len(said)):
-            words = in_force(store.sessions.labels([f"span:{number:016x}"]))
+            words = current_labels(store.sessions.labels([f"span:{number:016x}"]))
             thumbs = any(label.liked is not None for label in words)
-            expected = {True: "up", False: "down", None: "disputed" if thumbs else "not"}[settled(words)]
+            expected = {True: "up", False: "down", None: "disputed" if thumbs else "not"}[majority_vote(words)]
             assert [one for one, lines in found.items() if any(line.number == number + 1 for line in lines)] == [
                 expected
             ]

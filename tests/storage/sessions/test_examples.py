@@ -3,7 +3,7 @@
 import pytest
 
 from evalmark import Example
-from evalmark.core.values.label import Label, in_force, settled
+from evalmark.core.values.label import Label, current_labels, majority_vote
 from evalmark.core.values.session import Span
 from evalmark.storage.sessions.examples import labelled
 
@@ -75,14 +75,14 @@ def test_an_answer_that_broke_is_no_example_whatever_people_say():
 
 def test_two_of_three_decide():
     votes = [said(1, True), said(1, False, by="bob"), said(1, False, by="cy")]
-    assert settled(votes) is False
-    assert in_force([*votes, said(1, None, by="cy", second=2)]) == tuple(votes[:2])
+    assert majority_vote(votes) is False
+    assert current_labels([*votes, said(1, None, by="cy", second=2)]) == tuple(votes[:2])
 
 
 def test_a_thumb_takes_the_place_of_all_that_was_said_before_and_a_comment_only_of_comments():
     words = [said(1, True, comment="a"), said(1, None, comment="b", second=1), said(1, None, comment="c", second=2)]
-    assert in_force(words) == (words[0], words[2])
-    assert in_force([*words, said(1, False, second=3)]) == (said(1, False, second=3),)
+    assert current_labels(words) == (words[0], words[2])
+    assert current_labels([*words, said(1, False, second=3)]) == (said(1, False, second=3),)
 
 
 def test_labels_of_outputs_of_runs_say_nothing_of_recorded_answers():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from evalmark.core.values.label import Label, content_of
+from evalmark.core.values.label import Label, content_fingerprint
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.usage import Usage
 from evalmark.errors import StoreError
@@ -93,9 +93,9 @@ def test_labels_are_history(traffic):
 
 
 def test_a_label_is_found_by_what_it_was_said_of(traffic):
-    mine = label(about="output:r/1", content=content_of("Oslo?", "yes"), liked=True)
-    traffic.label([mine, label(content=content_of("Oslo?", "no"), liked=False)])
-    assert traffic.labels_of([content_of("Oslo?", "yes")]) == [mine]
+    mine = label(about="output:r/1", content=content_fingerprint("Oslo?", "yes"), liked=True)
+    traffic.label([mine, label(content=content_fingerprint("Oslo?", "no"), liked=False)])
+    assert traffic.labels_of([content_fingerprint("Oslo?", "yes")]) == [mine]
 
 
 def test_what_is_said_of_the_outputs_of_one_run_is_found(traffic):

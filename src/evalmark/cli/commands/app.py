@@ -14,7 +14,7 @@ from evalmark.cli.terminal.terminal import complain, is_open, say_line, silence
 from evalmark.cli.terminal.watched import say_through_parent, tell_completion
 from evalmark.cli.terminal.watching import VERBS as WATCHED
 from evalmark.cli.terminal.words import in_full
-from evalmark.core.errors import BrokenOffError, ConfigError, EvalmarkError
+from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 
 from .flags import with_variables
@@ -111,7 +111,7 @@ def main(words: list[str] | None = None) -> None:
         _stand_somewhere()
         command = typer.main.get_command(program(verb) if verb else overview())
         with_variables(_ended_by_itself(command))(args=words, prog_name="evalmark", obj=words)
-    except BrokenOffError as error:
+    except RunAbortedError as error:
         if not say_through_parent(str(error)):
             complain(f"{error}\n")
         if is_process:  # what runs at the end of Python would stumble over what is missing
@@ -145,7 +145,7 @@ def _without_exits(verb: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return verb(*args, **named)
         except SystemExit as left:
-            raise BrokenOffError(
+            raise RunAbortedError(
                 f"Users' code has ended the command with SystemExit({left.code!r}) before it was done."
             ) from left
 

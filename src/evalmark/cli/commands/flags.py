@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from evalmark.cli.terminal.reading import read_here
-from evalmark.core.settings import Settings, load
+from evalmark.core.settings import Settings, load_settings
 
 MOST = 1_000_000_000
 """The largest whole number a flag takes."""
@@ -198,7 +198,7 @@ Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no tabl
 
 def settings(**flags: Any) -> Settings:
     """The settings in force here, with what the command line says on top."""
-    return load(os.environ, Path.cwd(), flags)
+    return load_settings(os.environ, Path.cwd(), flags)
 
 
 def given(context: typer.Context) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import typer
 
 from evalmark.cli.terminal.terminal import say_line
 from evalmark.core.errors import ConfigError
-from evalmark.core.values.label import thumb
+from evalmark.core.values.label import parse_thumb
 from evalmark.core.values.words import count
 from evalmark.storage.store.store import open_store
 from evalmark.tracing.annotations import subjects
@@ -120,7 +120,7 @@ def _check_flags(given: str | None, file: Path | None, word: "Word", which: "Whi
 
 def _thumb(label: str | None) -> bool | None:
     try:
-        return None if label is None else thumb(label)
+        return None if label is None else parse_thumb(label)
     except ValueError as fault:
         raise ConfigError(f"--label: {fault}.") from None
 

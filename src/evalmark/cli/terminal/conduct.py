@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalmark.core.errors import BrokenOffError, ConfigError, EvalmarkError
+from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.core.values import words
 from evalmark.core.values.run import Run, Shard
@@ -100,7 +100,7 @@ def carry_out(plan: "Plan", settings: "Settings", show: Show) -> int:
         return _carried_out(plan, settings, show, state)
     except (EvalmarkError, OSError, RuntimeError, ValueError, SystemExit, need("asyncio").CancelledError) as error:
         if why := state.why(error):
-            raise BrokenOffError(f"{why} What was recorded is kept. Go on with: {show.again} --resume") from error
+            raise RunAbortedError(f"{why} What was recorded is kept. Go on with: {show.again} --resume") from error
         raise
     finally:
         state.close()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.lazy import LazyModule
-from evalmark.core.text import clean, inert
+from evalmark.core.text import clean, escape_workflow_commands
 from evalmark.inputs.documents.known import without_known
 from evalmark.storage.store.location import display_location
 
@@ -65,7 +65,7 @@ def command(text: str) -> None:
 
 
 def _obeyed_by_nobody(text: str) -> str:
-    return inert(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
+    return escape_workflow_commands(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def say_line(text: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalmark.core.lazy import need
-from evalmark.core.settings import load
+from evalmark.core.settings import load_settings
 
 NEWEST = "newest"
 """What a bare `--resume` or `--retry-errors` stands for."""
@@ -52,7 +52,7 @@ def store_flag(store: str) -> str:
     Raises:
         ConfigError: the settings cannot be read.
     """
-    own = load(os.environ, Path.cwd()).store
+    own = load_settings(os.environ, Path.cwd()).store
     return (
         ""
         if store == own

@@ -3,7 +3,7 @@
 from time import perf_counter
 
 
-class Clock:
+class Stopwatch:
     """Measures a call from entering to leaving it; a call that goes on elsewhere (thread, then loop) is entered again.
 
     Enter it in the thread or task that runs the call, and around nothing else: time in queues is then no part of it.

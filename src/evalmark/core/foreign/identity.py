@@ -11,15 +11,15 @@ from typing import Any
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.plain_data import MAX_DEPTH, fingerprint
 
+from .module_context import module_context
 from .source import parsed_source
-from .surroundings import surroundings
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-DEEPEST = 4
+MAX_OBJECT_DEPTH = 4
 """Objects held by objects held by a foreign object are followed so far; data among them to its end."""
 
 
-def described(thing: Any, depth: int = 0, *, docstrings: bool = True) -> Any:
+def describe_object(thing: Any, depth: int = 0, *, docstrings: bool = True) -> Any:
     """A foreign object as plain data that is the same in every process, and another after every edit of its code.
 
     Functions count by name, parsed source code and what they close over; objects by their own
@@ -33,23 +33,26 @@ def described(thing: Any, depth: int = 0, *, docstrings: bool = True) -> Any:
     """
     if thing is None or isinstance(thing, (str, bool, int, float)):
         return thing
-    if depth > DEEPEST:
+    if depth > MAX_OBJECT_DEPTH:
         return _data(thing)
     if isinstance(thing, Mapping):
-        return {str(key): described(item, depth + 1, docstrings=docstrings) for key, item in thing.items()}
+        return {str(key): describe_object(item, depth + 1, docstrings=docstrings) for key, item in thing.items()}
     if isinstance(thing, (list, tuple, set, frozenset)):
-        items = [described(item, depth + 1, docstrings=docstrings) for item in thing]
+        items = [describe_object(item, depth + 1, docstrings=docstrings) for item in thing]
         return items if isinstance(thing, (list, tuple)) else sorted(items, key=fingerprint)
     if isinstance(thing, functools.partial):
         return [
             "partial",
-            *(described(part, depth + 1, docstrings=docstrings) for part in (thing.func, thing.args, thing.keywords)),
+            *(
+                describe_object(part, depth + 1, docstrings=docstrings)
+                for part in (thing.func, thing.args, thing.keywords)
+            ),
         ]
     if inspect.ismethod(thing):
         return [
             "method",
             _function(thing.__func__, depth, docstrings),
-            described(thing.__self__, depth + 1, docstrings=docstrings),
+            describe_object(thing.__self__, depth + 1, docstrings=docstrings),
         ]
     if inspect.isroutine(thing) or inspect.isclass(thing):
         return _function(thing, depth, docstrings)
@@ -71,9 +74,9 @@ def _data(thing: Any, above: tuple[Any, ...] = ()) -> Any:
 def _function(thing: Any, depth: int, docstrings: bool) -> Any:
     cells = [cell.cell_contents for cell in getattr(thing, "__closure__", None) or () if _is_filled(cell)]
     defaults = [getattr(thing, "__defaults__", None), getattr(thing, "__kwdefaults__", None)]
-    held = described([cells, defaults], depth + 1, docstrings=docstrings)
+    held = describe_object([cells, defaults], depth + 1, docstrings=docstrings)
     found = ["function", _name(thing), _source(thing, docstrings), held]
-    named = surroundings(thing, docstrings=docstrings)
+    named = module_context(thing, docstrings=docstrings)
     return [*found, named] if named else found
 
 
@@ -89,13 +92,13 @@ def _object(thing: Any, depth: int, docstrings: bool) -> Any:
     elif kind.__repr__ is object.__repr__:
         held = getattr(thing, "__dict__", {})
     else:  # its own text says what matters: a logger or a model would lead to half the program
-        held = _written(thing)
-    found = ["object", _name(kind), _source(kind, docstrings), described(held, depth, docstrings=docstrings)]
-    named = surroundings(kind, docstrings=docstrings)
+        held = _repr_without_addresses(thing)
+    found = ["object", _name(kind), _source(kind, docstrings), describe_object(held, depth, docstrings=docstrings)]
+    named = module_context(kind, docstrings=docstrings)
     return [*found, named] if named else found
 
 
-def _written(thing: Any) -> str:
+def _repr_without_addresses(thing: Any) -> str:
     """The text of an object, without addresses in memory; empty where it has none."""
     try:
         return _ADDRESS.sub("", repr(thing))
@@ -136,7 +139,7 @@ def _compiled(code: CodeType) -> Any:
 def _constant(value: Any) -> Any:
     if isinstance(value, CodeType):  # a function inside the function
         return _compiled(value)
-    return value if value is None or isinstance(value, (str, bytes, bool, int, float)) else described(value)
+    return value if value is None or isinstance(value, (str, bytes, bool, int, float)) else describe_object(value)
 
 
 def _is_filled(cell: Any) -> bool:

@@ -29,7 +29,7 @@ def parsed_source(thing: Callable[..., Any], *, docstrings: bool = True) -> str:
     try:
         tree = ast.parse(f"if 1:\n{source}" if source[:1].isspace() else source)
     except SyntaxError:  # a fragment, say of a notebook cell
-        return _words(source)
+        return _tokens(source)
     if not docstrings and "__doc__" not in source:
         _drop_docstrings(tree, keep=_has_own_metaclass(thing))
     return ast.unparse(tree)
@@ -55,7 +55,7 @@ def _lambda(thing: Any) -> str:
     inner = inspect.unwrap(thing)
     lines, _ = inspect.findsource(inner)
     found = _lambdas("".join(lines)).get(inner.__code__.co_firstlineno)
-    return "\n".join(found) if found else _words(inspect.getsource(inner))
+    return "\n".join(found) if found else _tokens(inspect.getsource(inner))
 
 
 @lru_cache(maxsize=8)
@@ -72,7 +72,7 @@ def _lambdas(source: str) -> dict[int, list[str]]:
     return found
 
 
-def _words(source: str) -> str:
+def _tokens(source: str) -> str:
     """The tokens of a fragment without comments and line breaks; the text itself where it has no tokens."""
     try:
         tokens = [t.string for t in tokenize.generate_tokens(io.StringIO(source).readline) if t.type not in _FORMATTING]

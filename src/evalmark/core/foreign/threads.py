@@ -15,24 +15,24 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any
 
-MOST_HANGING = 32
+MAX_HANGING = 32
 """Calls given up on that may still be running; with this many, the function is asked no more."""
 Work = Callable[[Callable[[], bool]], Any]
 """What is run: gets a question that says whether anybody still waits for the answer."""
-IDLE = 10.0
+IDLE_SECONDS = 10.0
 """Seconds after which a thread without work ends."""
 
 
-class Threads:
+class DaemonThreads:
     """Runs sync calls in daemon threads and lets go of a call when whoever waits for it is cancelled.
 
     There are as many threads as calls at the same time: limit those, not these.
     """
 
-    def __init__(self, most_hanging: int = MOST_HANGING, idle: float = IDLE) -> None:
+    def __init__(self, most_hanging: int = MAX_HANGING, idle: float = IDLE_SECONDS) -> None:
         self._most_hanging = most_hanging
         self._seconds = idle
-        self._idle: deque[_Hand] = deque()
+        self._idle: deque[_Worker] = deque()
         self._hanging: set[_Job] = set()
 
     async def run(self, call: Work) -> Any:
@@ -48,7 +48,7 @@ class Threads:
         try:
             hand = self._idle.pop()
         except IndexError:
-            hand = _Hand(self._idle, self._seconds)
+            hand = _Worker(self._idle, self._seconds)
             hand.start()
         hand.jobs.put(job)
         try:
@@ -73,7 +73,7 @@ class _Job:
         try:
             tell = partial(self._tell, self.answer.set_result, self._call(lambda: self._is_wanted))
         except BaseException as error:  # noqa: BLE001  foreign code: what it raises belongs to the waiting task
-            tell = partial(self._tell, self.answer.set_exception, presentable(error))
+            tell = partial(self._tell, self.answer.set_exception, task_error(error))
         self._is_finished = True
         self._hanging.discard(self)
         return tell
@@ -94,10 +94,10 @@ class _Job:
             settle(found)
 
 
-class _Hand(threading.Thread):
+class _Worker(threading.Thread):
     """One thread: waits on the idle list, works, goes back; ends after a while without work."""
 
-    def __init__(self, idle: "deque[_Hand]", seconds: float) -> None:
+    def __init__(self, idle: "deque[_Worker]", seconds: float) -> None:
         super().__init__(name="evalmark foreign code", daemon=True)
         self.jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._idle, self._seconds = idle, seconds
@@ -120,7 +120,7 @@ class _Hand(threading.Thread):
                     return None
 
 
-def presentable(error: BaseException) -> BaseException:
+def task_error(error: BaseException) -> BaseException:
     """The error as a task can carry it.
 
     A KeyboardInterrupt that no keyboard made, or a StopIteration, would end the event loop

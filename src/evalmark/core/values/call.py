@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .case import ToolCall, Turn
 from .coming_again import text_again
-from .plain_data import canonical, digest_of, fingerprint_of_texts, shortened
+from .plain_data import canonical, digest_of, fingerprint_of_texts, short_digest
 from .usage import Usage
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ KEY_VERSION = "call-1"
 """Part of every key; a new way to make keys gets a new one, and old recordings are simply not found."""
 
 
-NO_SETTINGS = frozenset(("contents", "messages", "model", "n", "stream"))
+RESERVED_SETTINGS = frozenset(("contents", "messages", "model", "n", "stream"))
 """What a request says itself: as a setting, it would have another model asked, or another question, than is recorded."""
 
 
@@ -46,26 +46,26 @@ class Request:
     def texts(self) -> tuple[str, str, str, str]:
         """The canonical JSON of messages, schema, settings and logprobs: made once, for the key and for the journal."""
         return (
-            _told(self.messages),
+            _canonical_messages(self.messages),
             text_again(self.schema),
-            canonical(_meant(self.settings)) if self.settings else "{}",
+            canonical(_effective_settings(self.settings)) if self.settings else "{}",
             canonical(self.logprobs),
         )
 
     def key(self, identity: str, repeat: int = 0, use: int = 0) -> str:
         """The key of this request in the journal: who is asked, what, for the which repeat, for the which time in a trial."""
-        digest = _asked_of(identity).copy()
+        digest = _key_prefix(identity).copy()
         digest_of((canonical(self.hash),), digest)
-        return f"{shortened(digest)}-{repeat}-{use}"
+        return f"{short_digest(digest)}-{repeat}-{use}"
 
 
 @lru_cache(maxsize=256)
-def _asked_of(identity: str) -> "_Hash":
+def _key_prefix(identity: str) -> "_Hash":
     """How the digest of every key of a model begins: there are a few models and thousands of requests."""
     return digest_of((canonical(KEY_VERSION), canonical(identity)))
 
 
-def _told(messages: Sequence[Turn]) -> str:
+def _canonical_messages(messages: Sequence[Turn]) -> str:
     """The canonical JSON of messages, put together where they are texts, as nearly all are."""
     said = []
     for turn in messages:
@@ -75,7 +75,7 @@ def _told(messages: Sequence[Turn]) -> str:
     return f"[{','.join(said)}]"
 
 
-def _meant(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+def _effective_settings(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """The settings as they reach the provider: without those that say nothing, and 1.0 is 1."""
     said = ((name, value) for name, value in settings.items() if value is not None)
     return {name: int(value) if type(value) is float and value.is_integer() else value for name, value in said}
@@ -89,7 +89,7 @@ class Token(NamedTuple):
     others: tuple[tuple[str, float], ...] = ()
 
 
-NOTHING_USED = Usage()
+NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class Reply:
     """How the object was asked for: native JSON schema, a tool call, or in the prompt; empty when none was wanted."""
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    usage: Usage = NOTHING_USED
+    usage: Usage = NO_USAGE
     cost: float | None = None
     """US dollars; None when the price or the usage is not known."""
     model: str = ""
@@ -165,7 +165,7 @@ class Call:
         return self.reply is not None and self.reply.status == "ok" and not self.masked
 
     @property
-    def own_key(self) -> str:
+    def computed_key(self) -> str:
         """The key that follows from what stands here; another than `key` where the request was altered."""
         return self.request.key(self.identity, self.repeat, self.use)
 

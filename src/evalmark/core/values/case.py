@@ -113,7 +113,7 @@ class Case:
     """The fingerprint of the row as it was, where a secret was taken out of what is kept of it; else empty."""
 
     @property
-    def has_made_id(self) -> bool:
+    def has_generated_id(self) -> bool:
         """Whether the id looks like one that was made of a row without: 12 hex digits, and a count for twins."""
         return _MADE_ID.fullmatch(self.id) is not None
 

@@ -64,7 +64,7 @@ UP = frozenset({"up", "like", "liked", "good", "yes", "true", "1", "+1", "👍"}
 DOWN = frozenset({"down", "dislike", "disliked", "bad", "no", "false", "0", "-1", "👎"})
 
 
-def thumb(said: str) -> bool | None:
+def parse_thumb(said: str) -> bool | None:
     """What a word for a thumb means; None where nothing is said.
 
     >>> thumb("Up"), thumb("👎"), thumb("")
@@ -81,7 +81,7 @@ def thumb(said: str) -> bool | None:
     return None
 
 
-def content_of(given: Any, output: Any) -> str:
+def content_fingerprint(given: Any, output: Any) -> str:
     """By which a label knows an output again: the fingerprint of the input and the output.
 
     >>> content_of("2 + 2?", "4") == content_of("2 + 2?", "5")
@@ -90,7 +90,7 @@ def content_of(given: Any, output: Any) -> str:
     return fingerprint("label-1", given, output)
 
 
-def in_force(labels: Iterable[Label]) -> tuple[Label, ...]:
+def current_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
     """The last word of each person about each thing, by when it was said; what was withdrawn is left out.
 
     A score or a comment that comes without a thumb stands beside the thumb that the person gave before.
@@ -110,13 +110,13 @@ def in_force(labels: Iterable[Label]) -> tuple[Label, ...]:
     return tuple(label for label in ordered if id(label) in kept)
 
 
-def settled(labels: Iterable[Label]) -> bool | None:
+def majority_vote(labels: Iterable[Label]) -> bool | None:
     """Whether people like an output: what more of them say; None when nobody does, or as many say the contrary.
 
     >>> up = Label(about="span:1", liked=True, by="ann", created="2026-01-01", content="c")
     >>> settled([up]), settled([])
     (True, None)
     """
-    votes = [label.liked for label in in_force(labels) if label.liked is not None]
+    votes = [label.liked for label in current_labels(labels) if label.liked is not None]
     up = sum(votes)
     return None if 2 * up == len(votes) else 2 * up > len(votes)

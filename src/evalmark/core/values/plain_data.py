@@ -15,7 +15,7 @@ MAX_DEPTH = 100
 """Data nested deeper than this is cut off by `plain` and refused by the readers."""
 MAX_ITEMS = 1_000_000
 """Items of one value, those of its parts included; `plain` cuts off what comes after."""
-CUT = "..."
+TRUNCATED = "..."
 """What stands where data was cut off."""
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if type(value) in _EXACT:
         return value
     try:
-        return _soon(value, depth, [MAX_ITEMS])
+        return _plain_fast(value, depth, [MAX_ITEMS])
     except _TooManyError:  # what to keep of it only one who counts item by item can say
         return _plain(value, depth, [MAX_ITEMS])
 
@@ -43,7 +43,7 @@ class _TooManyError(Exception):
     """A value has more than `MAX_ITEMS` items."""
 
 
-def _soon(value: Any, depth: int, left: list[int]) -> Any:
+def _plain_fast(value: Any, depth: int, left: list[int]) -> Any:
     """What `_plain` gives, sooner for what nearly all data is made of.
 
     Raises:
@@ -51,24 +51,28 @@ def _soon(value: Any, depth: int, left: list[int]) -> Any:
     """
     kind = type(value)
     if depth >= MAX_DEPTH or kind not in _CONTAINERS:
-        return _soon_otherwise(value, depth, left)
+        return _plain_fast_other(value, depth, left)
     left[0] -= len(value)
     if left[0] < 0:
         raise _TooManyError
     depth += 1
     if kind is dict:
         return {
-            key if type(key) is str else str(key): item if type(item) in _EXACT else _soon(item, depth, left)
+            key if type(key) is str else str(key): item if type(item) in _EXACT else _plain_fast(item, depth, left)
             for key, item in value.items()
         }
-    return [item if type(item) in _EXACT else _soon(item, depth, left) for item in value]
+    return [item if type(item) in _EXACT else _plain_fast(item, depth, left) for item in value]
 
 
-def _soon_otherwise(value: Any, depth: int, left: list[int]) -> Any:
+def _plain_fast_other(value: Any, depth: int, left: list[int]) -> Any:
     kind = type(value)
-    if depth < MAX_DEPTH and hasattr(kind, "__dataclass_fields__") and not issubclass(kind, _FIRST_OF_ALL):
+    if (
+        depth < MAX_DEPTH
+        and hasattr(kind, "__dataclass_fields__")
+        and not issubclass(kind, _HANDLED_BEFORE_DATACLASSES)
+    ):
         items = ((name, getattr(value, name)) for name in _fields_of(kind))  # type: ignore[arg-type]  # types are hashable
-        return {name: item if type(item) in _EXACT else _soon(item, depth + 1, left) for name, item in items}
+        return {name: item if type(item) in _EXACT else _plain_fast(item, depth + 1, left) for name, item in items}
     found = _plain(value, depth, left)
     if left[0] < 0:
         raise _TooManyError
@@ -82,29 +86,29 @@ def _fields_of(kind: type) -> tuple[str, ...]:
 
 def _plain(value: Any, depth: int, left: list[int]) -> Any:
     if value is None or isinstance(value, (str, bool, int)):
-        return value if type(value) in _EXACT else _unwrapped(value)
+        return value if type(value) in _EXACT else _base_value(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else repr(float(value))
     if depth >= MAX_DEPTH:
-        return CUT
+        return TRUNCATED
     return _nested(value, depth + 1, left)
 
 
 _EXACT = (type(None), str, bool, int)
 _CONTAINERS = (dict, list, tuple)
-_FIRST_OF_ALL = (str, int, float, bytes, bytearray, Mapping, type)
+_HANDLED_BEFORE_DATACLASSES = (str, int, float, bytes, bytearray, Mapping, type)
 """What an object is before it is a dataclass."""
 
 
-def _unwrapped(value: Any) -> Any:
+def _base_value(value: Any) -> Any:
     """A subclass of str or int (an enum member, say) as the bare value."""
     return str.__str__(value) if isinstance(value, str) else int(value)
 
 
 def _nested(value: Any, depth: int, left: list[int]) -> Any:
     if isinstance(value, Mapping):
-        pairs = {str(key): _plain(item, depth, left) for key, item in _counted(value.items(), left)}
-        return pairs if left[0] >= 0 else pairs | {CUT: CUT}
+        pairs = {str(key): _plain(item, depth, left) for key, item in _limited(value.items(), left)}
+        return pairs if left[0] >= 0 else pairs | {TRUNCATED: TRUNCATED}
     if isinstance(value, (bytes, bytearray)):
         return bytes(value).decode("utf-8", errors="replace")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -113,13 +117,13 @@ def _nested(value: Any, depth: int, left: list[int]) -> Any:
         if callable(found := getattr(value, method, None)) and not isinstance(value, type):
             return _plain(found(), depth, left)
     if isinstance(value, Iterable) and not hasattr(value, "__next__"):
-        items = [_plain(item, depth, left) for item in _counted(value, left)]
+        items = [_plain(item, depth, left) for item in _limited(value, left)]
         sortable = sorted(items, key=_encode) if isinstance(value, (set, frozenset)) else items
-        return sortable if left[0] >= 0 else [*sortable, CUT]
+        return sortable if left[0] >= 0 else [*sortable, TRUNCATED]
     return str(value)
 
 
-def _counted(items: Iterable[T], left: list[int]) -> Iterator[T]:
+def _limited(items: Iterable[T], left: list[int]) -> Iterator[T]:
     """As many of the items as are left to be counted, which all parts of a value share.
 
     A small object can hold one part a billion times over, and an iterable need not end.
@@ -166,29 +170,29 @@ def fingerprint(*parts: Any) -> str:
 
 def fingerprint_of_texts(texts: Iterable[str]) -> str:
     """The fingerprint of parts whose canonical texts are known already."""
-    return shortened(digest_of(texts))
+    return short_digest(digest_of(texts))
 
 
 def digest_of(texts: Iterable[str], begun: "_Hash | None" = None) -> "_Hash":
     """The digest behind a fingerprint, of canonical texts; one that is `begun` goes on."""
     digest = begun or hashlib.sha256(b"evalmark-1")
-    digest.update(framed(texts))
+    digest.update(length_prefixed(texts))
     return digest
 
 
-def framed(texts: Iterable[str]) -> bytes:
+def length_prefixed(texts: Iterable[str]) -> bytes:
     """What a fingerprint is made of: canonical texts, each behind its length."""
-    return b"".join([_OFTEN.get(text) or _framed(text) for text in texts])
+    return b"".join([_FRAMED_CONSTANTS.get(text) or _length_prefixed(text) for text in texts])
 
 
-def _framed(text: str) -> bytes:
+def _length_prefixed(text: str) -> bytes:
     return len(text).to_bytes(8, "big") + text.encode("ascii")
 
 
-_OFTEN = {text: _framed(text) for text in ("null", "[]", "{}", '""', "0")}
+_FRAMED_CONSTANTS = {text: _length_prefixed(text) for text in ("null", "[]", "{}", '""', "0")}
 """What most parts of a case or a request are."""
 
 
-def shortened(digest: "_Hash") -> str:
+def short_digest(digest: "_Hash") -> str:
     """The fingerprint that a digest is the start of."""
     return digest.hexdigest()[:32]

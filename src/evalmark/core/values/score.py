@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .case import Case, Output
-from .plain_data import canonical, digest_of, fingerprint, framed
+from .plain_data import canonical, digest_of, fingerprint, length_prefixed
 
 Status = Literal["scored", "unscored", "error", "skipped"]
 Direction = Literal["higher", "lower"]
@@ -59,7 +59,7 @@ def trial_ids(dataset: str, target: str, repeat: int, mode: Mode) -> Callable[[s
     True
     """
     begin = digest_of(map(canonical, ("trial-1", dataset))).copy
-    end = framed(map(canonical, (target, repeat, mode)))
+    end = length_prefixed(map(canonical, (target, repeat, mode)))
 
     def of(case: str) -> bytes:
         digest = begin()

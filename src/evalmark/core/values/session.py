@@ -65,10 +65,10 @@ class Session:
         return tuple(span for span in self.spans if not span.parent)
 
 
-def keyed_session(project: str, key: object) -> str:
+def session_id_for_key(project: str, key: object) -> str:
     """The id of the session of a project that the app knows by a key of its own; the same in every process.
 
-    >>> keyed_session("shop", "user-7") == keyed_session("shop", "user-7") != keyed_session("bank", "user-7")
+    >>> session_id_for_key("shop", "user-7") == session_id_for_key("shop", "user-7") != session_id_for_key("bank", "user-7")
     True
     """
     return sha256(f"session-1\0{project}\0{key}".encode(errors="surrogatepass")).hexdigest()[:16]

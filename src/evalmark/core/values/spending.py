@@ -37,7 +37,7 @@ _NUMBERS = tuple(field.name for field in fields(Spending) if field.name not in (
 _numbers = attrgetter(*_NUMBERS)
 
 
-def in_all(spent: Iterable[Spending], model: str = "") -> Spending:
+def total_spending(spent: Iterable[Spending], model: str = "") -> Spending:
     """All of it in one sum; its cost is that of the calls whose price is known.
 
     >>> in_all([Spending(model="a", calls=1, cost=0.5), Spending(model="b", calls=2, unknown_cost=2)])
@@ -51,7 +51,7 @@ unknown_usage=0, cost=0.5, unknown_cost=2)
     return Spending(model=model, cost=sum(known) if known else None, **dict(zip(_NUMBERS, sums, strict=False)))
 
 
-def by_model(spent: Iterable[Spending]) -> tuple[Spending, ...]:
+def spending_by_model(spent: Iterable[Spending]) -> tuple[Spending, ...]:
     """One sum for each model, in the order in which they are met.
 
     >>> [(one.model, one.calls) for one in by_model(Spending(model=name, calls=1) for name in "abb")]
@@ -60,10 +60,10 @@ def by_model(spent: Iterable[Spending]) -> tuple[Spending, ...]:
     found: dict[str, list[Spending]] = {}
     for one in spent:
         found.setdefault(one.model, []).append(one)
-    return tuple(in_all(each, model) for model, each in found.items())
+    return tuple(total_spending(each, model) for model, each in found.items())
 
 
-def minus(spent: Spending, before: Spending) -> Spending:
+def subtract_spending(spent: Spending, before: Spending) -> Spending:
     """What came after `before`, which is part of `spent`; its cost is unknown where no call since has a known price.
 
     >>> earlier = Spending(model="a", calls=1, cost=0.5)
@@ -77,7 +77,7 @@ def minus(spent: Spending, before: Spending) -> Spending:
     return replace(since, cost=spent.cost - (before.cost or 0.0))
 
 
-def spent_on(model: str, reply: Reply) -> Spending:
+def spending_of_reply(model: str, reply: Reply) -> Spending:
     """What one reply adds that was paid for.
 
     >>> spent_on("a", Reply(text="4")).unknown_usage

@@ -29,7 +29,7 @@ class ToolRecording:
     """Whether the key was made of more than stands here: of a key of the user's own, or of what was taken out since."""
 
     @property
-    def own_key(self) -> str:
+    def computed_key(self) -> str:
         """The key that follows from what stands here; another than `key` where the recording was altered."""
         return tool_key(self.tool, self.version, self.arguments, self.input)
 

@@ -8,10 +8,10 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from evalmark.core.context.uses import current_tools
+from evalmark.core.context.trial_context import current_tools
 from evalmark.core.errors import ConfigError, RunStoppedError
-from evalmark.core.settings import load
-from evalmark.core.sync import now
+from evalmark.core.settings import load_settings
+from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result, Trial
@@ -66,7 +66,7 @@ class Expectation:
         described = _described(expected, task, scorers, options)
         host = _host()
         if host is None:
-            return _passed(*now(_alone(described, self._case(expected), asked_once)))
+            return _passed(*run_sync(_alone(described, self._case(expected), asked_once)))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
         part = host.loop.run(_found(host.sitting, seat, trial))
@@ -186,7 +186,7 @@ async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[
         return opened[0]
 
     host = current_host()
-    settings = load(environ, Path.cwd()) if host is None else host.sitting.settings
+    settings = load_settings(environ, Path.cwd()) if host is None else host.sitting.settings
     sitting = RunSession(settings, ledger, lambda: ledger().call_log())
     try:
         seat = seat_of(described, [case], sitting)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from textwrap import indent, wrap
 
-from evalmark.core.text import clean, one_line, shown
+from evalmark.core.text import clean, display_text, one_line
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Result, Score
 from evalmark.inputs.documents.masking import masked
@@ -108,7 +108,7 @@ def _input(result: Result) -> list[str]:
 
 
 def _field(name: str, value: object) -> str:
-    text = shown(value)
+    text = display_text(value)
     cut = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
     lines = cut.splitlines() or [""]
     return "\n".join([f"  {name + ':':<10}{lines[0]}", *(f"  {'':<10}{line}" for line in lines[1:])])

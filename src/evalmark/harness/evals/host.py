@@ -5,8 +5,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from evalmark.core.context.replaying import TrialTools
-    from evalmark.core.sync import Loop
+    from evalmark.core.context.tool_replay import TrialTools
+    from evalmark.core.sync import BackgroundLoop
     from evalmark.core.values.case import Case
     from evalmark.core.values.run import Run
     from evalmark.core.values.score import Trial
@@ -24,7 +24,7 @@ class Host(Protocol):
         ...
 
     @property
-    def loop(self) -> "Loop":
+    def loop(self) -> "BackgroundLoop":
         """On which the models are asked."""
         ...
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from evalmark.core.context.uses import Uses
+from evalmark.core.context.trial_context import TrialContext
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import DatasetInfo, Metric, Run
@@ -38,7 +38,7 @@ class EvalCase:
     ) -> None:
         self._host, self._trial, self._threshold = host, trial, threshold
         self._scorers, self._judges = tuple(scorers), judge
-        self.uses: Uses = host.sitting.uses(trial)
+        self.uses: TrialContext = host.sitting.uses(trial)
         """What the code under test meets while the test runs: its tools and models are those of the run."""
         self._before = host.sitting.spending()
         self._output: Output | None = None

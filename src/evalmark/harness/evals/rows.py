@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import ConfigError, EvalmarkError
-from evalmark.core.sync import now
+from evalmark.core.sync import run_sync
 from evalmark.core.text import one_line
 from evalmark.core.values.case import Case
 from evalmark.core.values.words import count
@@ -46,12 +46,12 @@ def _rows(data: Any, place: str) -> Iterator[Case | BadRow]:
     if callable(data):
         data = data()
     if inspect.isawaitable(data):
-        data = now(_awaited(data))
+        data = run_sync(_awaited(data))
     if isinstance(data, (str, PathLike)):
         yield from read_cases(Path(data))
         return
     if isinstance(data, AsyncIterator):
-        found, fault = now(_gathered(data))
+        found, fault = run_sync(_gathered(data))
         yield from made_cases(found, place)
         if fault is not None:
             raise fault

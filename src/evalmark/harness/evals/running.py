@@ -6,8 +6,8 @@ from os import PathLike, environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from evalmark.core.settings import load
-from evalmark.core.sync import now
+from evalmark.core.settings import load_settings
+from evalmark.core.sync import run_sync
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Result
 from evalmark.runs.execution.execute import RunOptions, execute
@@ -31,7 +31,7 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
     Raises:
         ConfigError: something of it cannot be used, or a row is no case; nothing was started.
     """
-    settings = load(environ, Path.cwd())
+    settings = load_settings(environ, Path.cwd())
     rows = [] if described.skip_if else rows_of(described.data, described.place)
     store = None if described.skip_if else store
     found: list[Result] = []
@@ -42,6 +42,6 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
         sitting = RunSession(settings, lambda: ledger, ledger.call_log)
         plan = replace(plan_of(described, rows, sitting), gate=gate)
         conduct = RunOptions(ledger=ledger, settings=settings, watch=found.extend)
-        run = now(execute(plan, conduct))
+        run = run_sync(execute(plan, conduct))
     run = replace(run, notes=(*run.notes, SKIPPED)) if described.skip_if else run
     return with_results(run, found)

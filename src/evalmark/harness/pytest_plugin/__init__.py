@@ -84,7 +84,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def desk_of(config: pytest.Config) -> Any:
     """What runs evals and keeps what they find; made at the first call, and from then on part of pytest's hooks."""
     if _DESK not in config.stash:
-        need("evalmark.core.foreign.pins").pin()  # pytest puts the folders of tests in front of the import path
+        need(
+            "evalmark.core.foreign.import_guard"
+        ).guard_imports()  # pytest puts the folders of tests in front of the import path
         desk = need("evalmark.harness.pytest_plugin.desk").Desk(config, lambda: config.stash[_ITEM])
         config.stash[_DESK] = desk
     return config.stash[_DESK]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import RunStoppedError
-from evalmark.core.sync import Loop
+from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.score import Result, Trial
 from evalmark.runs.execution.session import PreparedPlan, RunSession
 
@@ -22,7 +22,12 @@ class Ahead:
     """The results of one eval, as they come in."""
 
     def __init__(
-        self, sitting: RunSession, keeper: "Keeper | Parcels", seat: PreparedPlan, trials: Sequence[Trial], loop: Loop
+        self,
+        sitting: RunSession,
+        keeper: "Keeper | Parcels",
+        seat: PreparedPlan,
+        trials: Sequence[Trial],
+        loop: BackgroundLoop,
     ) -> None:
         self._sitting, self._keeper, self._seat = sitting, keeper, seat
         self._results: dict[Key, Future[Result]] = {(t.position, t.repeat): Future() for t in trials}

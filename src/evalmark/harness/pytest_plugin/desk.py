@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from evalmark.core.context.replaying import TrialTools
+from evalmark.core.context.tool_replay import TrialTools
 from evalmark.core.errors import ConfigError, EvalmarkError
-from evalmark.core.settings import Settings, load, within
-from evalmark.core.sync import Loop
+from evalmark.core.settings import Settings, load_settings, resolve_location
+from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Trial
@@ -72,12 +72,12 @@ class Desk:
         """
         option, here = self.config.getoption, self.config.invocation_params.dir
         replay = option("evalmark_replay")
-        found = load(
+        found = load_settings(
             environ,
             here,
             {"store": option("evalmark_store"), "replay": "auto" if replay == "replay" else replay},
         )
-        store = within(here, found.store)  # a test may change the working directory
+        store = resolve_location(here, found.store)  # a test may change the working directory
         workers = 1 if self.worker is None else int(self.worker["workercount"])
         return share_of(replace(found, store=store), workers)
 
@@ -104,9 +104,9 @@ class Desk:
         return Keeper(place, self.loop, lambda text: say(self.config, text))
 
     @cached_property
-    def loop(self) -> Loop:
+    def loop(self) -> BackgroundLoop:
         """The loop on which models are asked."""
-        return Loop()
+        return BackgroundLoop()
 
     @cached_property
     def sitting(self) -> RunSession:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.values.run import Run
 from evalmark.harness.evals.failing import EvalFailedError
@@ -59,7 +59,7 @@ class Hooks:
         if inspect.iscoroutinefunction(tested):
             item.obj = _counted(tested, case.uses)
         try:
-            with counting(case.uses):
+            with trial_context(case.uses):
                 return (yield)
         finally:
             item.obj = tested
@@ -136,12 +136,14 @@ def _in_short(report: Any, said: str) -> None:
         crash.message = harmless(said)
 
 
-def _counted(tested: Callable[..., Coroutine[Any, Any, Any]], uses: Uses) -> Callable[..., Coroutine[Any, Any, Any]]:
+def _counted(
+    tested: Callable[..., Coroutine[Any, Any, Any]], uses: TrialContext
+) -> Callable[..., Coroutine[Any, Any, Any]]:
     """An async test that says itself whose calls are made: plugins run it in tasks that were begun before it."""
 
     @functools.wraps(tested)
     async def test(*args: Any, **kwargs: Any) -> Any:
-        with counting(uses):
+        with trial_context(uses):
             return await tested(*args, **kwargs)
 
     return test

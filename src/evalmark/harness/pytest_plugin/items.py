@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.core.text import inert, one_line
+from evalmark.core.text import escape_workflow_commands, one_line
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Result, Trial
 from evalmark.harness.evals.described import Eval
@@ -113,7 +113,7 @@ def case_name(row: Case | BadRow, names: Counter[str]) -> str:
     if isinstance(row, BadRow):
         text = "data" if row.last else row.place.rpartition(": ")[2]
     else:
-        text = one_line(row.input, LONGEST_NAME) if row.has_made_id and row.input is not None else row.id
+        text = one_line(row.input, LONGEST_NAME) if row.has_generated_id and row.input is not None else row.id
     first = name = node_name(text) or "case"
     while names[name]:
         names[first] += 1
@@ -124,4 +124,4 @@ def case_name(row: Case | BadRow, names: Counter[str]) -> str:
 
 def harmless(text: str) -> str:
     """What a model has said, so that the runner of GitHub Actions does not take it for a command."""
-    return inert(text) if environ.get("GITHUB_ACTIONS") == "true" else text
+    return escape_workflow_commands(text) if environ.get("GITHUB_ACTIONS") == "true" else text

@@ -11,7 +11,7 @@ import pytest
 
 from evalmark.core.errors import StoreError
 from evalmark.core.protocols import CallLog
-from evalmark.core.sync import Loop
+from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.run import Gate, Run, RunStatus
 from evalmark.core.values.score import Result, Trial
 from evalmark.core.values.spending import Spending
@@ -49,7 +49,7 @@ class Keeper:
     not be kept.
     """
 
-    def __init__(self, place: Place, loop: Loop, say: Callable[[str], None]) -> None:
+    def __init__(self, place: Place, loop: BackgroundLoop, say: Callable[[str], None]) -> None:
         self._place, self._loop, self._say = place, loop, say
         self._fault: StoreError | None = None
         self.costs: defaultdict[str, list[Spending]] = defaultdict(list)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.sync import now
+from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Output
 from evalmark.runs.targets.output import as_output, join_chunks, resolve_result
 
@@ -89,7 +89,7 @@ def _needed(parameters: Iterable[inspect.Parameter], besides: str = "") -> set[s
 def finished_now(returned: Any) -> Any:
     """`awaited`, for code that does not wait on a loop."""
     if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
-        return now(resolve_result(returned))
+        return run_sync(resolve_result(returned))
     return join_chunks(returned) if inspect.isgenerator(returned) else returned
 
 

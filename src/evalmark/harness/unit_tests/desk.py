@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalmark.core.errors import EvalmarkError
-from evalmark.core.foreign.identity import described
+from evalmark.core.foreign.identity import describe_object
 from evalmark.core.settings import Settings
-from evalmark.core.sync import Loop
+from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.case import Output
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Metric, Run, RunStatus
@@ -67,7 +67,7 @@ class Desk:
         self, name: str, strategy: EvaluationStrategyBase, selected: Selected, ledger: RunStore, settings: Settings
     ) -> None:
         self._selected, self.strategy = selected, strategy
-        self.loop = Loop()
+        self.loop = BackgroundLoop()
         try:
             self.sitting = RunSession(settings, lambda: ledger, ledger.call_log, lambda: self.loop.events)
             self.rule = self._rule(ledger)
@@ -155,7 +155,7 @@ class Desk:
         if self.rule is not None:
             return self.rule.scorer.versioned
         name = self.strategy.evaluation_method
-        return Metric(name=name, version=fingerprint(name, described(self.strategy, docstrings=False)))
+        return Metric(name=name, version=fingerprint(name, describe_object(self.strategy, docstrings=False)))
 
     def _begun(self, work: Coroutine[Any, Any, Found]) -> "Future[Found]":
         future = self.loop.start(work)

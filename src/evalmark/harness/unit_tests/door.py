@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from evalmark.core.errors import ConfigError, EvalmarkError
-from evalmark.core.settings import Settings, load
+from evalmark.core.settings import Settings, load_settings
 from evalmark.core.values.run import Run
 from evalmark.runs.engine.trial import describe_error
 from evalmark.runs.execution.run_store import MemoryRunStore, RunStore
@@ -110,7 +110,7 @@ class UnitTest:
         Raises:
             ConfigError: none were chosen, or there are none.
         """
-        settings = load(environ, Path.cwd())
+        settings = load_settings(environ, Path.cwd())
         return [item.test_case for item in self._selected(settings).items]
 
     # The test.
@@ -171,7 +171,7 @@ class UnitTest:
         return self._select(_path(self._store, settings))
 
     def _begun(self) -> "_Open":
-        settings = load(environ, Path.cwd())
+        settings = load_settings(environ, Path.cwd())
         selected = self._selected(settings)
         ledger: Store | MemoryRunStore = (
             MemoryRunStore() if self._store is None else open_store(_path(self._store, settings))

@@ -9,8 +9,8 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Embedder
-from evalmark.core.settings import load
-from evalmark.core.sync import now
+from evalmark.core.settings import load_settings
+from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 from evalmark.models.embeddings.cached import CachedEmbedder, MemoryCache
@@ -97,7 +97,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
             ModelError: the embedding model gives no vectors.
         """
         case, output = as_case(test_case), Output(value=generated_result)
-        return self.said(test_case, output, now(self._alone(case, output)))
+        return self.said(test_case, output, run_sync(self._alone(case, output)))
 
     def scorer(self, embedder: Embedder) -> BoundScorer:
         """The rule, with the embedding model it asks: the same that `Similarity` judges by."""
@@ -146,7 +146,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
         return next((mismatch for _, mismatch in pairs if mismatch), score.reason)
 
     async def _alone(self, case: Case, output: Output) -> Score:
-        models = Models(settings=load(environ, Path.cwd()))
+        models = Models(settings=load_settings(environ, Path.cwd()))
         try:
             embedder = CachedEmbedder(embedder_of(self.embed_function, models), self._vectors)
             (score,) = await self.scorer(embedder)(case, output)

@@ -6,8 +6,8 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalmark.core.context.uses import Uses, counting
-from evalmark.core.foreign.copies import own
+from evalmark.core.context.trial_context import TrialContext, trial_context
+from evalmark.core.foreign.copying import copy_value
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score
 from evalmark.runs.engine.trial import describe_error, error_details, with_tool_calls
@@ -61,8 +61,8 @@ class CaseUnderTest:
         uses = self._uses(target)
         clock = uses.clock()
         try:
-            call = bound_call(function, own(self.inputs))
-            with counting(uses), clock:
+            call = bound_call(function, copy_value(self.inputs))
+            with trial_context(uses), clock:
                 returned = finished_now(call())
             output = self._output(function, returned, uses)
         except Exception as error:
@@ -80,8 +80,8 @@ class CaseUnderTest:
         uses = self._uses(target)
         clock = uses.clock()
         try:
-            call = bound_call(function, own(self.inputs), is_async=True)
-            with counting(uses):
+            call = bound_call(function, copy_value(self.inputs), is_async=True)
+            with trial_context(uses):
                 is_async = inspect.iscoroutinefunction(function) or hasattr(type(function), "ainvoke")
                 returned = await run_and_time(call, clock, None if is_async else threads)
             output = self._output(function, returned, uses)
@@ -128,15 +128,15 @@ class CaseUnderTest:
         """Fail the case, whoever holds it: the test is over."""
         self._fail(why, self._desk.target)
 
-    def _uses(self, target: str) -> Uses:
+    def _uses(self, target: str) -> TrialContext:
         return self._desk.sitting.uses(self._desk.trial(self._item, self._position, target))
 
-    def _output(self, function: Any, returned: Any, uses: Uses) -> Output:
-        output = output_of(function, returned, uses.own_time(), is_template=self._session.is_template)
+    def _output(self, function: Any, returned: Any, uses: TrialContext) -> Output:
+        output = output_of(function, returned, uses.active_seconds(), is_template=self._session.is_template)
         return with_tool_calls(output, uses.tools)
 
-    def _broken(self, error: Exception, target: str, uses: Uses) -> Judging:
-        found = self._fail(describe_error(error), target, uses.own_time(), error_details(error))
+    def _broken(self, error: Exception, target: str, uses: TrialContext) -> Judging:
+        found = self._fail(describe_error(error), target, uses.active_seconds(), error_details(error))
         add_hint(error)
         return found
 

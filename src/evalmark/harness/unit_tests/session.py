@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.threads import Threads
+from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.values.words import count
 
 from .desk import Desk
@@ -25,7 +25,7 @@ class UnitTestSession:
         """What the test is called."""
         self.is_template = selected.is_template
         """Whether the outputs are those of a prompt, and so texts."""
-        self.threads = Threads()
+        self.threads = DaemonThreads()
         """Where plain functions run that are tested on a loop."""
         self._items, self._desk = selected.items, desk
         self._next = self._skipped = 0

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evalmark.core.text import clean, one_line, shown
+from evalmark.core.text import clean, display_text, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
@@ -124,7 +124,7 @@ def _line(result: TestCaseResult, kept: Result) -> str:
     """A case that did not pass: which one, and why."""
     case = kept.trial.case
     where = f"{case.id} ({case.place})" if case.place else case.id
-    asked = one_line(shown(case.input), 80)
+    asked = one_line(display_text(case.input), 80)
     return f"  {clean(where)}: {_why(result, kept)}\n      inputs: {asked}"
 
 

@@ -32,7 +32,7 @@ class Condition:
     def _texts(self, case: Case, dataset: str) -> Iterator[str]:
         if self.field == _WORD:
             yield from _leaves(case.id)
-            if case.has_made_id:  # nobody knows such an id by heart
+            if case.has_generated_id:  # nobody knows such an id by heart
                 yield from _leaves(case.input)
         elif self.field.startswith(METADATA):
             for found in _found(case.metadata, self.field.removeprefix(METADATA)):

@@ -11,7 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Literal
 
-from evalmark.core.foreign.origin import real_path, roots_of
+from evalmark.core.foreign.allowed_folders import project_roots, real_path
 
 from .faults import PlacedError, shown
 
@@ -83,7 +83,7 @@ def local_file(path: Path) -> Path:
     Raises:
         DataError: it is a link that leads out of the folder, of its project and of the working directory, or no regular file.
     """
-    roots = roots_of((path.parent, Path.cwd()))
+    roots = project_roots((path.parent, Path.cwd()))
     real = real_path(path)
     if real is None or not any(real.is_relative_to(root) for root in roots):
         raise PlacedError(str(path), "is a link that leads out of its project; put a copy of the file in its place.")
@@ -146,7 +146,7 @@ def allowed_path(text: str, *folders: Path, is_code: bool = False) -> Path:
     if _ESCAPED.search(text) or any(ord(letter) < 32 for letter in text):
         raise PlacedError(shown(text, 200), "hides characters in its path; write the plain path.")
     path = next((place for folder in folders if _is_there(place := folder / text)), folders[0] / text)
-    real, roots = real_path(path), roots_of(folders)
+    real, roots = real_path(path), project_roots(folders)
     if real is None or not any(real.is_relative_to(root) for root in roots):
         raise PlacedError(
             shown(text, 200),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import DataError
-from evalmark.core.values.call import NO_SETTINGS
+from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.files import allowed_path
 from evalmark.inputs.documents.secrets import secrets_in
@@ -75,7 +75,7 @@ def judges_of(at: DataPath, said: Any, place_of: PlaceOf, find: Find) -> tuple[J
 
 def _check_settings(at: DataPath, settings: Mapping[str, Any], find: Find) -> None:
     """No secret among them, and nothing that the request says itself; what one holds is not shown."""
-    for name in NO_SETTINGS & set(settings):
+    for name in RESERVED_SETTINGS & set(settings):
         find((*at, "settings", name), "would take the place of what is asked; leave it out.")
     for where in secrets_in(settings, (*at, "settings")):
         find(where, "would be recorded with every request; put keys into the environment.")

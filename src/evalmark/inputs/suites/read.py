@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import ConfigError, DataError
-from evalmark.core.foreign.loading import is_named_object
+from evalmark.core.foreign.named_objects import is_named_object
 from evalmark.core.values.run import Gate
 from evalmark.inputs.documents.document import DataPath, Document, load_document
 from evalmark.inputs.documents.faults import PlacedError

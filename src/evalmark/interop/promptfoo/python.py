@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.loading import load_object
-from evalmark.core.foreign.origin import NamedInFile
+from evalmark.core.foreign.allowed_folders import AllowedFolders
+from evalmark.core.foreign.named_objects import load_object
 from evalmark.core.values.case import Case, Output
 from evalmark.inputs.documents.files import regular_file, what_is
 from evalmark.scoring.binding.wording import text_of
@@ -37,7 +37,9 @@ class PythonAssertion:
         """The function itself."""
         if what_is(self.file) != "nothing":
             regular_file(self.file, is_code=True)
-        folders = NamedInFile((self.file.parent.absolute(), Path.cwd()))  # the function has to be one of that project
+        folders = AllowedFolders(
+            (self.file.parent.absolute(), Path.cwd())
+        )  # the function has to be one of that project
         found = load_object(f"{self.file.stem}:{self.function}", folders, what="assertion")
         if not callable(found):
             raise ConfigError(f"{self.file}: {self.function!r} is no function.")

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evalmark.core.foreign.origin import NamedInFile
+from evalmark.core.foreign.allowed_folders import AllowedFolders
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import canonical, plain
@@ -95,7 +95,7 @@ def _asked(case: Case, mine: tuple[str, ...], others: tuple[str, ...]) -> list[C
 @lru_cache(maxsize=1024)
 def _scorer(name: str, settings: str) -> Callable[..., Any]:
     """Rows often ask for the same."""
-    return resolve(name, parse_json(settings, KEY), f"`{KEY}` in the metadata", NamedInFile((Path.cwd(),)))
+    return resolve(name, parse_json(settings, KEY), f"`{KEY}` in the metadata", AllowedFolders((Path.cwd(),)))
 
 
 def _named(score: Score, label: str) -> Score:

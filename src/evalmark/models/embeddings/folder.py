@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalmark.core.embedding_modes import EmbeddingMode, in_mode
+from evalmark.core.embedding_modes import EmbeddingMode, fingerprint_in_mode
 from evalmark.core.errors import ModelError
 from evalmark.core.values.plain_data import fingerprint
 
@@ -61,7 +61,7 @@ class ModelFolder:
         """The identity of the vectors: the hashes of weights and tokenizer, pooling, length and mode."""
         content = [hashes[name] for name in HASHED]
         model = fingerprint(_GRAPH_VERSION, content, self.encoder, self.longest, self.lower_case, "exact")
-        return in_mode(model, mode)
+        return fingerprint_in_mode(model, mode)
 
 
 def read_folder(path: Path) -> ModelFolder:

@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from evalmark.core.errors import ConfigError, ModelError
-from evalmark.core.foreign.threads import Threads
+from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import Embedder
 
 from .vectors import checked_vectors, clean_texts
@@ -33,7 +33,7 @@ class ForeignEmbedder:
     """Vectors are cached under it."""
     awaits: bool = False
     """It is async, so it need not run in a thread."""
-    threads: Threads = field(default_factory=Threads, repr=False, compare=False)
+    threads: DaemonThreads = field(default_factory=DaemonThreads, repr=False, compare=False)
     """Where it runs otherwise; a call that hangs does not keep the process alive."""
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":

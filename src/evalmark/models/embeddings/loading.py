@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalmark.core.errors import ConfigError, ModelError
-from evalmark.core.foreign.loading import is_named_object, load_object
-from evalmark.core.foreign.origin import NamedInFile
+from evalmark.core.foreign.allowed_folders import AllowedFolders
+from evalmark.core.foreign.named_objects import is_named_object, load_object
 from evalmark.core.lazy import need
 from evalmark.core.protocols import Embedder
 from evalmark.core.settings import Settings
@@ -50,10 +50,12 @@ def load_embedder(
 def _folder(name: str, folders: Sequence[Path]) -> Path | None:
     places = [Path(name).expanduser(), *(folder / name for folder in folders)] if name else []
     found = next((place.resolve() for place in places if place.is_dir()), None)
-    if found is not None and isinstance(folders, NamedInFile):
+    if found is not None and isinstance(folders, AllowedFolders):
         outside = next((place for place in (found, *found.iterdir()) if not folders.holds(place)), None)
         if outside is not None:
-            raise ConfigError(f"embeddings {name!r}: {outside} {folders.outside}, or name it with --embeddings.")
+            raise ConfigError(
+                f"embeddings {name!r}: {outside} {folders.outside_message}, or name it with --embeddings."
+            )
     return found
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evalmark.core.context.uses import current_uses
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.values.call import Request
 
 
@@ -26,7 +26,7 @@ def keyed(request: Request, identity: str) -> Keyed:
     """The request with its key, which counts it as made in this trial; one that has a key already as it is."""
     if isinstance(request, Keyed):
         return request
-    uses = current_uses()
+    uses = current_trial_context()
     use = uses.next(f"{identity} {request.hash}")  # two judges may be asked the same, in any order
     return Keyed(
         messages=request.messages,

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from evalmark.core.context.uses import current_uses
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
@@ -46,7 +46,7 @@ class Limited:
         size = expected_size(request)
         place = self._throttle.at_once(size)
         if place is None:
-            with current_uses().waiting():
+            with current_trial_context().waiting():
                 place = await self._throttle.enter(size)
         if self._before is not None:
             try:
@@ -56,6 +56,6 @@ class Limited:
                 raise
         while self._throttle.pause_left() or self._throttle.closed:  # another call met a limit since
             self._throttle.leave(place)
-            with current_uses().waiting():
+            with current_trial_context().waiting():
                 place = await self._throttle.enter(size, first=True)
         return place

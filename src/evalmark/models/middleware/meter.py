@@ -7,7 +7,7 @@ from typing import TypeVar
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Attempt, Reply, Request
-from evalmark.core.values.spending import Spending, in_all, spent_on
+from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
 from evalmark.core.values.words import count
 
 from .line import Line
@@ -55,7 +55,7 @@ class Tally:
 
     def add(self, more: Spending) -> None:
         """Count what came to this more."""
-        self.spent = in_all((self.spent, more), self.spent.model)
+        self.spent = total_spending((self.spent, more), self.spent.model)
 
 
 class Meter:
@@ -143,7 +143,7 @@ class Meter:
     def answered(self, model: str, guess: Guess, reply: Reply) -> None:
         """A call was answered."""
         tally = self._of(model)
-        tally.add(spent_on(model, reply))
+        tally.add(spending_of_reply(model, reply))
         _see(tally, reply)
         used = reply.usage
         tally.most_output = max(tally.most_output, used.output_tokens or 0)

@@ -1,6 +1,6 @@
 """A model whose calls count against the budget of the run."""
 
-from evalmark.core.context.uses import current_uses
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
@@ -23,7 +23,7 @@ class Metered:
         """
         guess = self._meter.guess(self, request)
         if not self._meter.admitted(guess):
-            with current_uses().waiting():
+            with current_trial_context().waiting():
                 await self._meter.admit(guess)
         try:
             reply = await self._model(request)

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from random import Random
 
-from evalmark.core.context.uses import current_uses
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Attempt, Reply, Request
@@ -53,7 +53,7 @@ class Retrying:
             seconds = clock() - started
             if self._is_over(error, failed, faults, seconds):
                 raise _final(error, attempts, failed, seconds, self._patience) from None
-            with current_uses().waiting():
+            with current_trial_context().waiting():
                 await asyncio.sleep(self._wait(error, faults))
             try:
                 reply = await self._model(request)

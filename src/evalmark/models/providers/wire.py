@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalmark.core.errors import ModelCallError
-from evalmark.core.values.call import NO_SETTINGS, Request
+from evalmark.core.values.call import RESERVED_SETTINGS, Request
 from evalmark.core.values.plain_data import canonical, plain
 
 from .names import Endpoint
@@ -51,7 +51,7 @@ def refuse_replaced(request: Request, endpoint: Endpoint) -> None:
     Raises:
         ModelCallError: rejected; a setting would take the place of a part of it.
     """
-    if request.settings and (taken := sorted(NO_SETTINGS & set(request.settings))):
+    if request.settings and (taken := sorted(RESERVED_SETTINGS & set(request.settings))):
         message = f"{endpoint.name}: the setting {taken[0]!r} would take the place of what is asked. Leave it out."
         raise ModelCallError(message, fault="rejected")
 

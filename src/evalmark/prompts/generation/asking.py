@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ModelCallError, ModelError, NotRecordedError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
@@ -89,7 +89,7 @@ class Asking:
             RunStoppedError: no further call may be made.
         """
         try:
-            with counting(Uses(repeat=self.times.get(stage.name, 0) * 10 + more)):
+            with trial_context(TrialContext(repeat=self.times.get(stage.name, 0) * 10 + more)):
                 return await self.models[stage.name](request)
         except (ModelCallError, NotRecordedError) as error:
             raise ModelError(f"{self.place}: the stage {stage.name}: {error}") from error

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evalmark.core.values.call import NO_SETTINGS
+from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.inputs.documents.document import DataPath
 from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.secrets import secrets_in
@@ -55,7 +55,7 @@ def settings_of(data: Mapping[str, Any], findings: Findings) -> dict[str, Any]:
 
 def _add(settings: dict[str, Any], name: str, value: Any, at: DataPath, findings: Findings) -> None:
     known = NAMES.get(name, name)
-    if known in NO_SETTINGS:
+    if known in RESERVED_SETTINGS:
         findings.find((*at, name), "would take the place of what is asked; leave it out.")
     elif known in settings:
         findings.find((*at, name), f"says `{known}` a second time; leave one out.")

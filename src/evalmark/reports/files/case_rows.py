@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
-from evalmark.core.text import bare, one_line
+from evalmark.core.text import one_line, unwrap_single_input
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score, Verdict
@@ -95,7 +95,7 @@ def row_of(result: Result, about: About) -> Row:
         id=trial.id,
         name=name_of(result, about.run),
         verdict=result.verdict,
-        asked=one_line(bare(trial.case.input), ASKED) or "Details",
+        asked=one_line(unwrap_single_input(trial.case.input), ASKED) or "Details",
         answer=one_line(said, ANSWER),
         cells=tuple(_cell(scores.get(name), metrics.get(name)) for name in about.columns),
         seconds=result.output.seconds if about.times else None,
@@ -143,7 +143,7 @@ def _parts(result: Result, metrics: Mapping[str, Metric], was: Earlier | None, a
 
 
 def _asked(case: Case) -> Iterator[Part]:
-    asked = text_of(bare(case.input))
+    asked = text_of(unwrap_single_input(case.input))
     if one_line(asked.shown, ASKED) != asked.shown:
         yield Part("Asked", asked)
     for turn in islice(case.history, _MOST_TURNS):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from evalmark.core.text import bare, cut, shown
+from evalmark.core.text import cut, display_text, unwrap_single_input
 from evalmark.reports.text import comparison
 from evalmark.reports.text.side_names import TWO_RUNS, Heads, heads_of
 from evalmark.reports.text.titles import name_of
@@ -89,11 +89,11 @@ def _pair(pair: Pair, heads: Heads) -> str:
     case = pair.now.trial.case
     title = f"{name_of(pair.now)}: {comparison.flip_said(pair.flip, heads)}"
     lines = [f"<details><summary>{in_html(title)}</summary>\n"]
-    asked = (("asked", bare(case.input)), ("expected", case.expected))
+    asked = (("asked", unwrap_single_input(case.input)), ("expected", case.expected))
     lines += [f"{label}\n{block(value)}\n" for label, value in asked if value is not None]
     sides = word_changes(pair.before.output.value, pair.now.output.value)
     rows = [("answer", _words(sides.before, GONE), _words(sides.now, NEW))]
-    errors = [cut(shown(result.output.error), LONGEST) for result in (pair.before, pair.now)]
+    errors = [cut(display_text(result.output.error), LONGEST) for result in (pair.before, pair.now)]
     rows += [("error", errors[0], errors[1])] if any(errors) else []
     rows += [("scores", cut(before, LONGEST), cut(now, LONGEST)) for before, now in comparison.deciding(pair)]
     lines += [

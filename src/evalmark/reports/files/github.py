@@ -109,7 +109,7 @@ def _of_case(result: Result, run: Run, verdict: GateVerdict) -> str:
     if result.output.error is None:
         said.append(f"answered: {one_line(result.output.value, 300)}")
     case = result.trial.case
-    asked = quoted(case.input) if case.has_made_id else ""
+    asked = quoted(case.input) if case.has_generated_id else ""
     title = f"{name_of(result, run)}{asked}: {result.verdict}"
     return command(level, {**place_of(case.place), "title": title}, said)
 

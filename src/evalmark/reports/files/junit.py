@@ -6,7 +6,7 @@ from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
 from evalmark.core.money import spent_lines
-from evalmark.core.text import bare, clean, cut, one_line, shown
+from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single_input
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result
 from evalmark.reports.text.titles import name_of
@@ -102,11 +102,11 @@ def _ending(result: Result, metrics: Mapping[str, Metric]) -> str:
 
 def _told(result: Result, options: Options) -> str:
     case, usage = result.trial.case, result.output.usage
-    rows = [("asked", bare(case.input)), ("expected", case.expected), ("answered", result.output.value)]
+    rows = [("asked", unwrap_single_input(case.input)), ("expected", case.expected), ("answered", result.output.value)]
     rows += [(step.who, step.said) for step in steps(result, times=options.times)]
     if options.times and usage is not None:
         rows.append(("tokens", tokens_used(usage)))
-    return "\n".join(f"{name}: {cut(shown(value), _LONGEST)}" for name, value in rows if value is not None)
+    return "\n".join(f"{name}: {cut(display_text(value), _LONGEST)}" for name, value in rows if value is not None)
 
 
 def _gate_counts(verdict: GateVerdict) -> dict[str, int]:

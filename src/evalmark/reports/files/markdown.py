@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from evalmark.core.text import bare, cut, one_line, shown
+from evalmark.core.text import cut, display_text, one_line, unwrap_single_input
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.reports.text import numbers, verdicts
@@ -43,7 +43,7 @@ def in_html(text: str) -> str:
 
 def block(value: object) -> str:
     """A value with its line ends, in a block of its own."""
-    text = _COMMAND.sub(r"\1&#58;", in_html(cut(shown(value), LONGEST)))
+    text = _COMMAND.sub(r"\1&#58;", in_html(cut(display_text(value), LONGEST)))
     return f"<pre>{text}</pre>"
 
 
@@ -96,10 +96,10 @@ def _table(group: Group) -> str:
 def case_part(result: Result, run: Run, scores: Sequence[Score]) -> str:
     """One trial folded away: what was asked, expected and answered, and what these scores say."""
     case, output = result.trial.case, result.output
-    asked = quoted(case.input) if case.has_made_id else ""
+    asked = quoted(case.input) if case.has_generated_id else ""
     lines = [f"<details><summary>{in_html(name_of(result, run) + asked)} ({result.verdict})</summary>\n"]
     rows = (
-        ("asked", bare(case.input)),
+        ("asked", unwrap_single_input(case.input)),
         ("expected", case.expected),
         ("answered", output.value),
         ("error", None if output.error is None else output.error + raised_at(output)),

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from evalmark.core.text import shown
+from evalmark.core.text import display_text
 from evalmark.core.values.run import Run, metrics_for
 from evalmark.core.values.score import Result, Score
 from evalmark.stats.summary.gate import figures_and_verdict
@@ -118,5 +118,5 @@ def _cell(value: Any, options: Options) -> Any:
         return value if isinstance(value, int) else finite(value)
     if options.raw and isinstance(value, str):
         return value
-    text = shown(value)
+    text = display_text(value)
     return text if options.raw else guarded(text)

@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from evalmark.core.money import money, spent_lines
-from evalmark.core.text import bare, one_line
+from evalmark.core.text import one_line, unwrap_single_input
 from evalmark.core.values.words import count
 from evalmark.reports.text import comparison
 from evalmark.reports.text.audit import beyond_luck
@@ -87,7 +87,7 @@ def environment(folder: Path, offered: Mapping[str, Any]) -> jinja2.Environment:
     made.filters |= {
         "text": text_of,
         "line": one_line,
-        "bare": bare,
+        "bare": unwrap_single_input,
         "duration": duration,
         "money": money,
         "percent": percent,

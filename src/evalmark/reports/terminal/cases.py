@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evalmark.core.text import bare, clean, cut, one_line, shown
+from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single_input
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Metric, Run, metrics_for
 from evalmark.core.values.score import Result, Score
@@ -30,7 +30,7 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
     """One trial in full: what was asked and answered, and what every score says."""
     case, output = result.trial.case, result.output
     rows = [
-        ("asked", bare(case.input)),
+        ("asked", unwrap_single_input(case.input)),
         ("expected", case.expected),
         ("answered", output.value),
         ("error", output.error),
@@ -39,7 +39,7 @@ def one_case(result: Result, look: Look = DEFAULT, *, run: Run | None = None) ->
     table = fields()
     for label, value in rows:
         if value is not None:
-            table.add_row(label, Text(cut(shown(value), look.width * _LINES)))
+            table.add_row(label, Text(cut(display_text(value), look.width * _LINES)))
         if label == "error" and value is not None:
             _add_traceback(table, output, look)
     _add_steps(table, result, look)
@@ -61,7 +61,7 @@ def worst_cases(run: Run, summary: Summary, look: Look) -> list[RenderableType]:
     room = look.width - 27
     for result in shown_results:
         table = fields()
-        table.add_row("asked", Text(one_line(bare(result.trial.case.input), room)))
+        table.add_row("asked", Text(one_line(unwrap_single_input(result.trial.case.input), room)))
         if result.output.error is None:
             table.add_row("answered", Text(one_line(result.output.value, room)))
         else:

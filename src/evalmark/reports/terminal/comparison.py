@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from evalmark.core.text import bare, clean, cut, one_line
+from evalmark.core.text import clean, cut, one_line, unwrap_single_input
 from evalmark.reports.text import comparison
 from evalmark.reports.text.comparison import ChangeRow
 from evalmark.reports.text.side_names import Heads, heads_of
@@ -197,7 +197,7 @@ def _pairs(pairs: Sequence[Pair], heads: Heads, look: Look) -> Iterable[Renderab
         yield named.append(f"   {comparison.flip_said(pair.flip, heads)}", style="not bold")
         table = fields()
         case = pair.now.trial.case
-        for label, value in (("asked", bare(case.input)), ("expected", case.expected)):
+        for label, value in (("asked", unwrap_single_input(case.input)), ("expected", case.expected)):
             if value is not None:
                 table.add_row(label, Text(one_line(value, look.width * _LINES)))
         yield Padding(table, (0, 0, 0, 2))

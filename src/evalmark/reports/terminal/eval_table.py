@@ -12,7 +12,7 @@ from evalmark.core.money import cost
 from evalmark.core.text import clean, one_line
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.core.values.spending import Spending, in_all
+from evalmark.core.values.spending import Spending, total_spending
 from evalmark.core.values.words import count
 from evalmark.reports.text import comparison, judges, numbers, titles
 from evalmark.reports.text.numbers import centre
@@ -75,7 +75,7 @@ def _eval(group: Group, spent: Sequence[Spending], look: Look) -> Iterable[Rende
     head = Text(one_line(group.dataset, 200), style="bold")
     head.append(apart(group))
     head.append(f"   {count(tally.cases, 'case')}{repeats}", style="not bold")
-    all_of_it = in_all(spent)
+    all_of_it = total_spending(spent)
     line.add_row(head, Text(cost(all_of_it) if any_spent(all_of_it) else ""))
     yield line
     ending = Text(endings(group.tally) or "nothing could pass or fail", style=color)

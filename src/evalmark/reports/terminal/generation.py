@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from evalmark.core.money import calls, cost, tokens
 from evalmark.core.text import one_line
-from evalmark.core.values.spending import Spending, in_all
+from evalmark.core.values.spending import Spending, total_spending
 from evalmark.core.values.words import count
 from evalmark.prompts.generation.chain import Account, Step
 from evalmark.prompts.generation.counting import CallCount, total_of
@@ -29,7 +29,7 @@ def notes_text(account: Account) -> str:
 
 def spending_text(spent: Sequence[Spending]) -> str:
     """What the calls came to, one line a model; nothing where none was made."""
-    rows = [*spent, in_all(spent, "in all")] if len(spent) > 1 else spent
+    rows = [*spent, total_spending(spent, "in all")] if len(spent) > 1 else spent
     told = ((one_line(one.model), filter(None, (calls(one), tokens(one), cost(one)))) for one in rows)
     return "\n".join(f"  {model}: {' · '.join(said)}" for model, said in told)
 

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evalmark.core.money import money
-from evalmark.core.text import bare, clean, cut, one_line, shown
-from evalmark.core.values.label import Label, about_span, in_force
+from evalmark.core.text import clean, cut, display_text, one_line, unwrap_single_input
+from evalmark.core.values.label import Label, about_span, current_labels
 from evalmark.core.values.session import Session, Span
 from evalmark.core.values.words import count
 from evalmark.reports.text.numbers import duration
@@ -53,7 +53,9 @@ def _columns(found: Sequence[Recorded]) -> dict[str, list[str]]:
         "session": [one.session.id for one in found],
         "project": [one_line(one.session.project, _ROOM) for one in found],
         "started": [_when(one.session.started) for one in found],
-        "asked": [one_line(bare(one.asked), _MOST_ASKED) if one.asked is not None else "" for one in found],
+        "asked": [
+            one_line(unwrap_single_input(one.asked), _MOST_ASKED) if one.asked is not None else "" for one in found
+        ],
         "answers": [f"{one.answers:,}" for one in found],
         "failed": [f"{one.failed:,}" for one in found],
         "labels": [f"{one.labels:,}" for one in found],
@@ -105,7 +107,9 @@ def one_session(session: Session, labels: Iterable[Label] = (), look: Look = DEF
     facts += [f"{session.dropped:,} spans dropped"] if session.dropped else []
     parts: list[RenderableType] = [Text.assemble((f"session {session.id}", "bold"), f"  {' · '.join(facts)}")]
     if session.metadata:
-        parts.append(Padding(Text(cut(shown(session.metadata), look.width * _STEP_LINES), style="dim"), (0, 0, 0, 2)))
+        parts.append(
+            Padding(Text(cut(display_text(session.metadata), look.width * _STEP_LINES), style="dim"), (0, 0, 0, 2))
+        )
     for span, depth in in_order(session.spans):
         parts += [Text(""), *_span(span, labels, look, depth)]
     return drawn(parts, look)
@@ -141,7 +145,7 @@ def _span(span: Span, labels: Iterable[Label], look: Look, depth: int) -> Iterat
     rows += [("metadata", span.metadata or None)]
     for name, value in rows:
         if value is not None:
-            table.add_row(name, Text(cut(shown(value), most), style=COLORS["error"] if name == "error" else ""))
+            table.add_row(name, Text(cut(display_text(value), most), style=COLORS["error"] if name == "error" else ""))
     _add_labels(table, [label for label in labels if label.about == about_span(span.id)], look)
     deep = 2 * min(depth, _DEEPEST)
     yield Padding(heading, (0, 0, 0, deep))
@@ -149,7 +153,7 @@ def _span(span: Span, labels: Iterable[Label], look: Look, depth: int) -> Iterat
 
 
 def _add_labels(table: Table, labels: Sequence[Label], look: Look) -> None:
-    holding = set(map(id, in_force(labels)))
+    holding = set(map(id, current_labels(labels)))
     for label in labels:
         said = [] if label.liked is None else ["up" if label.liked else "down"]
         said += [] if label.score is None else [f"score {label.score:g}"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from evalmark.core.text import bare, clean, one_line
+from evalmark.core.text import clean, one_line, unwrap_single_input
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
 from evalmark.core.values.words import count
@@ -109,5 +109,5 @@ def quoted(asked: object) -> str:
     >>> print(quoted("What is the capital\nof Peru, please?") + quoted(""))
      “What is the capital of Peru, pl…”
     """
-    words = one_line(bare(asked), _FEW_WORDS)
+    words = one_line(unwrap_single_input(asked), _FEW_WORDS)
     return f" \u201c{words}\u201d" if words else ""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from evalmark.core.text import bare, one_line, shown
+from evalmark.core.text import display_text, one_line, unwrap_single_input
 from evalmark.core.values.case import ToolCall, Turn
 from evalmark.core.values.score import Result
 from evalmark.core.values.usage import Usage
@@ -85,22 +85,26 @@ def _events(result: Result) -> Sequence[Turn | ToolCall]:
     events = output.transcript or output.tool_calls
     if not events or any(not isinstance(event, Turn) for event in events):
         return events
-    known = {shown(bare(result.trial.case.input)), shown(result.trial.case.input), shown(output.value)}
-    return () if all(shown(event.content) in known for event in events if isinstance(event, Turn)) else events
+    known = {
+        display_text(unwrap_single_input(result.trial.case.input)),
+        display_text(result.trial.case.input),
+        display_text(output.value),
+    }
+    return () if all(display_text(event.content) in known for event in events if isinstance(event, Turn)) else events
 
 
 def _of_event(event: Turn | ToolCall, times: bool) -> Iterator[Step]:
     if isinstance(event, Turn):
-        yield Step(one_line(event.role, 20), shown(event.content), "turn")
+        yield Step(one_line(event.role, 20), display_text(event.content), "turn")
         return
-    arguments = f" {shown(dict(event.arguments))}" if event.arguments else ""
+    arguments = f" {display_text(dict(event.arguments))}" if event.arguments else ""
     took = f" ({duration(event.seconds)})" if times and event.seconds is not None else ""
     yield Step("calls", f"{one_line(event.name)}{arguments}{took}", "call")
     if event.error is not None:
-        yield Step("failed", shown(event.error), "error")
+        yield Step("failed", display_text(event.error), "error")
     if event.error is None or event.result is not None:
         yield Step("result", _came_back(event.result), "result")
 
 
 def _came_back(result: Any) -> str:
-    return "nothing came back" if result is None else shown(result)
+    return "nothing came back" if result is None else display_text(result)

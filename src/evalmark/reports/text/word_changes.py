@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-from evalmark.core.text import cut, shown
+from evalmark.core.text import cut, display_text
 
 AROUND = 40
 """Words that both texts have are shown so many before and behind what differs; the others are left out."""
@@ -40,7 +40,7 @@ def word_changes(before: Any, now: Any) -> Sides:
     >>> word_changes("It is 4,806 m high.", "It is 3,000 m high.").now
     (Piece(text='It is', is_common=True), Piece(text=' 3,000', is_common=False), Piece(text=' m high.', is_common=True))
     """
-    old, new = _words(shown(before)), _words(shown(now))
+    old, new = _words(display_text(before)), _words(display_text(now))
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     inner = old[start : len(old) - end], new[start : len(new) - end]

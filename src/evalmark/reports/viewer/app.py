@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from evalmark.core.errors import NotKeptError, StoreBusyError, StoreError
+from evalmark.core.errors import NotFoundError, StoreBusyError, StoreError
 from evalmark.reports.html.style import look, script
 from evalmark.reports.viewer.auth.guard import Door, Guarded
 from evalmark.storage.store.store import Store
@@ -75,7 +75,7 @@ def pages(
 def site(desk: Desk) -> Starlette:
     """The same without the door."""
     routes = [route for one in PAGES for route in one.routes(desk)]
-    told = {HTTPException: _missing, NotKeptError: _missing, StoreError: _broken, Exception: _failed}
+    told = {HTTPException: _missing, NotFoundError: _missing, StoreError: _broken, Exception: _failed}
     faults = {kind: partial(tell, desk) for kind, tell in told.items()}
     return Starlette(routes=[*routes, *_static()], exception_handlers=faults)
 

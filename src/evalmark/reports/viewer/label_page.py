@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from evalmark.core.errors import NotKeptError
+from evalmark.core.errors import NotFoundError
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.label_queue import QueueAsked, queue_asked
 from evalmark.reports.viewer.urls.paths import as_said, named
@@ -44,7 +44,7 @@ def _choose(desk: Desk, request: Request) -> Response:
     asked = queue_asked(request.query_params)
     runs = [*store.runs(_RUNS)]
     if asked.run and all(run.id != asked.run for run in runs):
-        with suppress(NotKeptError):
+        with suppress(NotFoundError):
             runs = [*{run.id: run for run in (*runs, store.run(asked.run))}.values()]
     values = {"asked": asked, "runs": runs, "projects": store.sessions.projects(), "verdicts": VERDICTS, "named": named}
     return desk.page(request, "label.html", values)

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from evalmark.core.errors import ConfigError, NotKeptError, StoreError
-from evalmark.core.values.label import Label, in_force, settled, thumb
+from evalmark.core.errors import ConfigError, NotFoundError, StoreError
+from evalmark.core.values.label import Label, current_labels, majority_vote, parse_thumb
 from evalmark.reports.viewer.auth.guard import FORM
 from evalmark.reports.viewer.urls.paths import name_in, named
 from evalmark.reports.viewer.urls.queries import counted
@@ -61,7 +61,7 @@ class Said:
     @property
     def liked(self) -> bool | None:
         """What more people say; None where nobody does, or as many say the contrary."""
-        return settled(self.labels)
+        return majority_vote(self.labels)
 
     @property
     def outdated(self) -> int:
@@ -83,7 +83,7 @@ def said_of(store: Store, things: Iterable[tuple[Subject, Mapping[str, str]]], a
         ever[label.about].append(label)
     return {
         about: Said(
-            subject=subject, fields=fields, ever=tuple(ever[about]), labels=in_force(ever[about]), author=author
+            subject=subject, fields=fields, ever=tuple(ever[about]), labels=current_labels(ever[about]), author=author
         )
         for about, (subject, fields) in wanted.items()
     }
@@ -138,7 +138,7 @@ def subject_of(desk: Desk, form: Mapping[str, str]) -> tuple[Subject, Mapping[st
     run = store.run(name_in(form["run"]))
     result = desk.shelf.browsing(run).result(number)
     if result is None:
-        raise NotKeptError(f"{run.id} has no such result, or no longer.")
+        raise NotFoundError(f"{run.id} has no such result, or no longer.")
     metric = name_in(form["metric"]) if form.get("metric") else None
     return of_result(run.id, result, metric), fields_of(run.id, number, metric or "")
 
@@ -155,7 +155,7 @@ def word_of(form: Mapping[str, str], author: str) -> Word:
     if form.get("withdraw"):
         return Word(by=by)
     try:
-        liked = thumb(form.get("liked", ""))
+        liked = parse_thumb(form.get("liked", ""))
     except ValueError as fault:
         raise ConfigError(f"{fault}.") from None
     try:

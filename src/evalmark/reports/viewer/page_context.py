@@ -54,7 +54,7 @@ class Desk:
         """The run that an address names, without its results being read.
 
         Raises:
-            NotKeptError: there is none, or no longer.
+            NotFoundError: there is none, or no longer.
         """
         return self.shelf.store.run(name_in(request.path_params["run"]))
 

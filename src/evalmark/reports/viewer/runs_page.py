@@ -12,7 +12,7 @@ from evalmark.core.money import money
 from evalmark.core.text import one_line
 from evalmark.core.values.moments import seconds_between
 from evalmark.core.values.run import Run, RunStatus
-from evalmark.core.values.spending import in_all
+from evalmark.core.values.spending import total_spending
 from evalmark.core.values.words import count
 from evalmark.reports.viewer.urls.paging import Paging
 from evalmark.reports.viewer.urls.queries import RunsAsked, runs_asked
@@ -79,7 +79,7 @@ def cost_of(line: RunLine) -> str:
     """What its calls came to; that a price is unknown is said, and no call is no cost."""
     if not line.spending:
         return ""
-    spent = in_all(line.spending)
+    spent = total_spending(line.spending)
     known = "" if spent.cost is None else money(spent.cost)
     return f"{known} + unknown" if known and spent.unknown_cost else known or "unknown"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from evalmark.core.errors import NotKeptError
+from evalmark.core.errors import NotFoundError
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Verdict
 from evalmark.core.values.spending import Spending
@@ -119,7 +119,7 @@ class Shelf:
             return run.spending
         try:
             return self.store.spending(run.id)
-        except NotKeptError:  # it was deleted since
+        except NotFoundError:  # it was deleted since
             return ()
 
 

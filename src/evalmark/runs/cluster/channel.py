@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from evalmark.core.context.uses import current_uses
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply
@@ -94,7 +94,7 @@ class Channel:
         self.send(CallRequested(ticket, model.name, model.identity, request))
         mine: Reply | Exception | None = None
         while True:
-            with current_uses().waiting():
+            with current_trial_context().waiting():
                 said = await self._next(ticket, answer)
             if isinstance(said, TicketResult):
                 return _reply(said, mine)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.pins import pin
+from evalmark.core.foreign.import_guard import guard_imports
 from evalmark.core.protocols import ChatModel, Embedder
 from evalmark.core.settings import Settings
 from evalmark.runs.engine.pipeline import Limits
@@ -166,7 +166,7 @@ def unpack(pack: Payload, models: Models) -> Any:
 
 def adopt_environment(pack: Payload) -> None:
     """Find modules and files as the desk does, where they are here at all."""
-    pin()
+    guard_imports()
     sys.path.extend(place for place in pack.path if place not in sys.path)
     if Path(pack.folder).is_dir():
         os.chdir(pack.folder)

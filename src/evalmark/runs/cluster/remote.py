@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from evalmark.core.context.replaying import ToolReplay
+from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.protocols import ChatModel, ToolLog
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.tool import ToolRecording
@@ -14,7 +14,7 @@ from evalmark.runs.planning.models import ConfiguredModel, ModelGateway, Models
 from .channel import Channel
 
 if TYPE_CHECKING:
-    from evalmark.core.context.replaying import ToolMode
+    from evalmark.core.context.tool_replay import ToolMode
     from evalmark.core.protocols import Vectors
 
 

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from typing import Any
 
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
@@ -72,7 +72,7 @@ class CallProxy:
         """What comes of a call, for the hand that wants it. When cancelled, the call counts as broken off."""
         _CURRENT_CALL.set(errand)
         try:
-            with counting(Uses()):
+            with trial_context(TrialContext()):
                 reply = await self._model(asked.name, asked.identity)(asked.request)
         except Exception as error:  # noqa: BLE001  what a model raises is its caller's
             return TicketResult(asked.ticket, _sendable_error(error))

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalmark.core.context.replaying import ToolReplay
+from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.protocols import EmbeddingCache
 from evalmark.core.values.tool import ToolRecording

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from evalmark.core.context.replaying import ToolReplay
+from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.protocols import EmbeddingCache, ToolLog
 from evalmark.core.settings import Settings
 from evalmark.runs.engine.pipeline import Engine, EngineOutcome, Limits, Work

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, cast
 
-from evalmark.core.context.uses import Uses, current_uses
+from evalmark.core.context.trial_context import TrialContext, current_trial_context
 from evalmark.core.errors import ModelCallError
 from evalmark.core.protocols import CallLog, ChatModel, Target
 from evalmark.core.settings import Replay
@@ -95,7 +95,7 @@ class _CountingModel:
         self.asked = 0
         """How often it was asked in the present part of the plan."""
         self._journal, self._tally, self._seen, self._questions = journal, tally, seen, questions
-        self._trial: Uses | None = None
+        self._trial: TrialContext | None = None
         self._left = questions
 
     async def __call__(self, request: Request) -> Reply:
@@ -104,7 +104,7 @@ class _CountingModel:
         Raises:
             ModelCallError: there is none.
         """
-        uses = current_uses()
+        uses = current_trial_context()
         if uses is not self._trial:
             self._trial, self._left = uses, self._questions
         first = uses.next(f"{self.identity} {request.hash}")
@@ -253,7 +253,7 @@ class _EstimatedTarget:
             except ModelCallError:
                 self.seeing.guessed += 1
                 return self._unknown()
-        found = self.known.get((case.id, canonical(case.input), current_uses().repeat))
+        found = self.known.get((case.id, canonical(case.input), current_trial_context().repeat))
         self.seeing.guessed += found is None
         return found or self._unknown()
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from evalmark.core.context.replaying import ToolReplay, TrialTools
-from evalmark.core.context.uses import Lend, Uses, counting
+from evalmark.core.context.tool_replay import ToolReplay, TrialTools
+from evalmark.core.context.trial_context import GetModel, TrialContext, trial_context
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.protocols import Scorer, Sink, Target
 from evalmark.core.values.case import Case, Output, Turn
@@ -80,7 +80,7 @@ class Work:
     """Those that judge the turns of conversations."""
     tools: ToolReplay | None = None
     """What the tools of the target meet; None where they are just called."""
-    lend: Lend | None = None
+    lend: GetModel | None = None
     """Where the target gets chat models that it asks for by name; None: it opens its own."""
 
 
@@ -234,7 +234,7 @@ class _Pipeline:
         """
         while missed and not self.stop.is_set():
             case = missed.pop(0)
-            with counting(self._uses(repeat, case)):
+            with trial_context(self._uses(repeat, case)):
                 try:
                     await call_target(target, case, self.limits.timeout)
                 except RunStoppedError as reason:
@@ -247,7 +247,7 @@ class _Pipeline:
         if self.stop.is_set():
             self.left_out = True
             return None
-        with counting(self._uses(trial.repeat, case)):
+        with trial_context(self._uses(trial.repeat, case)):
             try:
                 if isinstance(item, AnsweredTrial):
                     output = item.output
@@ -268,9 +268,9 @@ class _Pipeline:
     def _target(self, name: str) -> Target:
         return self.work.targets.get(name) or _MissingTarget(name)
 
-    def _uses(self, repeat: int, case: Case) -> Uses:
+    def _uses(self, repeat: int, case: Case) -> TrialContext:
         tools = self.work.tools
-        return Uses(repeat, None if tools is None else TrialTools(tools, case.input), self.work.lend)
+        return TrialContext(repeat, None if tools is None else TrialTools(tools, case.input), self.work.lend)
 
     async def _judge(self, trial: Trial, case: Case, output: Output) -> None:
         try:

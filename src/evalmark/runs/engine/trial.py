@@ -7,8 +7,8 @@ from dataclasses import replace
 from threading import current_thread, main_thread
 from typing import Any, TypeVar, cast
 
-from evalmark.core.context.replaying import TrialTools
-from evalmark.core.context.uses import current_uses
+from evalmark.core.context.tool_replay import TrialTools
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ModelCallError, RunStoppedError
 from evalmark.core.protocols import Scorer, Target
 from evalmark.core.values.case import Case, Output
@@ -37,12 +37,12 @@ async def call_target(target: Target, case: Case, within: float | None = None) -
     Raises:
         RunStoppedError: the target could make no further call in this run.
     """
-    started, uses = time.perf_counter(), current_uses()
+    started, uses = time.perf_counter(), current_trial_context()
     output = await _answered(target, case, within)
     tools = uses.tools
     if tools is not None and isinstance(tools.fault, RunStoppedError):
         raise tools.fault
-    if output.waited is None and (own := uses.own_time()) is not None:
+    if output.waited is None and (own := uses.active_seconds()) is not None:
         output = replace(output, waited=max(0.0, time.perf_counter() - started - own))
     return with_tool_calls(output, tools)
 
@@ -68,9 +68,9 @@ async def _answered(target: Target, case: Case, within: float | None) -> Output:
 def _failed(said: str, started: float, error: BaseException | None = None) -> Output:
     """An output without a value: the target's own time until it failed, of a model call that of its last attempt."""
     elapsed = time.perf_counter() - started
-    seconds, details = current_uses().own_time(elapsed), {} if error is None else error_details(error)
+    seconds, details = current_trial_context().active_seconds(elapsed), {} if error is None else error_details(error)
     waited = None
-    if isinstance(error, ModelCallError) and current_uses().own_time() is None:
+    if isinstance(error, ModelCallError) and current_trial_context().active_seconds() is None:
         seconds = error.attempts[-1].seconds if error.attempts else None
         waited = None if seconds is None else max(0.0, elapsed - seconds)
     return Output(error=said, seconds=seconds, waited=waited, metadata=details)
@@ -169,7 +169,7 @@ async def _within(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
 
 async def _is_done(task: asyncio.Task[Any], seconds: float) -> bool:
     """Whether the task is done in time; what its model calls wait for their turn does not count."""
-    clock, uses = asyncio.get_running_loop().time, current_uses()
+    clock, uses = asyncio.get_running_loop().time, current_trial_context()
     started, before, left = clock(), uses.waited(), seconds
     while left > 0:
         done, _ = await asyncio.wait({task}, timeout=left)

@@ -9,8 +9,8 @@ from typing import Any, TypedDict, Unpack
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import ChatModel, Target
-from evalmark.core.settings import Replay, Settings, load
-from evalmark.core.sync import now
+from evalmark.core.settings import Replay, Settings, load_settings
+from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo, Gate, Run
 from evalmark.core.values.score import Result
@@ -116,7 +116,7 @@ def evaluate(
         ConfigError: the cases, the task, a scorer or an option cannot be used; nothing was started.
         StoreError: the store cannot be used.
     """
-    return now(evaluate_async(data, task, scorers, **options))
+    return run_sync(evaluate_async(data, task, scorers, **options))
 
 
 async def evaluate_async(
@@ -128,7 +128,7 @@ async def evaluate_async(
     if unknown:
         known = ", ".join(EvaluateOptions.__annotations__)
         raise ConfigError(f"evaluate() has no option {unknown[0]!r}; it knows {known}.")
-    settings = load(environ, Path.cwd(), {name: options.get(name) for name in SETTINGS})
+    settings = load_settings(environ, Path.cwd(), {name: options.get(name) for name in SETTINGS})
     plan = _plan(data, task, scorers, options, settings)
     path = options.get("store", settings.store)
     limit, share = options.get("limit"), options.get("shard")

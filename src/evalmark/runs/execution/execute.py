@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 
-from evalmark.core.context.replaying import ToolReplay
-from evalmark.core.foreign.pins import pin
-from evalmark.core.protocols import Recorded
+from evalmark.core.context.tool_replay import ToolReplay
+from evalmark.core.foreign.import_guard import guard_imports
+from evalmark.core.protocols import CompletedTrials
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import DatasetInfo, Run, Shard
@@ -96,7 +96,7 @@ async def execute(plan: Plan, conduct: RunOptions) -> Run:
         ConfigError: the plan has faults; all of them are named and nothing was started.
         StoreError: the store cannot be used, or is full; what was acknowledged is kept.
     """
-    pin()
+    guard_imports()
     plan = with_label_notes(plan, conduct.ledger)
     commit = asked_revision()
     checked = await asyncio.to_thread(check_usable, plan, conduct.settings)
@@ -209,7 +209,7 @@ def _spent(door: ModelGateway, ledger: RunStore, run: Run, plan: Plan) -> tuple[
     )
 
 
-def _recorded(conduct: RunOptions, run: Run) -> Recorded:
+def _recorded(conduct: RunOptions, run: Run) -> CompletedTrials:
     return conduct.ledger.recorded(run.id, retry_errors=conduct.retry_errors)
 
 

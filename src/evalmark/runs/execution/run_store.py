@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from evalmark.core.errors import StoreError
-from evalmark.core.foreign.copies import own
-from evalmark.core.protocols import CallLog, EmbeddingCache, Recorded, Sink, ToolLog
+from evalmark.core.foreign.copying import copy_value
+from evalmark.core.protocols import CallLog, CompletedTrials, EmbeddingCache, Sink, ToolLog
 from evalmark.core.values.call import Call, Reply
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import Run
@@ -28,7 +28,7 @@ class RunStore(EmbeddingCache, Protocol):
 
     def resume(self, run_id: str, *, retry_errors: bool = False) -> Run: ...
 
-    def recorded(self, run_id: str, *, retry_errors: bool = False) -> Recorded: ...
+    def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials: ...
 
     def sink(self, run_id: str) -> Sink: ...
 
@@ -82,7 +82,7 @@ class MemoryRunStore:
         """Raises StoreError: nothing outlives memory."""
         raise StoreError(f"run {run_id!r} cannot be resumed without a store; name one with `store=`.")
 
-    def recorded(self, run_id: str, *, retry_errors: bool = False) -> Recorded:
+    def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials:
         """Nothing is recorded before the run."""
         return _Nothing()
 
@@ -186,4 +186,4 @@ class _Tools:
 
 def _copied(recording: ToolRecording) -> ToolRecording:
     """The recording with a result of its own, which whoever gets it may change."""
-    return replace(recording, result=own(recording.result))
+    return replace(recording, result=copy_value(recording.result))

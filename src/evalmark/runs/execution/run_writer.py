@@ -8,7 +8,7 @@ from itertools import product
 from evalmark.core.protocols import Sink
 from evalmark.core.values.run import DatasetInfo, Gate, Metric, Run, RunStatus, metrics_for
 from evalmark.core.values.score import Result
-from evalmark.core.values.spending import by_model
+from evalmark.core.values.spending import spending_by_model
 from evalmark.storage.results.masked import masked_result, note_on
 from evalmark.storage.results.names import new_run_id
 
@@ -96,7 +96,7 @@ def with_part(run: Run, part: Run, held: Collection[Held] = ()) -> Run:
         metrics=_metrics(run.metrics, part, held),
         repeat=max(run.repeat, part.repeat),
         embedder=run.embedder or part.embedder,
-        spending=by_model((*run.spending, *part.spending)),
+        spending=spending_by_model((*run.spending, *part.spending)),
         notes=(*run.notes, *(note for note in part.notes if note not in run.notes)),
     )
 

@@ -13,7 +13,7 @@ from evalmark.core.values.case import Case
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Run, UntilDecided
 from evalmark.core.values.score import Result, Trial
-from evalmark.core.values.spending import Spending, in_all
+from evalmark.core.values.spending import Spending, total_spending
 from evalmark.core.values.words import count
 from evalmark.runs.engine.result_writer import ResultCallback
 from evalmark.runs.planning.plan import Plan
@@ -115,7 +115,7 @@ class SequentialStop:
         all_of_them, left = len(self.order), len(self.order) - len(self.in_order.met)
         if not self.is_decided or not left:
             return (order,)
-        used, share = in_all(spent), left / max(1, len(self.in_order.met))
+        used, share = total_spending(spent), left / max(1, len(self.in_order.met))
         more = [count(round(used.calls * share), "model call")] if used.calls else []
         more += [money(used.cost * share)] if used.cost else []
         worth = f", about {' and '.join(more)} at what the others took" if more else ""

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from evalmark.core.context.replaying import ToolReplay, TrialTools
-from evalmark.core.context.uses import Uses, counting
-from evalmark.core.foreign.pins import pin
+from evalmark.core.context.tool_replay import ToolReplay, TrialTools
+from evalmark.core.context.trial_context import TrialContext, trial_context
+from evalmark.core.foreign.import_guard import guard_imports
 from evalmark.core.protocols import CallLog, Embedder
 from evalmark.core.settings import Settings
 from evalmark.core.values.case import Output
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Trial
-from evalmark.core.values.spending import Spending, minus
+from evalmark.core.values.spending import Spending, subtract_spending
 from evalmark.runs.engine.pipeline import AnsweredTrial, Limits, Work, run_trials
 from evalmark.runs.engine.trial import call_target
 from evalmark.runs.planning.chat_models import ModelProvider
@@ -73,7 +73,7 @@ class RunSession:
         journal: Callable[[], CallLog],
         home: Callable[[], asyncio.AbstractEventLoop] = asyncio.get_running_loop,
     ) -> None:
-        pin()
+        guard_imports()
         self.settings = settings
         self.models = Models(settings=settings)
         self.stop = asyncio.Event()
@@ -93,9 +93,9 @@ class RunSession:
         """Lends chat models to targets."""
         return ModelProvider(self.models, lambda: self.door, self._home())
 
-    def uses(self, trial: Trial) -> Uses:
+    def uses(self, trial: Trial) -> TrialContext:
         """What the target of a trial meets: its tools, its models, and which of its calls is which."""
-        return Uses(trial.repeat, TrialTools(self.tools, trial.case.input), self.lend)
+        return TrialContext(trial.repeat, TrialTools(self.tools, trial.case.input), self.lend)
 
     def load_embedder(self, name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
         """The embedding model of a name, loaded once."""
@@ -126,7 +126,7 @@ class RunSession:
 
     async def answer(self, seat: PreparedPlan, trial: Trial) -> Output:
         """What the target gives for a trial, on the caller's loop; what it raises is part of the output."""
-        with counting(self.uses(trial)):
+        with trial_context(self.uses(trial)):
             return await call_target(seat.bound.target, trial.case, seat.timeout)
 
     async def ask(
@@ -152,7 +152,7 @@ class RunSession:
         """What they have come to since `spending` said this."""
         earlier = {spent.model: spent for spent in before}
         return tuple(
-            minus(spent, earlier[spent.model]) if spent.model in earlier else spent
+            subtract_spending(spent, earlier[spent.model]) if spent.model in earlier else spent
             for spent in self.spending()
             if spent != earlier.get(spent.model)
         )

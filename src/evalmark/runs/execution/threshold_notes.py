@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.errors import StoreError
 from evalmark.core.lazy import LazyModule
-from evalmark.core.values.label import Label, about_output, content_of
+from evalmark.core.values.label import Label, about_output, content_fingerprint
 from evalmark.core.values.run import Run
 from evalmark.runs.planning.plan import Plan
 from evalmark.storage.store.store import Store
@@ -52,7 +52,7 @@ def current_evidence(kind: "Kind", name: str, ledger: Store) -> "Evidence | None
 
 def labels_for_run(ledger: Store, run: Run) -> list[Label]:
     """Everything ever said of the outputs of a run, and of the same outputs elsewhere, in the order in which it was said."""
-    contents = {content_of(r.trial.case.input, r.output.value) for r in run.results}
+    contents = {content_fingerprint(r.trial.case.input, r.output.value) for r in run.results}
     gone = (label for label in ledger.sessions.all_labels() if label.about.startswith(about_output(run.id)))
     found = chain(ledger.sessions.labels_of(contents), gone)
     return sorted(dict.fromkeys(found), key=lambda label: label.created)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
-from evalmark.core.protocols import Recorded
+from evalmark.core.protocols import CompletedTrials
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Mode, Result, Trial
@@ -24,7 +24,7 @@ class TrialSource:
     """What reading a plan's datasets needs and leaves behind."""
 
     plan: Plan
-    recorded: Recorded
+    recorded: CompletedTrials
     conduct: "RunOptions"
     said: dict[str, None]
     """Filled while reading: notes."""

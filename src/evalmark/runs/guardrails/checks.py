@@ -11,7 +11,7 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError, ModelError, RunStoppedError
 from evalmark.core.protocols import ChatModel, Embedder
-from evalmark.core.settings import Settings, load
+from evalmark.core.settings import Settings, load_settings
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 from evalmark.models.embeddings.cached import CachedEmbedder
@@ -106,7 +106,7 @@ async def _open_embedder(named: Embeddings, *, wanted: bool) -> AsyncIterator[Em
     if not wanted or (named is not None and not isinstance(named, str)):
         yield as_embedder(named) if wanted else None
         return
-    settings = load(os.environ, Path.cwd())
+    settings = load_settings(os.environ, Path.cwd())
     name, opened = named or settings.embeddings, Models(settings=settings)
     try:
         yield opened.embedder(name) or _load_embedder(name, settings, Path.cwd())
@@ -134,7 +134,7 @@ def bind_checks(
     names = [one.name for one in bound]
     faults = [f"{who}: two checks are called {n!r}; give one of them another `name`." for n in _repeated(names)]
     needy = next((one.name for one in bound if one.needs_judge and one.judge is None), None)
-    judges = () if needy is None else (judged_by,) if judged_by else load(os.environ, Path.cwd()).judge
+    judges = () if needy is None else (judged_by,) if judged_by else load_settings(os.environ, Path.cwd()).judge
     if needy and len(judges) != 1:
         found = f" There are {', '.join(map(str, judges))}." if judges else ""
         faults.append(f"{who}: {needy} needs a judge; name one with `judge=` or EVALMARK_JUDGE.{found}")

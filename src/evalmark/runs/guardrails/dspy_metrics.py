@@ -7,7 +7,7 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.lazy import need
-from evalmark.core.sync import now
+from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
 from evalmark.runs.targets.program import CONTEXT_FIELDS, REASONING_FIELDS, read_prediction
@@ -49,7 +49,7 @@ def dspy_metric(
     fields = DspyFields(answer=answer, expected=expected)
 
     def metric(example: Any, prediction: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> Any:
-        scores = now(_scores(checks, example, prediction, fields))
+        scores = run_sync(_scores(checks, example, prediction, fields))
         value = _value(scores, unscored)
         if pred_name is not None:
             told = "; ".join(score.reason for score in scores if score.reason)

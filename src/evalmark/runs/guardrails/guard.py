@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import ChatModel
-from evalmark.core.sync import now
+from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Output
 from evalmark.core.values.score import Score
 from evalmark.scoring.binding.wording import text_of
@@ -97,7 +97,7 @@ class Guard:
             BlockedError: it does not pass and is to be held back.
             ConfigError: the contexts are no texts, or a model cannot be found.
         """
-        return now(self.check(question, answer, contexts, run_id=run_id))
+        return run_sync(self.check(question, answer, contexts, run_id=run_id))
 
     async def check(
         self,
@@ -194,7 +194,7 @@ def _plain(guard: Guard, asked: _GuardedFunction, verdicts: bool) -> Callable[..
             started = time.perf_counter()
             # Outside of any event loop of ours: the function may well run one of its own.
             returned = asked.function(*args, **asked.named(named, tries))
-            tries.append(now(guard._tried(call, returned, time.perf_counter() - started)))
+            tries.append(run_sync(guard._tried(call, returned, time.perf_counter() - started)))
         verdict, returned = guard._decided(call, tries)
         return verdict if verdicts else returned
 

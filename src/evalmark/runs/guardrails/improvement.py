@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.sync import now
+from evalmark.core.sync import run_sync
 from evalmark.scoring.builtin.answer_quality import DEFAULT, Asked, Rules, issues_in
 
 from .assess import Passage, check_rules, check_texts, read_contexts
@@ -57,7 +57,7 @@ def improve_answer(  # noqa: PLR0913  the signature that Auto-Analyst's users kn
         ModelError: the model's endpoint is closed to us, or a function gave no text.
         RunStoppedError: the endpoint of a model that was named is closed to us.
     """
-    return now(
+    return run_sync(
         improve_answer_async(
             llm, question, answer, contexts, run_id, issues=issues, rules=rules, strict_compat=strict_compat
         )

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from evalmark.core.errors import ModelCallError, ModelError, RunStoppedError
-from evalmark.core.foreign.threads import Threads
+from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Request
 from evalmark.core.values.case import Turn
@@ -80,7 +80,7 @@ async def _call_function(function: Callable[[str], Any], prompt: RewritePrompt) 
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
         given = function(prompt.text)
     else:
-        given = await Threads(idle=IDLE).run(lambda _: function(prompt.text))
+        given = await DaemonThreads(idle=IDLE).run(lambda _: function(prompt.text))
     return Rewrite(text=_text(await given if inspect.isawaitable(given) else given))
 
 

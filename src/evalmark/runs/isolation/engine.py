@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from evalmark.core.context.replaying import ToolMode, TrialTools
-from evalmark.core.context.uses import Uses, counting, current_uses
-from evalmark.core.foreign.pins import users_places
+from evalmark.core.context.tool_replay import ToolMode, TrialTools
+from evalmark.core.context.trial_context import TrialContext, current_trial_context, trial_context
+from evalmark.core.foreign.import_guard import user_import_paths
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.words import count as counted
@@ -36,7 +36,7 @@ async def open_engine(targets: Sequence[Target], tools: ToolMode) -> AsyncIterat
     """
     recipes = recipes_for(targets)
     workers = ProcessPool(
-        WorkerConfig(recipes=recipes, tools=tools, parent=os.getpid(), path=(*sys.path,), users=users_places())
+        WorkerConfig(recipes=recipes, tools=tools, parent=os.getpid(), path=(*sys.path,), users=user_import_paths())
     )
     try:
         if recipes:
@@ -82,7 +82,7 @@ class IsolatedTarget:
 
     async def __call__(self, case: Case) -> Output:
         """What the target says in its worker. Raises WorkerDiedError: the worker has ended."""
-        uses = current_uses()
+        uses = current_trial_context()
         worker = await _free_worker(self.workers, uses)
         try:
             return await worker.ask(RunCase(self.name, case, uses.repeat, None), uses)
@@ -110,7 +110,7 @@ class _IsolatedConversation:
 
     async def __call__(self, case: Case) -> Output:
         """What the object says in its worker. Raises WorkerDiedError: the worker has ended."""
-        uses = current_uses()
+        uses = current_trial_context()
         if self._worker is None or not self._worker.is_usable:
             await self._begin(uses)
         output = await self._ask(case, uses)
@@ -118,22 +118,22 @@ class _IsolatedConversation:
             self.heard.append(case)
         return output
 
-    async def _begin(self, uses: Uses) -> None:
+    async def _begin(self, uses: TrialContext) -> None:
         worker = self._worker = await _free_worker(self.workers, uses)
         weakref.finalize(self, self.workers.give_back, worker).atexit = False
         self._number = next(_CONVERSATIONS)
         for case in self.heard:
             tools = None if uses.tools is None else TrialTools(uses.tools.replay, case.input)
-            again = Uses(uses.repeat, tools, uses.lend)
-            with counting(again):
+            again = TrialContext(uses.repeat, tools, uses.lend)
+            with trial_context(again):
                 await self._ask(case, again)
 
-    async def _ask(self, case: Case, uses: Uses) -> Output:
+    async def _ask(self, case: Case, uses: TrialContext) -> Output:
         assert self._worker is not None  # noqa: S101  `_begin` has set it
         return await self._worker.ask(RunCase(self.name, case, uses.repeat, self._number), uses)
 
 
-async def _free_worker(workers: ProcessPool, uses: Uses) -> WorkerProcess:
+async def _free_worker(workers: ProcessPool, uses: TrialContext) -> WorkerProcess:
     """A worker; what its start takes is no time of the case."""
     with uses.waiting():
         return await workers.take()

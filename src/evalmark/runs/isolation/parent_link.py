@@ -11,8 +11,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, cast
 
-from evalmark.core.context.replaying import ToolReplay, TrialTools
-from evalmark.core.context.uses import Uses, current_tools
+from evalmark.core.context.tool_replay import ToolReplay, TrialTools
+from evalmark.core.context.trial_context import TrialContext, current_tools
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.protocols import ChatModel, ToolLog
 from evalmark.core.values.call import Reply, Request
@@ -111,7 +111,7 @@ class ParentModel:
         return reply
 
 
-class ParentTrialContext(Uses):
+class ParentTrialContext(TrialContext):
     """The calls of one case: how long they waited, the process of the run knows."""
 
     def __init__(self, link: ParentLink, repeat: int, tools: TrialTools) -> None:

@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from evalmark.core.context.uses import Uses, counting
+from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
@@ -42,7 +42,7 @@ class WorkerProcess:
     def __init__(self, order: WorkerConfig) -> None:
         self._loop = asyncio.get_running_loop()
         self._answer: asyncio.Future[CaseFinished] | None = None
-        self._uses = Uses()
+        self._uses = TrialContext()
         self._waited = 0.0
         self._models: dict[str, ChatModel] = {}
         self._calls: dict[int, asyncio.Task[None]] = {}
@@ -73,7 +73,7 @@ class WorkerProcess:
         """How the process ended."""
         return self._end or "still runs"
 
-    async def ask(self, asked: RunCase, uses: Uses) -> Output:
+    async def ask(self, asked: RunCase, uses: TrialContext) -> Output:
         """What a target says to a case; when nobody waits any more, the process is killed.
 
         Raises:
@@ -184,10 +184,10 @@ class WorkerProcess:
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(WorkerDiedError(f"its worker process {how}"))
 
-    async def _do(self, wanted: ParentRequest, uses: Uses) -> None:
+    async def _do(self, wanted: ParentRequest, uses: TrialContext) -> None:
         """Do what only this process does, as part of the trial under way."""
         try:
-            with counting(uses):
+            with trial_context(uses):
                 found: Any = await self._work(wanted, uses)
         except EvalmarkError as error:
             found = error
@@ -197,7 +197,7 @@ class WorkerProcess:
             self._calls.pop(wanted.ticket, None)
         self._tell(ParentReply(wanted.ticket, found, uses.waited() - self._waited))
 
-    def _work(self, wanted: ParentRequest, uses: Uses) -> Awaitable[Any]:
+    def _work(self, wanted: ParentRequest, uses: TrialContext) -> Awaitable[Any]:
         if wanted.what == "model":
             return self._lend(wanted.given[0], uses)
         if wanted.what == "call":
@@ -206,7 +206,7 @@ class WorkerProcess:
             raise LookupError("there are no recordings of tools here")
         return asyncio.to_thread(getattr(uses.tools.replay, wanted.what), *wanted.given)
 
-    async def _lend(self, name: str, uses: Uses) -> tuple[str, str]:
+    async def _lend(self, name: str, uses: TrialContext) -> tuple[str, str]:
         if uses.lend is None:
             raise ConfigError(f"{name}: no chat model is lent to targets here.")
         model = await uses.lend(name)

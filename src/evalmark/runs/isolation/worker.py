@@ -11,8 +11,8 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from evalmark.core.context.replaying import TrialTools
-from evalmark.core.context.uses import counting
+from evalmark.core.context.tool_replay import TrialTools
+from evalmark.core.context.trial_context import trial_context
 from evalmark.core.errors import EvalmarkError, RunStoppedError
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Output
@@ -111,7 +111,7 @@ class _CaseServer:
 
     async def _answer(self, asked: RunCase) -> CaseFinished:
         tools = TrialTools(self._tools, asked.case.input)
-        with counting(ParentTrialContext(self._link, asked.repeat, tools)):
+        with trial_context(ParentTrialContext(self._link, asked.repeat, tools)):
             try:
                 output = await call_target(self._target(asked), asked.case)
             except RunStoppedError as fault:

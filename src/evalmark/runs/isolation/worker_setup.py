@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.loading import find_in, is_named_object
-from evalmark.core.foreign.threads import Threads
+from evalmark.core.foreign.named_objects import add_import_folders, is_named_object
+from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import Target
 from evalmark.runs.targets.agent import AgentTarget
 from evalmark.runs.targets.class_target import ClassTarget
@@ -20,7 +20,7 @@ from evalmark.runs.targets.function import FunctionTarget, as_target
 from evalmark.runs.targets.program import ProgramTarget
 
 if TYPE_CHECKING:
-    from evalmark.core.context.replaying import ToolMode
+    from evalmark.core.context.tool_replay import ToolMode
 
 UserTarget = FunctionTarget | ClassTarget | ProgramTarget | AgentTarget
 """Targets that are code of users; models and prompts are asked by the process of the run itself."""
@@ -106,7 +106,7 @@ def _set_back(safe: str | None) -> None:
 
 def set_import_path(order: WorkerConfig) -> None:
     """In a worker: look for modules where the process of the run does."""
-    find_in([Path(place) for place in order.users])
+    add_import_folders([Path(place) for place in order.users])
     sys.path[:] = order.path
     _set_back(order.safe_path)
 
@@ -125,7 +125,7 @@ def _recipe(target: UserTarget) -> TargetRecipe:
     if _is_found_by_name(target.name, thing):
         return TargetRecipe(name=target.name, pickled=None)
     try:
-        sent = replace(target, threads=Threads()) if isinstance(target, FunctionTarget | ProgramTarget) else thing
+        sent = replace(target, threads=DaemonThreads()) if isinstance(target, FunctionTarget | ProgramTarget) else thing
         return TargetRecipe(name=target.name, pickled=pickle.dumps(sent))
     except Exception as error:
         raise ConfigError(

@@ -8,10 +8,10 @@ from os import environ
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evalmark.core.context.uses import current_tools, current_uses
+from evalmark.core.context.trial_context import current_tools, current_trial_context
 from evalmark.core.errors import ConfigError, NotRecordedError, RunStoppedError
 from evalmark.core.protocols import ChatModel
-from evalmark.core.settings import Settings, load
+from evalmark.core.settings import Settings, load_settings
 from evalmark.core.values.call import Reply, Request
 
 from .models import ModelGateway, Models
@@ -29,11 +29,11 @@ async def chat_model(name: str, settings: Settings | None = None) -> AsyncIterat
     Raises:
         ConfigError: the name means no model, or its key is missing.
     """
-    lend = None if settings is not None else current_uses().lend
+    lend = None if settings is not None else current_trial_context().lend
     if lend is not None:
         yield await lend(name)
         return
-    models = Models(settings=settings or load(environ, Path.cwd()))
+    models = Models(settings=settings or load_settings(environ, Path.cwd()))
     door = ModelGateway(models, None)
     try:
         yield door(models.chat(name))

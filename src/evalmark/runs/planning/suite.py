@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.loading import check_place, is_named_object
-from evalmark.core.foreign.origin import NamedInFile
-from evalmark.core.foreign.pins import told
+from evalmark.core.foreign.allowed_folders import AllowedFolders
+from evalmark.core.foreign.import_guard import unused_module_notes
+from evalmark.core.foreign.named_objects import check_object_module, is_named_object
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Embedder, Target
 from evalmark.core.settings import Settings
@@ -79,7 +79,12 @@ def plan_suite(
         gate=_gate(suite, asked),
         baseline=suite.baseline,
         suite=str(path),
-        notes=(*suite.notes, *making.notes, *_of_prompt(making.spec), *(told(making.folders) if imported else ())),
+        notes=(
+            *suite.notes,
+            *making.notes,
+            *_of_prompt(making.spec),
+            *(unused_module_notes(making.folders) if imported else ()),
+        ),
         models=making.models,
         imported=imported,
     )
@@ -92,7 +97,7 @@ class _SuitePlanner:
     def __init__(self, suite: Suite, models: Models, overrides: Overrides) -> None:
         self.suite, self.models, self.overrides = suite, models, overrides
         self.folders = (suite.path.parent.resolve(), Path.cwd())
-        self.named = NamedInFile(self.folders, models.settings.allow_code)
+        self.named = AllowedFolders(self.folders, models.settings.allow_code)
         """Where what the suite names is found; what the user names, in the folders alone."""
         self.faults: list[str] = []
         self.notes: list[str] = []
@@ -191,7 +196,7 @@ class _SuitePlanner:
         said, own = self.overrides.embeddings, self.suite.embeddings
         folders = self.named if own and not said else self.folders
         if own and not said and is_named_object(own):
-            check_place(own, self.named, what="embedder")  # also where nothing is loaded, as in a plan
+            check_object_module(own, self.named, what="embedder")  # also where nothing is loaded, as in a plan
         return embedder_for(asked, said or own or self.models.settings.embeddings, self.models, folders, load)
 
     def imported(self, embedder: Embedder | None) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal
 
-from evalmark.core.context.uses import current_uses
-from evalmark.core.foreign.identity import described
+from evalmark.core.context.trial_context import current_trial_context
+from evalmark.core.foreign.identity import describe_object
 from evalmark.core.lazy import need
 from evalmark.core.values.case import Case, Output, Turn
 from evalmark.core.values.plain_data import canonical, fingerprint
@@ -39,11 +39,11 @@ class AgentTarget:
             run = partial(self.agent.run, asked, message_history=_messages(case.history))
         else:
             run = _runner(self.agent, asked, case.history)
-        uses = current_uses()
+        uses = current_trial_context()
         clock = uses.clock()
         with clock:
             returned = await run()
-        return as_output(returned, uses.own_time())
+        return as_output(returned, uses.active_seconds())
 
 
 def agent_framework(thing: Any) -> Framework | None:
@@ -116,9 +116,9 @@ def _description(agent: Any) -> Any:
     return {
         "name": getattr(agent, "name", None),
         "model": _model(getattr(agent, "model", None)),
-        "instructions": described([*_instructions(agent)]),
-        "settings": {name: described(getattr(agent, name, None)) for name in _SETTINGS},
-        "tools": [[name, described(tool)] for name, tool in _tools(agent)],
+        "instructions": describe_object([*_instructions(agent)]),
+        "settings": {name: describe_object(getattr(agent, name, None)) for name in _SETTINGS},
+        "tools": [[name, describe_object(tool)] for name, tool in _tools(agent)],
         "handoffs": [getattr(handoff, "name", handoff) for handoff in handoffs],
     }
 

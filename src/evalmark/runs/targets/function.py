@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from evalmark.core.context.clock import Clock
-from evalmark.core.context.uses import current_uses
+from evalmark.core.context.clock import Stopwatch
+from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.binding import Binding, bind
-from evalmark.core.foreign.copies import own
-from evalmark.core.foreign.loading import load_object
-from evalmark.core.foreign.threads import Threads
+from evalmark.core.foreign.copying import copy_value
+from evalmark.core.foreign.named_objects import load_object
+from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import Target
 from evalmark.core.values.case import Case, Output
 
@@ -48,7 +48,7 @@ class FunctionTarget:
     function: Callable[..., Any]
     binding: Binding
     fingerprint: str
-    threads: Threads = field(default_factory=Threads, repr=False, compare=False)
+    threads: DaemonThreads = field(default_factory=DaemonThreads, repr=False, compare=False)
 
     @property
     def is_async(self) -> bool:
@@ -58,12 +58,12 @@ class FunctionTarget:
     async def __call__(self, case: Case) -> Output:
         """What the function gives for a case; what it raises goes to the caller."""
         first = () if self.binding.first is None else (self.binding.first,)
-        offers = {name: own(TARGET_PARAMETERS[name](case)) for name in (*first, *self.binding.names)}
+        offers = {name: copy_value(TARGET_PARAMETERS[name](case)) for name in (*first, *self.binding.names)}
         args, named = self.binding.arguments(offers)
-        uses = current_uses()
+        uses = current_trial_context()
         call, clock = partial(self.function, *args, **named), uses.clock()
         returned = await run_and_time(call, clock, None if self.is_async else self.threads)
-        return as_output(returned, uses.own_time())
+        return as_output(returned, uses.active_seconds())
 
 
 def as_target(thing: Any, *, folders: Sequence[Path] = ()) -> Target:
@@ -109,7 +109,7 @@ def _class_target(thing: type, method: str, name: str) -> ClassTarget:
             f"target {name!r} is a class that needs {needed[0]!r} to be made. Name an object of it, or give the parameter a default."
         )
     bind(partial(getattr(thing, method), None), TARGET_PARAMETERS, what=f"target {name!r}", first="input")
-    threads = Threads()  # shared by all objects: each with its own would leave a thread behind for every row
+    threads = DaemonThreads()  # shared by all objects: each with its own would leave a thread behind for every row
     is_async = _is_async(getattr(thing, method))
 
     async def make() -> Target:
@@ -148,7 +148,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-async def run_and_time(call: Callable[[], Any], clock: Clock, threads: Threads | None) -> Any:
+async def run_and_time(call: Callable[[], Any], clock: Stopwatch, threads: DaemonThreads | None) -> Any:
     """What a call gives once it is awaited and its stream is read; made in a thread, or here without `threads`.
 
     The clock runs while foreign code does, and in no queue.
@@ -163,7 +163,7 @@ async def run_and_time(call: Callable[[], Any], clock: Clock, threads: Threads |
         return await resolve_result(call())
 
 
-def _call_timed(call: Callable[[], Any], clock: Clock, is_wanted: Callable[[], bool]) -> Any:
+def _call_timed(call: Callable[[], Any], clock: Stopwatch, is_wanted: Callable[[], bool]) -> Any:
     """Make the call; a generator is run to its end while we are still in the thread."""
     with clock:
         returned = call()

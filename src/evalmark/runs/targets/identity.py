@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from evalmark.core.foreign.identity import described
+from evalmark.core.foreign.identity import describe_object
 from evalmark.core.values.plain_data import fingerprint
 
 
@@ -27,4 +27,4 @@ def target_name(thing: Any) -> str:
 def target_fingerprint(thing: Any, name: str) -> str:
     """The thing's own `fingerprint`, or one of its name, its source and its settings."""
     own = getattr(thing, "fingerprint", None)
-    return own if isinstance(own, str) and own else fingerprint(name, described(thing))
+    return own if isinstance(own, str) and own else fingerprint(name, describe_object(thing))

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalmark.core.context.clock import Clock
-from evalmark.core.context.uses import current_uses
-from evalmark.core.foreign.copies import own
-from evalmark.core.foreign.identity import described
-from evalmark.core.foreign.threads import Threads
+from evalmark.core.context.clock import Stopwatch
+from evalmark.core.context.trial_context import current_trial_context
+from evalmark.core.foreign.copying import copy_value
+from evalmark.core.foreign.identity import describe_object
+from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.plain_data import fingerprint
 
@@ -37,7 +37,7 @@ class ProgramTarget:
     needed: tuple[str, ...]
     """Those of them that have no default."""
     fingerprint: str
-    threads: Threads = field(default_factory=Threads, repr=False, compare=False)
+    threads: DaemonThreads = field(default_factory=DaemonThreads, repr=False, compare=False)
 
     async def __call__(self, case: Case) -> Output:
         """What the program gives for a case; what it raises goes to the caller.
@@ -45,17 +45,17 @@ class ProgramTarget:
         Raises:
             ValueError: the input of the case does not say which field gets what.
         """
-        inputs = {name: own(value) for name, value in self.inputs(case).items()}
-        uses = current_uses()
+        inputs = {name: copy_value(value) for name, value in self.inputs(case).items()}
+        uses = current_trial_context()
         clock = uses.clock()
         if callable(getattr(type(self.program), "forward", None)):
             returned = await self.threads.run(lambda _: self._called(inputs, clock))
         else:
             with clock:
                 returned = await self.program.acall(**inputs)
-        return read_prediction(returned, uses.own_time())
+        return read_prediction(returned, uses.active_seconds())
 
-    def _called(self, inputs: Mapping[str, Any], clock: Clock) -> Any:
+    def _called(self, inputs: Mapping[str, Any], clock: Stopwatch) -> Any:
         with clock:
             return self.program(**inputs)
 
@@ -90,7 +90,7 @@ def is_program(thing: Any) -> bool:
 def program_target(program: Any, name: str) -> ProgramTarget:
     """The program as a target; it is not called yet."""
     fields, needed = _fields(program)
-    told = fingerprint(name, described(program), described(program.dump_state()))
+    told = fingerprint(name, describe_object(program), describe_object(program.dump_state()))
     return ProgramTarget(name=name, program=program, fields=fields, needed=needed, fingerprint=told)
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, overload
 
-from evalmark.core.context.uses import current_tools
+from evalmark.core.context.trial_context import current_tools
 from evalmark.core.errors import ConfigError
 
 from .call import Key, Sanitize, Tool

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from evalmark.core.context.replaying import TrialTools
+from evalmark.core.context.tool_replay import TrialTools
 from evalmark.core.errors import DamagedRecordingError, EvalmarkError, NotRecordedError, RunStoppedError, StoreError
 from evalmark.core.values.tool import ToolRecording
 

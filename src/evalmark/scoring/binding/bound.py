@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.binding import Binding, bind
-from evalmark.core.foreign.copies import own
-from evalmark.core.foreign.identity import described
-from evalmark.core.foreign.threads import Threads
+from evalmark.core.foreign.copying import copy_value
+from evalmark.core.foreign.identity import describe_object
+from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import ChatModel, Embedder
 from evalmark.core.values.case import Case, Output, is_blank
@@ -76,7 +76,7 @@ class BoundScorer:
     """Whether it is somebody else's and may look at the reference answer."""
     waits: bool = True
     """Whether it may wait for something: a model, a thread, or whatever somebody else's code waits for."""
-    threads: Threads | None = None
+    threads: DaemonThreads | None = None
     """Where somebody else's plain function runs, which may wait for a model or never come back; None: right here."""
 
     @property
@@ -116,7 +116,7 @@ class BoundScorer:
     @property
     def _described(self) -> Any:
         """The scorer's code and settings as data; its comments and docstrings judge nothing."""
-        return described(self.scorer, docstrings=False)
+        return describe_object(self.scorer, docstrings=False)
 
     @property
     def _besides(self) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ class BoundScorer:
     async def _called(self, arguments: Mapping[str, Any]) -> Any:
         if _is_ours(self.scorer):
             return self.scorer(**arguments)
-        copies = {name: value if name in MODELS else own(value) for name, value in arguments.items()}
+        copies = {name: value if name in MODELS else copy_value(value) for name, value in arguments.items()}
         if self.threads is None:
             return self.scorer(**copies)
         return await self.threads.run(lambda _: self.scorer(**copies))
@@ -253,7 +253,7 @@ def as_scorer(
         takes_more=not _is_ours(scorer) and _takes_more(scorer),
         may_compare=not _is_ours(scorer) and (_takes_more(scorer) or not COMPARING.isdisjoint(binding.names)),
         waits=_is_async(scorer) or not _is_ours(scorer),
-        threads=None if _is_ours(scorer) or _is_async(scorer) else Threads(),
+        threads=None if _is_ours(scorer) or _is_async(scorer) else DaemonThreads(),
     )
 
 

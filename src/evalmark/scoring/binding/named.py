@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from evalmark.core.errors import ConfigError
-from evalmark.core.foreign.defined import object_of
-from evalmark.core.foreign.loading import is_named_object, load_object
-from evalmark.core.foreign.pins import is_installed
+from evalmark.core.foreign.code_access import entry_point_object
+from evalmark.core.foreign.import_guard import is_installed_entry_point
+from evalmark.core.foreign.named_objects import is_named_object, load_object
 from evalmark.core.lazy import need
 
 from .bound import MODELS, OFFERS
@@ -74,8 +74,8 @@ def _installed(spec: str, before: str, folders: Sequence[Path]) -> Any:
     # Beside a suite there may be files that only look like an installed package: what these name is named by a file.
     return (
         _loaded(entry, before)
-        if is_installed(entry)
-        else load_object(object_of(entry), folders, what=f"{before}scorer")
+        if is_installed_entry_point(entry)
+        else load_object(entry_point_object(entry), folders, what=f"{before}scorer")
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from evalmark.core.foreign.origin import NamedInFile
+from evalmark.core.foreign.allowed_folders import AllowedFolders
 from evalmark.inputs.documents.faults import PlacedError
 from evalmark.inputs.documents.files import allowed_path
 
@@ -46,6 +46,6 @@ def _placed(read: Any, folders: Sequence[Path]) -> Any:
         return {key: _placed(item, folders) for key, item in read.items()}
     if not isinstance(read, Path):
         return read
-    if isinstance(folders, NamedInFile):
+    if isinstance(folders, AllowedFolders):
         return allowed_path(str(read), *folders, is_code=read.suffix == ".py")
     return next((folder / read for folder in folders if (folder / read).exists()), read)

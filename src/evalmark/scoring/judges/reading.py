@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalmark.core.errors import ConfigError, DataError
-from evalmark.core.values.call import NO_SETTINGS
+from evalmark.core.values.call import RESERVED_SETTINGS
 from evalmark.core.values.score import Direction
 from evalmark.inputs.documents.document import DataPath, Document, load_document
 from evalmark.inputs.documents.json_walk import json_path
@@ -247,7 +247,7 @@ class _Reading:
 
     def _settings(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         found = self.fields.mapping((), data, "settings", needed=False) or {}
-        for name in NO_SETTINGS & set(found):
+        for name in RESERVED_SETTINGS & set(found):
             self.fields.find(("settings", name), "would take the place of what the judge is asked; leave it out.")
         for at in secrets_in(found, ("settings",)):
             self.fields.find(at, "would be recorded with every question; put keys into the environment.")

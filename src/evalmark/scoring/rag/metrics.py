@@ -8,7 +8,7 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.binding import bind
-from evalmark.core.sync import now
+from evalmark.core.sync import run_sync
 from evalmark.scoring.builtin import grounding
 from evalmark.scoring.builtin.cosine import Matrix, rows
 from evalmark.scoring.builtin.grounding import RAG_METRICS
@@ -97,7 +97,7 @@ def answer_hallucination(
     if precomputed_embeddings:
         vectors, offered = (rows(precomputed_embeddings[key]) for key in ("sentences", "contexts"))
     else:
-        find = now(embedded([*passages, *sentences], model_name))
+        find = run_sync(embedded([*passages, *sentences], model_name))
         vectors, offered = find(sentences), find(passages)
     _check_rows({"sentences": (vectors, len(sentences)), "contexts": (offered, len(passages))})
     found = grounding.supports(sentences, vectors, offered, threshold)
@@ -135,7 +135,7 @@ def evaluate_all(  # noqa: PLR0913  the signature that Auto-Analyst's users know
     sentences = split(answer, splitter)
     given = {"question": question, "answer": answer, "reference": reference, "contexts": passages}
     more = _bound(extra, {**given, "model_name": model_name})
-    find = now(embedded([question, answer, reference, *passages, *sentences], model_name))
+    find = run_sync(embedded([question, answer, reference, *passages, *sentences], model_name))
     sufficiency, hallucination = thresholds
     (asked, said, wanted), offered = find([question, answer, reference]), find(passages)
     near = grounding.similarities(asked, offered)
@@ -158,7 +158,7 @@ def _to_query(query: str, contexts: list[str], model: Model, at_hand: Vectors | 
     if at_hand:
         one, many = rows(at_hand["query"]), rows(at_hand["contexts"])
     else:
-        find = now(embedded([query, *contexts], model))
+        find = run_sync(embedded([query, *contexts], model))
         one, many = find([query])[0], find(contexts)
     _check_rows({"contexts": (many, len(contexts))})
     return grounding.similarities(one, many)
@@ -168,7 +168,7 @@ def _pair(answer: str, reference: str, model: Model, at_hand: Vectors | None) ->
     check_texts({"answer": answer, "reference": reference})
     if at_hand:
         return grounding.similarity(rows(at_hand["answer"]), rows(at_hand["reference"]))
-    find = now(embedded([answer, reference], model))
+    find = run_sync(embedded([answer, reference], model))
     return grounding.similarity(*find([answer, reference]))
 
 
@@ -199,7 +199,7 @@ def _bound(extra: Sequence[Callable[..., Any]], offers: Mapping[str, Any]) -> di
 
 def _number(name: str, found: Any) -> float:
     if inspect.iscoroutine(found):
-        found = now(found)
+        found = run_sync(found)
     try:
         return float(found)
     except (TypeError, ValueError):

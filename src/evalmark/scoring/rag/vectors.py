@@ -9,7 +9,7 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Embedder
-from evalmark.core.settings import Settings, load
+from evalmark.core.settings import Settings, load_settings
 from evalmark.models.embeddings.foreign import ForeignEmbedder, as_embedder
 from evalmark.models.embeddings.loading import load_embedder
 from evalmark.scoring.builtin.cosine import Matrix, rows
@@ -80,7 +80,7 @@ def _kind(value: Any) -> str:
 def _embedder(model: Model) -> Embedder:
     if not isinstance(model, str):
         return as_embedder(model)
-    return _loaded(model, load(os.environ, Path.cwd()), Path.cwd())
+    return _loaded(model, load_settings(os.environ, Path.cwd()), Path.cwd())
 
 
 @lru_cache(maxsize=2)

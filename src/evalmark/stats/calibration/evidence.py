@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.values.case import Case, Output
-from evalmark.core.values.label import Label, about_output, content_of, in_force
+from evalmark.core.values.label import Label, about_output, content_fingerprint, current_labels
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.score import Result
 from evalmark.stats.inference.checks import checked
@@ -76,7 +76,7 @@ def votes(labels: Iterable[Label]) -> tuple[bool, ...]:
     (False,)
     """
     last: dict[str, bool] = {}
-    for label in in_force(label for label in labels if not label.about.startswith("score:")):
+    for label in current_labels(label for label in labels if not label.about.startswith("score:")):
         if label.liked is not None:
             last[label.by] = label.liked
     return tuple(last.values())
@@ -99,7 +99,7 @@ def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], sou
     for result in results:
         trial = result.trial
         named.discard(trial.id)
-        said = votes(by_content.get(content_of(trial.case.input, result.output.value), ()))
+        said = votes(by_content.get(content_fingerprint(trial.case.input, result.output.value), ()))
         if result.output.error is not None:
             failed += bool(said)
         elif not said:
@@ -119,7 +119,7 @@ def of_results(run: str, results: Iterable[Result], labels: Iterable[Label], sou
 
 
 def _told(key: str, case: Case, output: Output, said: tuple[bool, ...]) -> Told:
-    content = content_of(case.input, output.value)
+    content = content_fingerprint(case.input, output.value)
     return Told(key=key, cluster=cluster_of(case.input), content=content, liked=2 * sum(said) > len(said), votes=said)
 
 
@@ -130,7 +130,7 @@ def of_traffic(found: Labelled, source: str) -> Evidence:
         Told(
             key=one.span.id,
             cluster=cluster_of(one.span.input),
-            content=content_of(one.span.input, one.span.output),
+            content=content_fingerprint(one.span.input, one.span.output),
             liked=one.liked,
         )
         for one in found.said

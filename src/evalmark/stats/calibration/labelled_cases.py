@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case, Example, Output
-from evalmark.core.values.label import thumb
+from evalmark.core.values.label import parse_thumb
 from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.datasets.faults import Faults
 from evalmark.stats.inference.checks import checked
@@ -74,5 +74,5 @@ def _thumb(said: Mapping[str, object]) -> bool | None:
     for value in said.values():
         if isinstance(value, bool):
             return value
-        return thumb(f"{value:g}" if isinstance(value, float) else str(value))
+        return parse_thumb(f"{value:g}" if isinstance(value, float) else str(value))
     return None

@@ -128,7 +128,7 @@ class Columns:
             self.sources.setdefault(key[0], (trial.dataset, trial.mode))
             if trial.case.tags:
                 self.tags[key] = trial.case.tags
-            if trial.case.has_made_id:
+            if trial.case.has_generated_id:
                 self.asked[key] = trial.case.input
         self.metrics.setdefault(VERDICT, Column()).add_verdict(key, result)
         for score in result.scores:

@@ -81,7 +81,7 @@ def _row(score: Score, trial: Trial) -> WorstRow:
         value=score.value if score.value is not None and math.isfinite(score.value) else None,
         passed=score.passed,
         reason=score.reason[:_LONGEST],
-        asked=text_of(trial.case.input)[: _LONGEST // 10] if trial.case.has_made_id else "",
+        asked=text_of(trial.case.input)[: _LONGEST // 10] if trial.case.has_generated_id else "",
     )
 
 

@@ -54,7 +54,7 @@ def _lines(calls: Iterable[Call | ToolRecording]) -> Iterator[str]:
         if isinstance(call, ToolRecording):
             yield _line(filled(call, TOOL_RECORDING))
         else:
-            altered = call.own_key != call.key
+            altered = call.computed_key != call.key
             yield _line(filled(replace(call, reply=call.reply and _public(call.reply), altered=altered), CALL))
 
 
@@ -204,7 +204,7 @@ def _call(line: str, path: Path, number: int, moved: _Moved) -> tuple[str, CallR
         raise PlacedError(place, f"says that the call cost {cost:g} dollars; take the line out, or the cost out of it.")
     if not call.can_be_replayed:
         raise PlacedError(place, "holds no reply that may be replayed; only such calls are imported.")
-    if call.own_key != call.key and not call.altered:
+    if call.computed_key != call.key and not call.altered:
         raise PlacedError(place, _CHANGED)
     return call.key, row
 
@@ -216,7 +216,7 @@ def _tool_call(data: dict[str, Any], place: str) -> tuple[str, ToolRow]:
         row = encode_tool(recording)
     except (ValueError, TypeError, ToolError) as fault:
         raise PlacedError(place, f"is no recorded call of a tool: {fault}.") from None
-    if recording.own_key != recording.key and not recording.altered:
+    if recording.computed_key != recording.key and not recording.altered:
         raise PlacedError(place, _CHANGED)
     if not _TOOL_KEY.fullmatch(recording.key):
         raise PlacedError(place, f"the key {recording.key!r} is none of a tool; export the file again.")

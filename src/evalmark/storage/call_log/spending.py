@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalmark.core.values.call import Call
-from evalmark.core.values.spending import Spending, in_all, spent_on
+from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
 from evalmark.core.values.usage import Usage
 from evalmark.storage.database.connection import Connection
 from evalmark.storage.database.fields import from_sql, sql_real
@@ -40,12 +40,12 @@ def spent_by(call: Call) -> Spending:
     usage = Usage(
         input_tokens=token_count(reply.usage.input_tokens), output_tokens=token_count(reply.usage.output_tokens)
     )
-    return spent_on(call.model, replace(reply, usage=usage, cost=sql_real(reply.cost)))
+    return spending_of_reply(call.model, replace(reply, usage=usage, cost=sql_real(reply.cost)))
 
 
 def add_spent(db: Connection, spent: Mapping[tuple[int, str | bytes], Sequence[Spending]]) -> None:
     """Add up what runs have spent on models; part of the transaction that keeps the calls."""
-    sums = {whose: in_all(each) for whose, each in spent.items()}
+    sums = {whose: total_spending(each) for whose, each in spent.items()}
     db.executemany(_ADD, [(*whose, *(getattr(total, name) for name in _NAMES)) for whose, total in sums.items()])
 
 

@@ -55,7 +55,7 @@ def encode_tool(recording: ToolRecording) -> ToolRow:
         sql_text(kept.tool),
         sql_text(kept.version),
         sql_text(kept.created),
-        int(kept.altered or kept.own_key != kept.key),
+        int(kept.altered or kept.computed_key != kept.key),
         arguments=texts[0],
         input=texts[1],
         result=texts[2],

@@ -8,7 +8,7 @@ from itertools import chain, groupby, pairwise
 
 from evalmark.core.values.run import DatasetInfo, Metric, Run, RunStatus, metrics_for
 from evalmark.core.values.score import Result, Trial
-from evalmark.core.values.spending import by_model
+from evalmark.core.values.spending import spending_by_model
 from evalmark.core.values.words import count
 
 from .lost import missing, own_notes
@@ -44,7 +44,7 @@ def merged(runs: Sequence[Run]) -> Run:
         plan=shared(runs, lambda run: run.plan),
         embedder=shared(runs, lambda run: run.embedder),
         versions=versions(runs),
-        spending=by_model(spent for run in runs for spent in run.spending),
+        spending=spending_by_model(spent for run in runs for spent in run.spending),
         notes=(*_notes(runs, found, differing), *lost),
         results=_Results(runs, found),
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import DatasetInfo, Run, RunStatus, Shard
-from evalmark.core.values.spending import by_model
+from evalmark.core.values.spending import spending_by_model
 
 from .lost import missing, own_notes
 from .parts import shared, versions
@@ -39,7 +39,7 @@ def whole(shards: Sequence[Run], run_id: str) -> Run:
         is_part=dealt.limit is not None or bool(dealt.only),
         shard=None,
         versions=versions(ordered),
-        spending=by_model(spent for run in ordered for spent in run.spending),
+        spending=spending_by_model(spent for run in ordered for spent in run.spending),
         notes=tuple(dict.fromkeys((*own_notes(ordered), *_commits(ordered), *lost, origin(ordered)))),
         results=(),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evalmark.core.errors import NotKeptError, StoreError
+from evalmark.core.errors import NotFoundError, StoreError
 from evalmark.core.values.run import Run, RunStatus, Shard
 from evalmark.core.values.score import Result
 from evalmark.storage.database.connection import ALL, Connection, StoreLocation
@@ -115,11 +115,11 @@ def writing_of(db: Connection, path: StoreLocation, here: Holder, run_id: str) -
     """The number of a run, its latest pass, and whether a process is writing it.
 
     Raises:
-        NotKeptError: there is no run with this id.
+        NotFoundError: there is no run with this id.
     """
     row = db.execute("select number, pass, holder from run where id = ?", (run_id,)).fetchone()
     if row is None:
-        raise NotKeptError(_not_found(db, path, run_id, 0))
+        raise NotFoundError(_not_found(db, path, run_id, 0))
     number, passed, held = row
     holder = from_text(held)
     return number, passed, holder is not None and not has_left(db, number, passed, holder, here)
@@ -129,7 +129,7 @@ def find_run(db: Connection, path: StoreLocation, here: Holder, reference: str) 
     """The run with an id, with the only id that starts so, or so many before the `last` one.
 
     Raises:
-        NotKeptError: there is no such run, or there are several.
+        NotFoundError: there is no such run, or there are several.
     """
     return _run(db, path, here, *_find(db, path, reference))
 
@@ -148,7 +148,7 @@ def _find(db: Connection, path: StoreLocation, reference: str) -> tuple[Any, ...
         rows += db.execute(f"{_HEADER} where id = ?", (reference,))
         rows = rows or [*db.execute(f"{_HEADER} where substr(id, 1, ?) = ?", (len(reference), reference))]
     if len(rows) != 1:
-        raise NotKeptError(_not_found(db, path, reference, len(rows)))
+        raise NotFoundError(_not_found(db, path, reference, len(rows)))
     return rows[0]
 
 

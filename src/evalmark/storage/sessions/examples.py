@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalmark.core.values.case import Case, Example
-from evalmark.core.values.label import Label, about_span, in_force, settled
+from evalmark.core.values.label import Label, about_span, current_labels, majority_vote
 from evalmark.core.values.plain_data import canonical, fingerprint
 from evalmark.core.values.session import Span
 
@@ -48,8 +48,8 @@ def labelled(answers: Iterable[Span], labels: Iterable[Label]) -> Labelled:
     said: list[Said] = []
     contested = unlabelled = failed = 0
     for span in answers:
-        words = in_force(by_span.get(span.id, ()))
-        liked = settled(words)
+        words = current_labels(by_span.get(span.id, ()))
+        liked = majority_vote(words)
         if liked is None:
             thumbs = any(label.liked is not None for label in words)
             contested += thumbs

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from evalmark.core.errors import NotKeptError, StoreError
+from evalmark.core.errors import NotFoundError, StoreError
 from evalmark.core.values.label import Label, about_output, about_span
 from evalmark.core.values.session import Session, Span
 from evalmark.storage.database.connection import ALL, Connection, Read, StoreLocation, Write
@@ -157,7 +157,7 @@ class SessionStore:
         """The session with an id, or with the only id that starts so, or `last`; with its spans.
 
         Raises:
-            NotKeptError: there is no such session, or there are several.
+            NotFoundError: there is no such session, or there are several.
         """
 
         def read(db: Connection) -> Session:
@@ -172,7 +172,7 @@ class SessionStore:
         """The span with an id, or with the only id that starts so.
 
         Raises:
-            NotKeptError: there is no such span, or there are several.
+            NotFoundError: there is no such span, or there are several.
         """
         return self._read(lambda db: self._span(self._one(db, "span", reference, "content, checksum")))
 
@@ -296,11 +296,11 @@ class SessionStore:
         query = f"select {columns} from {table} where {which} order by number desc limit 2"  # noqa: S608  names of ours
         rows = db.execute(query, given).fetchall()
         if not rows:
-            raise NotKeptError(
+            raise NotFoundError(
                 f"{self._path}: no {table} {reference!r} is recorded; the sessions there are: evalmark list sessions"
             )
         if given and len(rows) > 1:
-            raise NotKeptError(
+            raise NotFoundError(
                 f"{self._path}: several ids of a {table} start with {reference!r}; write more of the id."
             )
         return rows[0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from evalmark.core.errors import StoreError
 from evalmark.core.lazy import LazyModule
-from evalmark.core.protocols import CallLog, Recorded, Sink, ToolLog
+from evalmark.core.protocols import CallLog, CompletedTrials, Sink, ToolLog
 from evalmark.core.values.run import Run, Shard
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.words import count
@@ -136,7 +136,7 @@ class Store:
         self._held[run_id].retry_errors = retry_errors
         return self.run(run_id)
 
-    def recorded(self, run_id: str, *, retry_errors: bool = False) -> Recorded:
+    def recorded(self, run_id: str, *, retry_errors: bool = False) -> CompletedTrials:
         """Tells which trials are stored already, by the case's id and content, not by its position.
 
         A trial that it finds is part of the run at its present position; when a resumed run

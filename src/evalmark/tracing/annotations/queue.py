@@ -7,7 +7,7 @@ from hashlib import sha256
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evalmark.core.errors import NotKeptError
+from evalmark.core.errors import NotFoundError
 from evalmark.core.values.case import Turn
 from evalmark.core.values.label import Label, about_output, about_span
 from evalmark.stats.calibration.evidence import cluster_of
@@ -87,7 +87,7 @@ class Source:
         """An output with what it was given for.
 
         Raises:
-            NotKeptError: it is no longer there.
+            NotFoundError: it is no longer there.
         """
         if self.browsing is None or item.number is None:
             span = self.ledger.sessions.span(item.span)
@@ -95,7 +95,7 @@ class Source:
             return Shown(subject=of_span(span), input=span.input, history=(), contexts=contexts, value=span.output)
         result = self.browsing.result(item.number)
         if result is None:
-            raise NotKeptError(f"{self.run} has no such result, or no longer.")
+            raise NotFoundError(f"{self.run} has no such result, or no longer.")
         case = result.trial.case
         return Shown(
             subject=of_result(self.run, result),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from evalmark.core.values.label import Label, in_force
+from evalmark.core.values.label import Label, current_labels
 from evalmark.stats.calibration.audit import Ceiling, Compared
 from evalmark.stats.calibration.auditing import ceiling, compared
 from evalmark.stats.inference.intervals import LEVEL
@@ -41,7 +41,7 @@ class Agreement:
 def thumbs_of(labels: Iterable[Label]) -> dict[str, Thumbs]:
     """The thumbs in force, by what they are about."""
     found: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-    for label in in_force(labels):
+    for label in current_labels(labels):
         if label.liked is not None:
             found[label.about][label.by] = label.liked
     return dict(found)

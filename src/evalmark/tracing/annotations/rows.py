@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalmark.core.errors import ConfigError, DataError, EvalmarkError
-from evalmark.core.values.label import about_span, thumb
+from evalmark.core.values.label import about_span, parse_thumb
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
@@ -122,7 +122,7 @@ def _ids_of(row: Mapping[str, Any]) -> list[str]:
 
 def _word(row: Mapping[str, Any], by: str) -> Word:
     label, score, comment = row.get("label"), row.get("score"), row.get("comment")
-    liked = label if isinstance(label, bool) else thumb("" if label is None else str(label))
+    liked = label if isinstance(label, bool) else parse_thumb("" if label is None else str(label))
     word = Word(
         by=str(row.get("by") or by).strip(), liked=liked, score=_number(score), comment=str(comment or "").strip()
     )

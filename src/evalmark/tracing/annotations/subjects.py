@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from evalmark.core.errors import ConfigError, NotKeptError
-from evalmark.core.values.label import Label, about_output, about_score, about_span, content_of, in_force
+from evalmark.core.errors import ConfigError, NotFoundError
+from evalmark.core.values.label import Label, about_output, about_score, about_span, content_fingerprint, current_labels
 from evalmark.core.values.run import Run
 from evalmark.core.values.score import Result
-from evalmark.core.values.session import Session, Span, keyed_session
+from evalmark.core.values.session import Session, Span, session_id_for_key
 from evalmark.core.values.words import count
 from evalmark.inputs.documents.masking import masked
 
@@ -80,12 +80,12 @@ def found(ledger: "Store", reference: str) -> Run | Session | Span:
 
     Raises:
         ConfigError: several could be meant.
-        NotKeptError: there is none.
+        NotFoundError: there is none.
     """
     named = _by_id(ledger, reference)
     try:
         run = ledger.run(reference)
-    except NotKeptError as fault:
+    except NotFoundError as fault:
         named = named or _of_key(ledger, reference)
         if not named:
             raise _unknown(ledger, reference, fault) from None
@@ -122,16 +122,16 @@ def _ambiguous(reference: str, several: Sequence[str]) -> str:
 
 def _of_key(ledger: "Store", key: str) -> "list[Named]":
     """The sessions, of any project, that an app knows by this key."""
-    ids = [keyed_session(project, key) for project in ledger.sessions.projects()]
+    ids = [session_id_for_key(project, key) for project in ledger.sessions.projects()]
     return [one for i in ids for one in ledger.sessions.starting(i) if one.kind == "session"]
 
 
-def _unknown(ledger: "Store", reference: str, fault: NotKeptError) -> NotKeptError:
+def _unknown(ledger: "Store", reference: str, fault: NotFoundError) -> NotFoundError:
     if not ledger.sessions.projects():
         return fault
     if reference.startswith("last"):
-        return NotKeptError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
-    return NotKeptError(
+        return NotFoundError(f"{fault} Recorded sessions go by their ids: evalmark list sessions")
+    return NotFoundError(
         f"{str(fault).rstrip('.')}; nor is a session or an answer recorded under {reference!r}. "
         "Their ids: evalmark list sessions"
     )
@@ -165,7 +165,7 @@ def part_of(thing: Run | Session | Span, which: Which) -> Subject:
 def of_span(span: Span) -> Subject:
     """A recorded span."""
     named = f" ({span.name})" if span.name else ""
-    content = content_of(span.input, span.output)
+    content = content_fingerprint(span.input, span.output)
     return Subject(about=about_span(span.id), content=content, title=f"span {span.id}{named} of {span.project}")
 
 
@@ -179,7 +179,7 @@ def of_result(run: str, result: Result, metric: str | None = None) -> Subject:
     trial = result.trial
     if metric is not None and metric not in names:
         raise ConfigError(f"{run}: {trial.case.id!r} has no score {metric!r}; {_near(metric, names)}")
-    content = content_of(trial.case.input, result.output.value)
+    content = content_fingerprint(trial.case.input, result.output.value)
     if metric is None:
         about, title = about_output(run, trial.id), f"the output for {trial.case.id!r} in {run}"
     else:
@@ -229,7 +229,9 @@ def check_words(ledger: "Store", said: Sequence[tuple[Subject, Word]]) -> Iterab
     taken = [(about, word) for about, word in said if word.withdraws]
     if not taken:
         return
-    standing = {(label.about, label.by) for label in in_force(ledger.sessions.labels({one.about for one, _ in taken}))}
+    standing = {
+        (label.about, label.by) for label in current_labels(ledger.sessions.labels({one.about for one, _ in taken}))
+    }
     for about, word in taken:
         if (about.about, word.by) not in standing:
             yield f"{about.title}: {word.by} has said nothing of it that could be withdrawn."

@@ -8,7 +8,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any
 
-from evalmark.core.values.plain_data import CUT, MAX_DEPTH
+from evalmark.core.values.plain_data import MAX_DEPTH, TRUNCATED
 
 MOST_ITEMS = 10_000
 """Items of one value, those of its parts included; the rest is cut off, so that no call waits for long."""
@@ -51,7 +51,7 @@ def _copied(value: Any, left: list[int], depth: int) -> Any:
     if kind in _PLAIN:
         return value
     if depth >= MAX_DEPTH:
-        return CUT
+        return TRUNCATED
     if kind is dict:
         return _mapping(value, left, depth + 1)
     if kind is list or kind is tuple:
@@ -62,7 +62,7 @@ def _copied(value: Any, left: list[int], depth: int) -> Any:
 def _sequence(value: Any, left: list[int], depth: int) -> list[Any]:
     room = left[0]
     left[0] -= len(value)
-    kept = value if left[0] >= 0 else [*value[: max(room, 0)], CUT]
+    kept = value if left[0] >= 0 else [*value[: max(room, 0)], TRUNCATED]
     return [
         item
         if (kind := type(item)) in _PLAIN
@@ -84,7 +84,7 @@ def _mapping(value: Any, left: list[int], depth: int) -> dict[str, Any]:
         else:
             return dict.copy(value)
     items = dict.items(value)
-    kept = items if left[0] >= 0 else [*islice(items, max(room, 0)), (CUT, CUT)]
+    kept = items if left[0] >= 0 else [*islice(items, max(room, 0)), (TRUNCATED, TRUNCATED)]
     return {
         key if type(key) is str else str(_copied(key, left, depth)): (
             item if type(item) in _PLAIN else _copied(item, left, depth)

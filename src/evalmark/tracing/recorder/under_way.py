@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
 
-from evalmark.core.values.session import SpanKind, keyed_session
+from evalmark.core.values.session import SpanKind, session_id_for_key
 from evalmark.core.values.usage import Usage
 from evalmark.runs.engine.trial import describe_error
 
@@ -33,7 +33,7 @@ def is_off() -> bool:
 
 def session_id(project: str, key: object) -> str:
     """The id of the session that an app knows by a key of its own; a fresh one where it has none."""
-    return os.urandom(8).hex() if key is None else keyed_session(project, key)
+    return os.urandom(8).hex() if key is None else session_id_for_key(project, key)
 
 
 def is_sampled(session: str, share: float) -> bool:

@@ -11,7 +11,7 @@ from typing import TypeVar
 import apsw
 
 from evalmark.core.errors import DataError, EvalmarkError, StoreError
-from evalmark.core.settings import load
+from evalmark.core.settings import load_settings
 from evalmark.core.values.session import Span
 from evalmark.storage.database.connection import Connection, StoreLocation
 from evalmark.storage.database.doors import place_of, write_to
@@ -143,7 +143,7 @@ class Writer:
     def _traffic(self) -> SessionStore:
         if self._path is None:
             folder = Path(self._desk.folder)
-            self._path = place_of(self._desk.store or load(os.environ, folder).store, folder)
+            self._path = place_of(self._desk.store or load_settings(os.environ, folder).store, folder)
         is_moved = isinstance(self._path, Path) and not self._path.exists()
         if self._db is not None and is_moved:  # a new one is begun
             self._close()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.core.foreign.loading import load_object
-from evalmark.core.foreign.origin import NamedInFile
+from evalmark.core.foreign.allowed_folders import AllowedFolders
+from evalmark.core.foreign.named_objects import load_object
 from evalmark.errors import ConfigError
 from tests.importing import own_imports
 
@@ -136,7 +136,7 @@ def world(tmp_path, monkeypatch):
 
 
 def named(world: Path, name: str, *allow: str):
-    return load_object(name, NamedInFile((world / "project" / "evals",), allow), what="target")
+    return load_object(name, AllowedFolders((world / "project" / "evals",), allow), what="target")
 
 
 @pytest.mark.parametrize("attribute", MINE)
@@ -248,7 +248,7 @@ def test_a_suite_that_came_with_a_package_may_name_its_neighbours(world):
     place = world / "project" / ".venv" / "lib" / "site-packages" / "package" / "evals"
     place.mkdir(parents=True)
     (place / "neighbour_19k.py").write_text(FOREIGN)
-    assert load_object("neighbour_19k:run", NamedInFile((place,)))("a") == "a"
+    assert load_object("neighbour_19k:run", AllowedFolders((place,)))("a") == "a"
 
 
 def test_links_are_followed(world):
@@ -260,7 +260,7 @@ def test_links_are_followed(world):
             named(world, name)
     assert not list(world.rglob("*.ran"))
     (world / "linked").symlink_to(evals, target_is_directory=True)
-    assert load_object("own_19k:answer", NamedInFile((world / "linked",)))("a") == "a"
+    assert load_object("own_19k:answer", AllowedFolders((world / "linked",)))("a") == "a"
 
 
 def test_a_module_called_like_one_of_pythons_is_pythons_and_a_sentence_says_so(world):

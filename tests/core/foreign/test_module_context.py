@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from evalmark.core.foreign.identity import described
+from evalmark.core.foreign.identity import describe_object
 from evalmark.core.values.plain_data import fingerprint
 
 SOURCE = """
@@ -50,7 +50,7 @@ def loaded(tmp_path):
         sys.modules[called] = module
         names.append(called)
         spec.loader.exec_module(module)
-        return fingerprint(described(getattr(module, name), docstrings=docstrings))
+        return fingerprint(describe_object(getattr(module, name), docstrings=docstrings))
 
     yield load
     for name in names:

@@ -9,9 +9,9 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError
 
-from .defined import check_defined, check_module, is_installed_scorer
-from .origin import NamedInFile
-from .pins import displaced, pin
+from .allowed_folders import AllowedFolders
+from .code_access import check_module_allowed, check_object_allowed, is_installed_scorer
+from .import_guard import guard_imports, unused_module_note
 
 
 def is_named_object(text: str) -> bool:
@@ -36,40 +36,40 @@ def load_object(name: str, folders: Sequence[Path] = (), *, what: str = "object"
     if not is_named_object(name):
         raise ConfigError(f"{what} {name!r} is not of the form 'package.module:attribute'.")
     module, _, attribute = name.partition(":")
-    limited = folders if isinstance(folders, NamedInFile) and not is_installed_scorer(name) else None
+    limited = folders if isinstance(folders, AllowedFolders) and not is_installed_scorer(name) else None
     try:
-        check_place(name, folders, what=what)
-        steps = _steps(name, module, attribute, what, folders)
+        check_object_module(name, folders, what=what)
+        steps = _import_steps(name, module, attribute, what, folders)
         if limited is not None:
-            check_defined(f"{what} {name!r}", steps, limited)
+            check_object_allowed(f"{what} {name!r}", steps, limited)
     except ConfigError as fault:
-        if hint := displaced(module.partition(".")[0], folders):
+        if hint := unused_module_note(module.partition(".")[0], folders):
             raise ConfigError(f"{fault} {hint}") from fault
         raise
     return steps[-1]
 
 
-def check_place(name: str, folders: Sequence[Path], *, what: str = "object") -> None:
+def check_object_module(name: str, folders: Sequence[Path], *, what: str = "object") -> None:
     """Refuse an object whose module a file may not name; nothing is imported, and `folders` are on the import path then.
 
     Raises:
         ConfigError: a file names it, and it lies elsewhere.
     """
-    find_in(folders)
-    if isinstance(folders, NamedInFile) and not is_installed_scorer(name):
-        check_module(f"{what} {name!r}", name.partition(":")[0], folders)
+    add_import_folders(folders)
+    if isinstance(folders, AllowedFolders) and not is_installed_scorer(name):
+        check_module_allowed(f"{what} {name!r}", name.partition(":")[0], folders)
 
 
-def find_in(folders: Sequence[Path]) -> None:
+def add_import_folders(folders: Sequence[Path]) -> None:
     """Put folders in front of the import path, but not in front of what evalmark requires."""
-    pin(folders)
+    guard_imports(folders)
     for folder in reversed([*map(str, folders)]):
         if folder not in sys.path:
             sys.path.insert(0, folder)
     importlib.invalidate_caches()
 
 
-def _steps(name: str, module: str, attribute: str, what: str, folders: Sequence[Path]) -> list[Any]:
+def _import_steps(name: str, module: str, attribute: str, what: str, folders: Sequence[Path]) -> list[Any]:
     """The module and what its attributes lead to, one after the other."""
     try:
         steps = [importlib.import_module(module)]

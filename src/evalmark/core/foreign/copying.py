@@ -8,7 +8,7 @@ from evalmark.core.values.case import Case
 _IMMUTABLE = (str, int, float, bool, bytes, type(None))
 
 
-def own(value: Any) -> Any:
+def copy_value(value: Any) -> Any:
     """A copy of what could be changed; the value itself where its type cannot be copied.
 
     >>> rows = [{"a": 1}]

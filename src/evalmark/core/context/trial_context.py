@@ -7,30 +7,30 @@ from contextvars import ContextVar
 
 from evalmark.core.protocols import ChatModel
 
-from .clock import Clock
-from .replaying import TrialTools
+from .clock import Stopwatch
+from .tool_replay import TrialTools
 
-Lend = Callable[[str], Awaitable[ChatModel]]
+GetModel = Callable[[str], Awaitable[ChatModel]]
 """Gives a chat model by its name, as the run asks it."""
 
 
-class Uses:
+class TrialContext:
     """Counts, within one trial, how often each request has been made and how long calls waited before they went out."""
 
-    def __init__(self, repeat: int = 0, tools: TrialTools | None = None, lend: Lend | None = None) -> None:
+    def __init__(self, repeat: int = 0, tools: TrialTools | None = None, lend: GetModel | None = None) -> None:
         self.repeat = repeat
         """Which repeat of its case the trial is, from 0."""
         self.tools = tools
         """What the tools of the agent under test may do; None where they are just called."""
         self.lend = lend
         """Where the agent under test gets its models; None outside of runs."""
-        self._clock: Clock | None = None
+        self._clock: Stopwatch | None = None
         self._made: dict[str, int] = {}
         self._waited = 0.0
         self._waiting = 0
         self._since = 0.0
 
-    def own_time(self, elapsed: float | None = None) -> float | None:
+    def active_seconds(self, elapsed: float | None = None) -> float | None:
         """Seconds that the target itself took, without those in which its model calls waited for their turn.
 
         None where it was not entered; `elapsed` counts where it has no clock.
@@ -38,9 +38,9 @@ class Uses:
         spent = elapsed if self._clock is None else self._clock.seconds
         return None if spent is None else max(0.0, spent - self.waited())
 
-    def clock(self) -> Clock:
+    def clock(self) -> Stopwatch:
         """A new clock for the call of the target, which `own_time` reads should the call break off."""
-        self._clock = Clock()
+        self._clock = Stopwatch()
         return self._clock
 
     def next(self, request: str) -> int:
@@ -69,12 +69,12 @@ class Uses:
 
 
 # Calls are made deep inside targets and scorers that know nothing of trials, each in a task of its own.
-_CURRENT: ContextVar[Uses | None] = ContextVar("evalmark_uses", default=None)
+_CURRENT: ContextVar[TrialContext | None] = ContextVar("evalmark_uses", default=None)
 
 
-def current_uses() -> Uses:
+def current_trial_context() -> TrialContext:
     """The count of the trial that is under way here; a fresh one outside of trials."""
-    return _CURRENT.get() or Uses()
+    return _CURRENT.get() or TrialContext()
 
 
 def current_tools() -> TrialTools | None:
@@ -83,12 +83,12 @@ def current_tools() -> TrialTools | None:
     return None if uses is None else uses.tools
 
 
-class counting:  # noqa: N801  used as a verb; entered for each trial, where a generator would take longer
+class trial_context:  # noqa: N801  used as a verb; entered for each trial, where a generator would take longer
     """Let the calls made inside, and in tasks and threads started there, count as this trial's."""
 
     __slots__ = ("_before", "_uses")
 
-    def __init__(self, uses: Uses) -> None:
+    def __init__(self, uses: TrialContext) -> None:
         self._uses = uses
 
     def __enter__(self) -> None:

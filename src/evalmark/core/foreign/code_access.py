@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 
-from .origin import NamedInFile
-from .pins import installed, is_installed, plain, provides
+from .allowed_folders import AllowedFolders
+from .import_guard import installed_distribution, is_installed_entry_point, normalized_name, provides_module
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-FOR_IMPORTED_SUITES = frozenset(
+IMPORTED_SUITE_SCORERS = frozenset(
     ("evalmark.scorers:Assertions", "evalmark.scorers:JudgedAssertions", "evalmark.scorers:PythonAssertion")
 )
 """What `evalmark import` writes into suites."""
-_SCORERS = ("evalmark.scoring", "evalmark.prompts.metrics")
+_SCORER_PACKAGES = ("evalmark.scoring", "evalmark.prompts.metrics")
 """Where classes are defined that a module of the user's may hand on."""
 _FRAMEWORKS = frozenset(
     ("agents", "dspy", "evalmark", "langchain_core", "langgraph", "pydantic_ai", "sentence_transformers")
@@ -35,7 +35,7 @@ _FRAMEWORKS = frozenset(
 """Packages whose objects are made by putting them together: a chain, a program or an agent belongs to whoever made it."""
 
 
-def check_module(called: str, module: str, folders: NamedInFile) -> None:
+def check_module_allowed(called: str, module: str, folders: AllowedFolders) -> None:
     """Refuse a module that a file may not name; nothing is imported, its parents neither. `called` begins the message.
 
     Raises:
@@ -43,25 +43,27 @@ def check_module(called: str, module: str, folders: NamedInFile) -> None:
     """
     for part, spec in _specs(module):
         is_namespace = spec.origin is None and spec.submodule_search_locations is not None  # and so has no code
-        if not is_namespace and not _is_allowed(part, file := _place_of(spec), folders):
+        if not is_namespace and not _is_allowed(part, file := _spec_file(spec), folders):
             raise ConfigError(_refusal(called, part, file, folders))
 
 
 def is_installed_scorer(name: str) -> bool:
     """Whether an object is one that an installed package hands to evalmark, or one that imports write into suites."""
-    if name in FOR_IMPORTED_SUITES:
+    if name in IMPORTED_SUITE_SCORERS:
         return True
     entries = need("importlib.metadata").entry_points()
     groups = [entries.select(group=group) for group in entries.groups if group.startswith("evalmark.")]
-    return any(object_of(entry) == name and is_installed(entry) for group in groups for entry in group)
+    return any(
+        entry_point_object(entry) == name and is_installed_entry_point(entry) for group in groups for entry in group
+    )
 
 
-def object_of(entry: "EntryPoint") -> str:
+def entry_point_object(entry: "EntryPoint") -> str:
     """What an entry point stands for, as `package.module:attribute`."""
     return entry.value.partition("[")[0].strip()
 
 
-def check_defined(called: str, steps: list[Any], folders: NamedInFile) -> None:
+def check_object_allowed(called: str, steps: list[Any], folders: AllowedFolders) -> None:
     """Refuse what is only reached through an allowed module; `steps` leads from that module to the object itself.
 
     Raises:
@@ -73,18 +75,18 @@ def check_defined(called: str, steps: list[Any], folders: NamedInFile) -> None:
     thing = steps[-1]
     if inspect.ismodule(thing) or not (callable(thing) or type(thing).__module__ != "builtins"):
         return  # a module or plain data, which nobody calls; what is wrong with it is said elsewhere
-    home, is_own = _home(thing, folders)
+    home, is_own = _defining_module(thing, folders)
     if not is_own:
         raise ConfigError(_refusal(called, home, _file_of(sys.modules.get(home)), folders))
 
 
-def _is_allowed_module(module: ModuleType, folders: NamedInFile) -> bool:
+def _is_allowed_module(module: ModuleType, folders: AllowedFolders) -> bool:
     file = _file_of(module)
     is_namespace = file is None and hasattr(module, "__path__")
     return is_namespace or _is_allowed(module.__name__, file, folders)
 
 
-def _home(thing: Any, folders: NamedInFile) -> tuple[str, bool]:
+def _defining_module(thing: Any, folders: AllowedFolders) -> tuple[str, bool]:
     """The module that an object is defined in, and whether a file may name it."""
     thing = _unwrapped(thing)
     owner = getattr(thing, "__self__", None)
@@ -92,27 +94,27 @@ def _home(thing: Any, folders: NamedInFile) -> tuple[str, bool]:
         owner = thing
     if owner is not thing and inspect.isroutine(thing):  # a method of an object or of a class
         home = _module_name(thing)
-        if home and _is_own(home, thing, folders):
+        if home and _is_defined_in(home, thing, folders):
             return home, True
     if isinstance(owner, type) or inspect.isroutine(owner):
         home = _module_name(owner)
-        return home, _is_own(home, owner, folders) or (isinstance(owner, type) and _is_scorer(home))
+        return home, _is_defined_in(home, owner, folders) or (isinstance(owner, type) and _is_scorer(home))
     home = type(owner).__module__
-    return home, _is_own(home, type(owner), folders) or _is_put_together(type(owner))
+    return home, _is_defined_in(home, type(owner), folders) or _is_framework_object(type(owner))
 
 
-def _is_own(home: str, thing: Any, folders: NamedInFile) -> bool:
+def _is_defined_in(home: str, thing: Any, folders: AllowedFolders) -> bool:
     function = thing.__func__ if inspect.ismethod(thing) else thing
     if isinstance(function, FunctionType) and home not in sys.modules:
-        return folders.holds_code(Path(function.__code__.co_filename))
+        return folders.contains_code(Path(function.__code__.co_filename))
     return _is_allowed(home, _file_of(sys.modules.get(home)), folders)
 
 
 def _is_scorer(home: str) -> bool:
-    return any(home == package or home.startswith(f"{package}.") for package in _SCORERS)
+    return any(home == package or home.startswith(f"{package}.") for package in _SCORER_PACKAGES)
 
 
-def _is_put_together(kind: type) -> bool:
+def _is_framework_object(kind: type) -> bool:
     return any(base.__module__.partition(".")[0] in _FRAMEWORKS for base in kind.__mro__)
 
 
@@ -140,26 +142,26 @@ def _file_of(module: ModuleType | None) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _is_allowed(module: str, file: str | None, folders: NamedInFile) -> bool:
-    if _is_named(module, folders.allow_code):
+def _is_allowed(module: str, file: str | None, folders: AllowedFolders) -> bool:
+    if _is_allowed_package(module, folders.allow_code):
         return True
     if file is None:
         return False
-    return folders.holds_code(Path(file)) or _is_of_project(module, Path(file), folders)
+    return folders.contains_code(Path(file)) or _is_in_project_distribution(module, Path(file), folders)
 
 
-def _is_named(module: str, packages: tuple[str, ...]) -> bool:
+def _is_allowed_package(module: str, packages: tuple[str, ...]) -> bool:
     return any(
         module == name or module.startswith(f"{name}.") for name in (package.replace("-", "_") for package in packages)
     )
 
 
-def _is_of_project(module: str, file: Path, folders: NamedInFile) -> bool:
+def _is_in_project_distribution(module: str, file: Path, folders: AllowedFolders) -> bool:
     """Whether a module was installed by the distribution of the project that the command is run in."""
     distribution = _distribution_at(folders.project) if folders.project is not None else None
     if distribution is None or not file.is_relative_to(str(distribution.locate_file(""))):
         return False
-    return provides(distribution, module.partition(".")[0])
+    return provides_module(distribution, module.partition(".")[0])
 
 
 @functools.lru_cache(maxsize=8)
@@ -171,7 +173,7 @@ def _distribution_at(root: Path) -> Any:
         return None
     project = said.get("project")
     name = project.get("name") if isinstance(project, dict) else None
-    return installed(plain(name)) if isinstance(name, str) and name else None
+    return installed_distribution(normalized_name(name)) if isinstance(name, str) and name else None
 
 
 def _specs(module: str) -> Iterator[tuple[str, ModuleSpec]]:
@@ -200,13 +202,13 @@ def _spec(name: str, path: Any) -> ModuleSpec | None:
         except (
             KeyError
         ):  # a namespace within one that is not imported: its path would be worked out anew from that one's
-            spec = _in_folders(name, path)
+            spec = _spec_in_folders(name, path)
         if spec is not None:
             return spec
     return None
 
 
-def _in_folders(name: str, folders: Iterable[str] | None) -> ModuleSpec | None:
+def _spec_in_folders(name: str, folders: Iterable[str] | None) -> ModuleSpec | None:
     """A module or a namespace in folders, found without the packages above it."""
     portions: list[str] = []
     for folder in folders or ():
@@ -222,12 +224,12 @@ def _in_folders(name: str, folders: Iterable[str] | None) -> ModuleSpec | None:
     return found
 
 
-def _place_of(spec: ModuleSpec) -> str | None:
+def _spec_file(spec: ModuleSpec) -> str | None:
     """The file of a module; None where it is built in, frozen or made by a program."""
     return spec.origin if spec.has_location else None
 
 
-def _refusal(called: str, module: str, where: str | None, folders: NamedInFile) -> str:
+def _refusal(called: str, module: str, where: str | None, folders: AllowedFolders) -> str:
     package = module.partition(".")[0]
     place = f" in {where}" if where else ""
     roots = ", ".join(map(str, folders.roots))

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-MARKS = ("pyproject.toml", ".git")
+PROJECT_FILES = ("pyproject.toml", ".git")
 """What lies at the root of a project."""
-_FOREIGN = frozenset(("site-packages", "dist-packages", "node_modules", "__pypackages__", ".venv"))
+_INSTALLED_FOLDERS = frozenset(("site-packages", "dist-packages", "node_modules", "__pypackages__", ".venv"))
 """Folders below a project whose code is not the project's own."""
-_ENVIRONMENT = ("pyvenv.cfg", "conda-meta")
+_ENVIRONMENT_FILES = ("pyvenv.cfg", "conda-meta")
 """What lies at the root of a virtual environment."""
 
 
-class NamedInFile(tuple[Path, ...]):
+class AllowedFolders(tuple[Path, ...]):
     """The folders in which the names of a file are looked up, the first of which counts first.
 
     A file may come from somebody else, so its names reach only what lies in these folders or in their projects.
@@ -23,7 +23,7 @@ class NamedInFile(tuple[Path, ...]):
     allow_code: tuple[str, ...]
     """Packages whose code a file may name too."""
 
-    def __new__(cls, folders: Iterable[Path], allow_code: Iterable[str] = ()) -> "NamedInFile":
+    def __new__(cls, folders: Iterable[Path], allow_code: Iterable[str] = ()) -> "AllowedFolders":
         """The folders, and the packages that the user allows."""
         made = super().__new__(cls, folders)
         made.allow_code = tuple(allow_code)
@@ -32,7 +32,7 @@ class NamedInFile(tuple[Path, ...]):
     @cached_property
     def roots(self) -> tuple[Path, ...]:
         """The folders and the roots of their projects, links followed."""
-        return roots_of(self)
+        return project_roots(self)
 
     @property
     def project(self) -> Path | None:
@@ -40,7 +40,7 @@ class NamedInFile(tuple[Path, ...]):
         return project_root(self[-1]) if self else None
 
     @property
-    def outside(self) -> str:
+    def outside_message(self) -> str:
         """What to say of a file that lies under none of the roots, after its name."""
         return f"lies outside of {', '.join(map(str, self.roots))}, and a file names nothing else; copy it there"
 
@@ -49,15 +49,15 @@ class NamedInFile(tuple[Path, ...]):
         real = real_path(path)
         return real is not None and any(real.is_relative_to(root) for root in self.roots)
 
-    def holds_code(self, path: Path) -> bool:
+    def contains_code(self, path: Path) -> bool:
         """Whether a file lies there and is no part of Python, of a virtual environment or of installed packages."""
         real = real_path(path)
         return real is not None and any(
-            real.is_relative_to(root) and not _is_foreign(real, root) for root in self.roots
+            real.is_relative_to(root) and not _is_installed_code(real, root) for root in self.roots
         )
 
 
-def roots_of(folders: Iterable[Path]) -> tuple[Path, ...]:
+def project_roots(folders: Iterable[Path]) -> tuple[Path, ...]:
     """The folders and the roots of their projects, links followed."""
     found = [real for folder in folders if (real := real_path(folder)) is not None]
     return tuple(dict.fromkeys((*found, *(root for folder in found if (root := project_root(folder)) is not None))))
@@ -72,7 +72,7 @@ def project_root(folder: Path) -> Path | None:
     if real is None:
         return None
     root = next(
-        (place for place in (real, *real.parents) if any(os.path.lexists(place / mark) for mark in MARKS)), None
+        (place for place in (real, *real.parents) if any(os.path.lexists(place / mark) for mark in PROJECT_FILES)), None
     )
     return None if root is None or (home is not None and home.is_relative_to(root)) else root
 
@@ -85,18 +85,18 @@ def real_path(path: Path) -> Path | None:
         return None
 
 
-def _python() -> Path:
+def _python_folder() -> Path:
     """Where the modules of Python itself lie."""
     return Path(os.path.realpath(os.path.dirname(os.__file__)))  # noqa: PTH120  as Python says it
 
 
-def _is_foreign(path: Path, root: Path) -> bool:
+def _is_installed_code(path: Path, root: Path) -> bool:
     """Whether a file below a root is part of Python, in a virtual environment or among installed packages."""
-    python = _python()
+    python = _python_folder()
     if path.is_relative_to(python) and not root.is_relative_to(python):
         return True
     inner = path.relative_to(root).parts[:-1]
     folders = [root.joinpath(*inner[: end + 1]) for end in range(len(inner))]
-    if any(folder.name.lower() in _FOREIGN for folder in folders):
+    if any(folder.name.lower() in _INSTALLED_FOLDERS for folder in folders):
         return True
-    return any(os.path.lexists(folder / mark) for folder in folders for mark in _ENVIRONMENT)
+    return any(os.path.lexists(folder / mark) for folder in folders for mark in _ENVIRONMENT_FILES)

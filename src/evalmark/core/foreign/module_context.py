@@ -10,13 +10,13 @@ from evalmark.core.values.plain_data import fingerprint
 
 from .source import parsed_source
 
-OURS = "evalmark."
+OWN_PREFIX = "evalmark."
 PLAIN = (str, bytes, bool, int, float, type(None))
-MOST_PARTS = 10_000
+MAX_PARTS = 10_000
 """Of a constant; a larger one is data, and counts by its size alone."""
 
 
-def surroundings(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
+def module_context(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
     """The constants, functions and classes of its own module that a function or class names, and those that these name.
 
     A constant is plain data, or lists, tuples, sets and mappings of plain data; everything else is left out.
@@ -25,44 +25,44 @@ def surroundings(thing: Any, *, docstrings: bool = True) -> dict[str, Any]:
     {}
     """
     module = sys.modules.get(getattr(thing, "__module__", None) or "")
-    if module is None or module.__name__.startswith(OURS) or not hasattr(module, "__file__"):
+    if module is None or module.__name__.startswith(OWN_PREFIX) or not hasattr(module, "__file__"):
         return {}
     found: dict[str, Any] = {}
     waiting = [thing]
     while waiting:
-        for name in _named(waiting.pop()):
+        for name in _referenced_names(waiting.pop()):
             value = vars(module).get(name)
             if name in found or value is None or value is thing:
                 continue
             if inspect.isfunction(value) or inspect.isclass(value):
                 if getattr(value, "__module__", None) == module.__name__:
-                    found[name] = _written(value, docstrings)
+                    found[name] = _source_fingerprint(value, docstrings)
                     waiting.append(value)
-            elif (data := _data(value, [MOST_PARTS])) is not None:
+            elif (data := _data(value, [MAX_PARTS])) is not None:
                 found[name] = data
     return found
 
 
-def _named(thing: Any) -> Iterator[str]:
+def _referenced_names(thing: Any) -> Iterator[str]:
     """The names that code may take from its module."""
     if inspect.isclass(thing):
         yield from (parent.__name__ for parent in thing.__bases__)
         for member in vars(thing).values():
             inner = getattr(member, "__func__", getattr(member, "fget", member))
             if isinstance(inner, FunctionType):
-                yield from _names_of(inner.__code__)
+                yield from _code_names(inner.__code__)
     elif isinstance(thing, FunctionType):
-        yield from _names_of(inspect.unwrap(thing).__code__ if hasattr(thing, "__wrapped__") else thing.__code__)
+        yield from _code_names(inspect.unwrap(thing).__code__ if hasattr(thing, "__wrapped__") else thing.__code__)
 
 
-def _names_of(code: CodeType) -> Iterator[str]:
+def _code_names(code: CodeType) -> Iterator[str]:
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):  # a function inside the function
-            yield from _names_of(constant)
+            yield from _code_names(constant)
 
 
-def _written(thing: Any, docstrings: bool) -> str | None:
+def _source_fingerprint(thing: Any, docstrings: bool) -> str | None:
     try:
         return fingerprint(parsed_source(thing, docstrings=docstrings))
     except (OSError, TypeError, SyntaxError):
@@ -73,7 +73,7 @@ def _data(value: Any, left: list[int]) -> Any:
     """A constant as data; None for what is no constant."""
     left[0] -= 1
     if left[0] < 0:
-        return f"more than {MOST_PARTS} parts"
+        return f"more than {MAX_PARTS} parts"
     if type(value) in PLAIN:
         return value if isinstance(value, (str, bool, int, float)) else repr(value)
     if type(value) in (list, tuple, set, frozenset):

@@ -138,7 +138,7 @@ def test_other_modules_keep_their_order(tmp_path):
     (tmp_path / "here" / "test").mkdir()
     (tmp_path / "here" / "test" / "__init__.py").write_text("def answer(text):\n    return 'own tests'\n")
     code = (
-        "from pathlib import Path\nfrom evalmark.core.foreign.loading import load_object\n"
+        "from pathlib import Path\nfrom evalmark.core.foreign.named_objects import load_object\n"
         "print(load_object('both_7p:answer', [Path('suite'), Path('here')])(''))\n"
         "print(load_object('test:answer', [Path('suite'), Path('here')])(''))\n"
     )
@@ -150,7 +150,7 @@ def test_a_part_of_a_shared_namespace_is_still_found(tmp_path):
     (tmp_path / "google" / "mine_7p").mkdir(parents=True)
     (tmp_path / "google" / "mine_7p" / "__init__.py").write_text("def answer(text):\n    return text\n")
     code = (
-        "from pathlib import Path\nfrom evalmark.core.foreign.loading import load_object\n"
+        "from pathlib import Path\nfrom evalmark.core.foreign.named_objects import load_object\n"
         "print(load_object('google.mine_7p:answer', [Path.cwd()])('mine'))\nimport google.protobuf\n"
     )
     assert run_python(tmp_path, code) == "mine"
@@ -159,7 +159,7 @@ def test_a_part_of_a_shared_namespace_is_still_found(tmp_path):
 def test_nothing_is_imported_ahead_of_its_use(tmp_path):
     (tmp_path / "alone_7p.py").write_text("def answer(text):\n    return text\n")
     code = (
-        "import sys\nfrom pathlib import Path\nfrom evalmark.core.foreign.loading import load_object\nload_object('alone_7p:answer', [Path.cwd()])\n"
+        "import sys\nfrom pathlib import Path\nfrom evalmark.core.foreign.named_objects import load_object\nload_object('alone_7p:answer', [Path.cwd()])\n"
         "print(sorted({'aiohttp', 'jinja2', 'numpy', 'rich', 'scipy', 'yaml', 'importlib.metadata'} & set(sys.modules)))\n"
     )
     assert run_python(tmp_path, code) == "[]"
@@ -185,7 +185,7 @@ def test_all_that_is_required_is_known(tmp_path):
         if len(file.parts) > 1 and file.parts[0].isidentifier() and file.suffix == ".py"
     }
     code = (
-        "import json, sys\nfrom evalmark.core.foreign.pins import _PINS\n"
+        "import json, sys\nfrom evalmark.core.foreign.import_guard import _PINS\n"
         "print(json.dumps([name for name in json.loads(sys.stdin.read()) if _PINS.home_of(name) is None]))\n"
     )
     done = subprocess.run(
