@@ -13,8 +13,8 @@ import typer.main
 
 from evalmark import Turn
 from evalmark.cli.commands.app import program
-from evalmark.cli.terminal import watching
-from evalmark.cli.terminal.words import in_full
+from evalmark.cli.terminal import supervisor
+from evalmark.cli.terminal.command_line import complete_words
 from evalmark.core.settings import Settings
 from evalmark.core.values.call import Call, Request
 from evalmark.core.values.session import Session, Span
@@ -70,7 +70,7 @@ def test_every_command_on_the_page_takes_its_flags():
     calls = re.findall(r"^(?:\$|\s*- run:)(?: EVALMARK_\w+=\w+)? evalmark (.*)$", PAGE, re.MULTILINE)
     assert len(calls) > 10
     for call in calls:
-        whole = " ".join(in_full(call.split()))
+        whole = " ".join(complete_words(call.split()))
         verb = next(name for name in known if whole.startswith(name))
         assert set(FLAG.findall(call)) <= VERBS[verb], call
 
@@ -104,7 +104,7 @@ def default_of(field) -> str:
 def test_the_variables_on_the_page_are_the_settings():
     named = set(re.findall(r"EVALMARK_[A-Z_]+", PAGE))
     settings = {f"EVALMARK_{field.name.upper()}" for field in fields(Settings) if field.name not in TABLES}
-    assert named == settings | {"EVALMARK_FILTER", watching.SWITCH}
+    assert named == settings | {"EVALMARK_FILTER", supervisor.SUPERVISE_VARIABLE}
 
 
 def test_the_settings_on_the_page_have_their_defaults():

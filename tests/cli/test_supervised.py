@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.cli.terminal import watched, watching
+from evalmark.cli.terminal import supervised, supervisor
 from evalmark.store import open_store
 
 from .test_interrupt import wait_for
@@ -399,21 +399,21 @@ def test_only_verbs_that_run_users_code_get_a_parent():
     wanted = [
         words
         for words in (["run", "x"], ["s.yaml"], ["rescore"], ["list"], ["run", "--help"], [])
-        if watching.is_wanted(words)
+        if supervisor.is_needed(words)
     ]
     assert wanted == [["run", "x"], ["s.yaml"], ["rescore"]]
 
 
 def test_a_number_that_stands_for_another_file_by_now_is_not_written_to(tmp_path):
     reads, writes = os.pipe()
-    line = watched.Line(writes)
+    line = supervised.SupervisorPipe(writes)
     line.tell("run", "1")
     os.close(line._pipe)
     other = os.open(tmp_path / "other", os.O_CREAT | os.O_WRONLY)
     if other != line._pipe:
         os.dup2(other, line._pipe)
     line.tell("code", "0", last=True)
-    assert watched.messages(os.read(reads, 100)) == [("run", "1")]
+    assert supervised.parse_messages(os.read(reads, 100)) == [("run", "1")]
     assert (tmp_path / "other").read_bytes() == b""
     for number in {other, line._pipe, reads}:
         os.close(number)

@@ -158,11 +158,11 @@ def test_without_the_extra_it_says_how_to_install_it(kept):
 
 
 def test_garbage_is_collected_again_once_the_viewer_is_ready_and_when_it_could_not_start():
-    with view._collecting_nothing() as collect:
+    with view._without_garbage_collection() as collect:
         assert not gc.isenabled()
         collect()
         assert gc.isenabled()
     assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
-    with pytest.raises(ConfigError, match="taken"), view._collecting_nothing():
+    with pytest.raises(ConfigError, match="taken"), view._without_garbage_collection():
         raise ConfigError("the port is taken")
     assert gc.isenabled()

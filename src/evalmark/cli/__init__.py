@@ -5,7 +5,7 @@ import sys
 
 from evalmark.core.lazy import need
 
-from .terminal import watched, watching
+from .terminal import supervised, supervisor
 
 __all__ = ["main"]
 
@@ -22,16 +22,16 @@ def main(words: list[str] | None = None) -> None:
     try:
         if words is None:  # else the process is somebody else's
             gc.set_threshold(*GARBAGE)
-            if watching.is_wanted(sys.argv[1:]):
-                watching.enter(sys.argv[1:])
+            if supervisor.is_needed(sys.argv[1:]):
+                supervisor.supervise(sys.argv[1:])
         need("evalmark.core.foreign.import_guard").guard_imports()
         program = need("evalmark.cli.commands.app")
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted before anything was started.\n")
-        watched.tell_completion(130)
+        supervised.send_exit_code(130)
         raise SystemExit(130) from None
     try:
         program.main(words)
     except SystemExit as left:
-        watched.tell_completion(left.code)
+        supervised.send_exit_code(left.code)
         raise

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from evalmark import Case, Output, evaluate
-from evalmark.cli.commands.validation import validate
+from evalmark.cli.commands.file_checks import validate
 from evalmark.core.settings import Settings
 from evalmark.interop.promptfoo.patterns import python_pattern
 from evalmark.interop.promptfoo.reading import import_promptfoo

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from evalmark import Case, Output
-from evalmark.cli.commands.validation import validate
+from evalmark.cli.commands.file_checks import validate
 from evalmark.core.settings import Settings
 from evalmark.errors import ConfigError, DataError
 from evalmark.inputs.datasets.read import read_cases

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evalmark.cli.commands.validation import validate
+from evalmark.cli.commands.file_checks import validate
 from evalmark.core.settings import Settings
 
 DATASET = {"name": "d", "config": {"example_outputs": True}, "data": [{"input": "i", "output": "o"}]}

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalmark.cli.terminal.terminal import complain, is_open, say_line, silence
-from evalmark.cli.terminal.watched import say_through_parent, tell_completion
-from evalmark.cli.terminal.watching import VERBS as WATCHED
-from evalmark.cli.terminal.words import in_full
+from evalmark.cli.terminal.command_line import complete_words
+from evalmark.cli.terminal.output import is_open, print_error, print_line, redirect_to_null
+from evalmark.cli.terminal.supervised import print_by_supervisor, send_exit_code
+from evalmark.cli.terminal.supervisor import SUPERVISED_VERBS as WATCHED
 from evalmark.core.errors import ConfigError, EvalmarkError, RunAbortedError
 from evalmark.core.lazy import LazyModule, need
 
 from .flags import with_variables
 
 if TYPE_CHECKING:
-    from evalmark.cli.commands import doctor_checks
+    from evalmark.cli.commands import installation
 else:
-    doctor_checks = LazyModule("evalmark.cli.commands.doctor_checks")
+    installation = LazyModule("evalmark.cli.commands.installation")
 
 USAGE = 2
-CANNOT_TELL = 3
+INCONCLUSIVE = 3
 INTERRUPTED = 130
 PURPOSE = "Is it better, worse, or the same? Evaluations for teams that build on language models."
-LONGEST_FAREWELL = 5.0
+MAX_EXIT_SECONDS = 5.0
 """Seconds that threads of a target get to end, once everything else is done."""
 
 VERBS = {
@@ -58,7 +58,7 @@ VERBS = {
 
 def program(verb: str = "") -> typer.Typer:
     """Build the command line with the module of one verb, or with all of them."""
-    app = _empty()
+    app = _new_app()
     for home in dict.fromkeys((VERBS[verb][0],) if verb else (home for home, _ in VERBS.values())):
         need(f"evalmark.cli.commands.{home}").add(app)
     for command in app.registered_commands:
@@ -68,13 +68,13 @@ def program(verb: str = "") -> typer.Typer:
 
 def overview() -> typer.Typer:
     """Build the command line for `--help` and for unknown verbs: the names alone, since loading every verb takes long."""
-    app = _empty()
+    app = _new_app()
     for verb, (_, line) in VERBS.items():
-        app.command(verb, short_help=line)(_before_any_verb)
+        app.command(verb, short_help=line)(_root)
     return app
 
 
-def _empty() -> typer.Typer:
+def _new_app() -> typer.Typer:
     app = typer.Typer(
         name="evalmark",
         no_args_is_help=True,
@@ -83,19 +83,19 @@ def _empty() -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
-    app.callback(help=PURPOSE)(_before_any_verb)
+    app.callback(help=PURPOSE)(_root)
     return app
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
-        say_line(doctor_checks.own_version())
+        print_line(installation.own_version())
         raise typer.Exit
 
 
-def _before_any_verb(
+def _root(
     wants_version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """What stands before a verb."""
@@ -103,35 +103,35 @@ def _before_any_verb(
 
 def main(words: list[str] | None = None) -> None:
     """Run one command and leave with its exit code: 0, 1, 2, 3 or 130."""
-    _ready_streams()
+    _prepare_streams()
     is_process = words is None
-    words = in_full(sys.argv[1:] if words is None else words)
+    words = complete_words(sys.argv[1:] if words is None else words)
     verb = next((word for word in words if word in VERBS), "")
     try:
-        _stand_somewhere()
+        _check_working_directory()
         command = typer.main.get_command(program(verb) if verb else overview())
-        with_variables(_ended_by_itself(command))(args=words, prog_name="evalmark", obj=words)
+        with_variables(_refuse_user_exits(command))(args=words, prog_name="evalmark", obj=words)
     except RunAbortedError as error:
-        if not say_through_parent(str(error)):
-            complain(f"{error}\n")
+        if not print_by_supervisor(str(error)):
+            print_error(f"{error}\n")
         if is_process:  # what runs at the end of Python would stumble over what is missing
-            tell_completion(CANNOT_TELL)
-            os._exit(CANNOT_TELL)
-        raise SystemExit(CANNOT_TELL) from None
+            send_exit_code(INCONCLUSIVE)
+            os._exit(INCONCLUSIVE)
+        raise SystemExit(INCONCLUSIVE) from None
     except EvalmarkError as error:
-        complain(f"{error}\n")
+        print_error(f"{error}\n")
         raise SystemExit(USAGE) from None
     except KeyboardInterrupt:
-        complain("\nInterrupted.\n")
-        tell_completion(INTERRUPTED)
+        print_error("\nInterrupted.\n")
+        send_exit_code(INTERRUPTED)
         os._exit(INTERRUPTED)
     finally:
-        _settle_streams()
+        _flush_streams()
         if is_process:
-            _leave_in_time(sys.exc_info()[1])
+            _exit_despite_threads(sys.exc_info()[1])
 
 
-def _ended_by_itself(command: Any) -> Any:
+def _refuse_user_exits(command: Any) -> Any:
     """A command in which `sys.exit(0)` of users' code is no success: our own verbs never leave that way."""
     for name, verb in getattr(command, "commands", {}).items():
         if name in WATCHED:
@@ -152,7 +152,7 @@ def _without_exits(verb: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def _ready_streams() -> None:
+def _prepare_streams() -> None:
     """Streams that take every text; where the program was started without one, what goes there goes nowhere."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -162,7 +162,7 @@ def _ready_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _stand_somewhere() -> None:
+def _check_working_directory() -> None:
     """Raises ConfigError where the working directory has been deleted: no path could be read from there."""
     try:
         Path.cwd()
@@ -171,28 +171,28 @@ def _stand_somewhere() -> None:
         raise ConfigError(f"The working directory cannot be used ({said}); change to one that exists.") from None
 
 
-def _settle_streams() -> None:
+def _flush_streams() -> None:
     """Write out what waits, while a fault can still be told from a crash of the interpreter."""
     for stream in (sys.stdout, sys.stderr):
         if is_open(stream):
             try:
                 stream.flush()
             except OSError as error:
-                silence(stream)
+                redirect_to_null(stream)
                 if not isinstance(error, BrokenPipeError):
-                    complain(f"The output cannot be written: {error.strerror}.\n")
+                    print_error(f"The output cannot be written: {error.strerror}.\n")
 
 
-def _leave_in_time(left: BaseException | None) -> None:
+def _exit_despite_threads(left: BaseException | None) -> None:
     """End the process even if a target has started threads that do not end."""
     others = [t for t in threading.enumerate() if not t.daemon and t is not threading.current_thread()]
     if others:
         code = left.code if isinstance(left, SystemExit) else 1
-        patience = threading.Timer(LONGEST_FAREWELL, _leave_now, (code if isinstance(code, int) else 0,))
+        patience = threading.Timer(MAX_EXIT_SECONDS, _exit_now, (code if isinstance(code, int) else 0,))
         patience.daemon = True
         patience.start()
 
 
-def _leave_now(code: int) -> None:
-    complain("Left without the threads that the target has started and that still run.\n")
+def _exit_now(code: int) -> None:
+    print_error("Left without the threads that the target has started and that still run.\n")
     os._exit(code)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from evalmark.cli.terminal.conduct import STOPPED
+from evalmark.cli.terminal.output import output_look, print_error, print_text
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.terminal import complain, look, say
+from evalmark.cli.terminal.run_command import STOPPED
 from evalmark.core.lazy import need
 from evalmark.reports.terminal import forecast
 from evalmark.reports.terminal.audit import audit_screen, canary_screen
@@ -19,7 +19,7 @@ from evalmark.runs.planning.overrides import Overrides
 from evalmark.storage.store.store import open_store
 
 from . import flags
-from .calibrate import Level, Suite, judged
+from .calibrate import Level, Suite, run_judges
 from .rescore import Metrics
 from .runs import Run
 
@@ -67,7 +67,7 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
 
     Exit code 0: it can be told. 3: there are too few labels for a corrected rate, or a budget ended the canaries.
     """
-    settings = flags.settings(**flags.given(context))
+    settings = flags.settings(**flags.settings_given(context))
     with open_store(settings.store, read_only=not canaries) as ledger:
         wanted = AuditRequest(
             run=ledger.run(run),
@@ -80,15 +80,15 @@ def audit(  # noqa: PLR0913  each is a flag of the command line
             overrides=Overrides(judges=tuple(judge or ())),
         )
         found = audits.audit(wanted, ledger)
-        say(audit_screen(wanted.run, found, look()))
+        print_text(audit_screen(wanted.run, found, output_look()))
         if canaries:
             with Progress() as progress:
                 plan, metrics = plan_canaries(wanted, settings, progress.loading, cases)
             conduct = RunOptions(ledger=ledger, settings=settings)
-            say(forecast.plan(need("asyncio").run(estimate(plan, conduct)), look()))
-            answered = judged(plan, settings, ledger, quiet=False)
-            say(canary_screen(audits.canaries(answered, metrics, wanted), look()))
+            print_text(forecast.plan(need("asyncio").run(estimate(plan, conduct)), output_look()))
+            answered = run_judges(plan, settings, ledger, quiet=False)
+            print_text(canary_screen(audits.canaries(answered, metrics, wanted), output_look()))
     told = all(one.is_told for one in found)
     if not told and against == LABELS:
-        complain(f"Label outputs: evalmark note {wanted.run.id} --case ID --label up, or many with --file\n")
+        print_error(f"Label outputs: evalmark note {wanted.run.id} --case ID --label up, or many with --file\n")
     raise typer.Exit(0 if told else STOPPED)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark.cli.terminal.terminal import look, say, say_line
+from evalmark.cli.terminal.output import output_look, print_line, print_text
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.words import count
 from evalmark.reports.terminal.recordings import recorded_calls, recorded_models
@@ -41,16 +41,18 @@ def list_calls(
         str,
         typer.Option("--match", metavar="TEXT", help="Calls of a model, a tool or a key, or that asked for the text."),
     ] = "",
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many single calls.")] = 50,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="How many single calls.")
+    ] = 50,
     store: flags.Store = None,
 ) -> None:
     """List what is recorded of each model and tool, or with --calls or --match single calls."""
     with open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if calls or match:
             found = ledger.recordings.newest(match, limit)
-            say(recorded_calls(found, look(), of=0 if found else _recorded(ledger)))
+            print_text(recorded_calls(found, output_look(), of=0 if found else _recorded(ledger)))
         else:
-            say(recorded_models(ledger.recordings.by_model(), look(), ledger.recordings.by_tool()))
+            print_text(recorded_models(ledger.recordings.by_model(), output_look(), ledger.recordings.by_tool()))
 
 
 def clear(
@@ -72,9 +74,9 @@ def clear(
         there = _recorded(ledger)
         gone = ledger.recordings.clear(model, before, failed_only=failed, tool=tool)
     if gone or not there:
-        say_line(f"Forgot {count(gone, 'call')}." if gone else "No calls are recorded, so none is forgotten.")
+        print_line(f"Forgot {count(gone, 'call')}." if gone else "No calls are recorded, so none is forgotten.")
     else:
-        say_line(f"None of {count(there, 'recorded call')} matches, so none is forgotten.")
+        print_line(f"None of {count(there, 'recorded call')} matches, so none is forgotten.")
 
 
 def export(
@@ -90,7 +92,7 @@ def export(
     _of_one_kind(tool, {"--model": bool(model)})
     with open_store(flags.settings(store=store).store, read_only=True) as ledger:
         written = ledger.recordings.export(file, run, model, tool)
-    say_line(f"{file}: {count(written, 'call')}")
+    print_line(f"{file}: {count(written, 'call')}")
 
 
 def import_calls(
@@ -109,7 +111,7 @@ def import_calls(
     addresses = _addresses(address or [])
     with open_store(flags.settings(store=store).store) as ledger:
         added, known = ledger.recordings.add(file, addresses)
-    say_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
+    print_line(f"{file}: {count(added, 'call')} added, {known:,} known before")
 
 
 def _addresses(said: Sequence[str]) -> dict[str, str]:

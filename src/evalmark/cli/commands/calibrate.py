@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.conduct import STOPPED, refuse_over
+from evalmark.cli.terminal.output import output_look, print_error, print_line, print_text
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.terminal import complain, look, say, say_line
+from evalmark.cli.terminal.run_command import STOPPED, refuse_overwriting
 from evalmark.core.lazy import need
 from evalmark.core.money import spent_lines
 from evalmark.inputs.documents.whole import write_whole
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evalmark.core.settings import Settings
     from evalmark.core.values.run import Run
 
-About = Annotated[
+Subject = Annotated[
     str,
     typer.Argument(metavar="PROJECT|RUN|FILE", help="A recorded project, a run, or rows with an answer and a label."),
 ]
@@ -48,7 +48,7 @@ def add(app: typer.Typer) -> None:
 
 def calibrate(  # noqa: PLR0913  each is a flag of the command line
     context: typer.Context,
-    about: About,
+    about: Subject,
     metric: Metrics = None,
     suite: Suite = None,
     max_false_pass: MaxFalsePass = 0.05,
@@ -73,7 +73,7 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
     Exit code 0: every threshold is promised and written. 3: there are too few labels, or it cannot be told; nothing is
     written. 130: interrupted.
     """
-    settings = flags.settings(**flags.given(context))
+    settings = flags.settings(**flags.settings_given(context))
     wanted = CalibrateRequest(
         about=about,
         metrics=tuple(metric or ()),
@@ -82,27 +82,27 @@ def calibrate(  # noqa: PLR0913  each is a flag of the command line
         overrides=Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ())),
     )
     check_lock(output)
-    refuse_over([about, suite, output], [html] if html else [])
+    refuse_overwriting([about, suite, output], [html] if html else [])
     with open_store(settings.store) as ledger:
         with Progress(quiet=quiet) as progress:
             prepared = prepare(wanted, settings, ledger, progress.loading)
         run = None
         if prepared.plan is not None and prepared.evidence.told:
-            run = judged(prepared.plan, settings, ledger, quiet=quiet)
+            run = run_judges(prepared.plan, settings, ledger, quiet=quiet)
         found = learn_from(prepared, run)
     if not quiet:
-        say(calibration_screen(found, look()))
+        print_text(calibration_screen(found, output_look()))
     if html is not None:
         write_whole(html, separation_page(found), "page")
     if not found.is_kept:
-        complain(f"Nothing is written to {output}, since the promise cannot be made of every metric.\n")
+        print_error(f"Nothing is written to {output}, since the promise cannot be made of every metric.\n")
         raise typer.Exit(STOPPED)
     write_lock(found, output)
     if not quiet:
-        say_line(f"  Written to {output}; a run uses it with: evalmark run SUITE --lock {output}")
+        print_line(f"  Written to {output}; a run uses it with: evalmark run SUITE --lock {output}")
 
 
-def judged(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bool) -> "Run":
+def run_judges(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bool) -> "Run":
     """What scorers say of answers that are there already; ends the program where a budget or an endpoint ends it.
 
     Replies that came are kept, so that the same command goes on where it ended.
@@ -115,9 +115,9 @@ def judged(plan: "Plan", settings: "Settings", ledger: "Store", *, quiet: bool) 
             watch=progress.recorded,
         )
         run: Run = need("asyncio").run(execute(plan, conduct))
-    complain("".join(f"{name}: {said}\n" for name, said in spent_lines(run)) if not quiet else "")
+    print_error("".join(f"{name}: {said}\n" for name, said in spent_lines(run)) if not quiet else "")
     if run.status != "complete":
-        complain(
+        print_error(
             f"{' '.join(run.notes)}\nNothing was learned; what was judged is kept, and the same command goes on.\n"
         )
         raise typer.Exit(STOPPED)

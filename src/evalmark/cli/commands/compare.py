@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.conduct import refuse_over
 from evalmark.cli.terminal.job_summary import write_job_summary
-from evalmark.cli.terminal.references import in_store, kept_place
-from evalmark.cli.terminal.terminal import command, look, say, say_line
+from evalmark.cli.terminal.output import output_look, print_line, print_text, print_workflow_command
+from evalmark.cli.terminal.run_command import refuse_overwriting
+from evalmark.cli.terminal.run_references import run_location, with_store_flag
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule, need
 from evalmark.reports.files.compared_writers import comparison_writer_for
@@ -62,7 +62,8 @@ Margin = Annotated[
 ]
 Level = Annotated[float, typer.Option("--level", metavar="0..1", help="How sure intervals and tests are.")]
 Limit = Annotated[
-    int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many of the cases that came out otherwise.")
+    int,
+    typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="How many of the cases that came out otherwise."),
 ]
 Reports = Annotated[
     list[Path] | None,
@@ -111,17 +112,17 @@ def compare(  # noqa: PLR0913  each is a flag of the command line
     with ExitStack() as stores:
         newer, earlier = _runs(run, baseline, flags.settings(store=store).store, stores)
         targets = None if named is None else two_targets(newer, *named)
-        refuse_over(
+        refuse_overwriting(
             [name for one in (newer, earlier) for name in (one.suite, *(d.path for d in one.datasets))], output or []
         )
         found = comparing.compare(newer, earlier, level=level, margin=margin, targets=targets)
         texts = pairs_of(found, newer, earlier, limit) if pairs or to else []
-        found = in_store(found, kept_place(baseline or run, flags.settings(store=store).store)[0])
-        say(comparison.comparison_screen(found, look(), limit=limit, pairs=texts if pairs else ()))
+        found = with_store_flag(found, run_location(baseline or run, flags.settings(store=store).store)[0])
+        print_text(comparison.comparison_screen(found, output_look(), limit=limit, pairs=texts if pairs else ()))
         for path in output or []:
             save.save_comparison(found, path, texts if pairs else ())
             named = need("evalmark.reports.text.comparison").compared_title
-            say_line(f"{path}: {named(found) if targets else f'{found.run} against {found.baseline}'}")
+            print_line(f"{path}: {named(found) if targets else f'{found.run} against {found.baseline}'}")
         if to:
             _to_github(found, texts)
     raise typer.Exit(code_of(found, allow_undecided=allow_undecided))
@@ -169,11 +170,11 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
             ledgers[path] = stores.enter_context(open_store(path, read_only=True))
         return ledgers[path]
 
-    path, name = kept_place(run, store)
+    path, name = run_location(run, store)
     newer = opened(path).run(name)
     if baseline is None:
         return newer, newer
-    path, name = kept_place(baseline, store)
+    path, name = run_location(baseline, store)
     found = baseline_of(opened(path), name, newer)
     if found.run is None:
         raise ConfigError(found.said or f"{baseline!r} is no run to compare with; name one by its id.")
@@ -183,4 +184,4 @@ def _runs(run: str, baseline: str | None, store: str, stores: ExitStack) -> "tup
 def _to_github(found: "Comparison", pairs: "Sequence[Pair]") -> None:
     write_job_summary(lambda room: compared_annotations.comparison_for_github(found, pairs, room=room))
     for line in compared_annotations.comparison_annotations(found, pairs):
-        command(line)
+        print_workflow_command(line)

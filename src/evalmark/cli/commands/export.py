@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.terminal import complain, say_line
+from evalmark.cli.terminal.output import print_error, print_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 from evalmark.core.values.words import count
@@ -31,7 +31,7 @@ from evalmark.runs.execution.recorded_cases import as_row, recorded_cases
 from evalmark.storage.store.store import open_store
 
 from . import flags
-from .exchange import write_new
+from .import_files import write_new
 from .runs import Run
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ def export(  # noqa: PLR0913  each is a flag of the command line
         exported = write(portable_run(ledger.run(run), suite))
     write_new(output, exported.files)
     for name in exported.files:
-        say_line(f"{output / name}")
+        print_line(f"{output / name}")
     for remark in exported.remarks:
-        complain(f"{remark}\n")
+        print_error(f"{remark}\n")
     if service is not None:
         need("asyncio").run(_create(exported.files, service, settings))
 
@@ -120,9 +120,9 @@ def _write_cases(project: str, path: Path, settings: "Settings") -> None:
     """The labelled answers of a project as JSON lines, with a word on what was left out."""
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         raise ConfigError(f"{path}: the cases are written as JSON lines; name a file that ends in .jsonl.")
-    found = list(recorded_cases(project, settings, lambda note: complain(f"{note}\n")))
+    found = list(recorded_cases(project, settings, lambda note: print_error(f"{note}\n")))
     write_whole(path, (json.dumps(as_row(case)) + "\n" for case in found))
-    say_line(f"{path}: {count(len(found), 'case')}")
+    print_line(f"{path}: {count(len(found), 'case')}")
 
 
 async def _create(files: Mapping[str, str], service: "Endpoint", settings: "Settings") -> None:
@@ -134,9 +134,9 @@ async def _create(files: Mapping[str, str], service: "Endpoint", settings: "Sett
         posted = await post_evals(body, runs, service, http, settings.call_timeout)
     finally:
         await http.close()
-    say_line(f"Created {posted.eval_id} at {service.host}, with {count(len(posted.runs), 'run')}:")
+    print_line(f"Created {posted.eval_id} at {service.host}, with {count(len(posted.runs), 'run')}:")
     for name, made in posted.runs.items():
-        say_line(f"  {made}  {name}")
+        print_line(f"  {made}  {name}")
 
 
 def _exporter(name: str) -> Writer:

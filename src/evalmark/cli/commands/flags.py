@@ -10,9 +10,9 @@ import typer
 from evalmark.cli.terminal.reading import read_here
 from evalmark.core.settings import Settings, load_settings
 
-MOST = 1_000_000_000
+MAX_COUNT = 1_000_000_000
 """The largest whole number a flag takes."""
-MOST_REPEATS = 10_000
+MAX_REPEATS = 10_000
 """As in suites."""
 
 Store = Annotated[
@@ -24,15 +24,15 @@ Store = Annotated[
     ),
 ]
 MaxUnscored = Annotated[
-    int | None, typer.Option("--max-unscored", min=0, max=MOST, help="Gate: trials left without a judgement [0].")
+    int | None, typer.Option("--max-unscored", min=0, max=MAX_COUNT, help="Gate: trials left without a judgement [0].")
 ]
 MaxErrors = Annotated[
-    int | None, typer.Option("--max-errors", min=0, max=MOST, help="Gate: trials that may break [0].")
+    int | None, typer.Option("--max-errors", min=0, max=MAX_COUNT, help="Gate: trials that may break [0].")
 ]
 Jobs = Annotated[int | None, typer.Option("-j", "--jobs", help="Trials answered at the same time [10].")]
 Timeout = Annotated[float | None, typer.Option("--timeout", metavar="SECONDS", help="Time limit of one trial.")]
 Limit = Annotated[
-    int | None, typer.Option("-n", "--limit", min=1, max=MOST, help="Only the first N cases of each dataset.")
+    int | None, typer.Option("-n", "--limit", min=1, max=MAX_COUNT, help="Only the first N cases of each dataset.")
 ]
 Reports = Annotated[
     list[Path] | None,
@@ -44,7 +44,7 @@ Reports = Annotated[
     ),
 ]
 Worst = Annotated[
-    int, typer.Option("--worst", metavar="N", min=0, max=MOST, help="How many of the worst cases to show.")
+    int, typer.Option("--worst", metavar="N", min=0, max=MAX_COUNT, help="How many of the worst cases to show.")
 ]
 Offline = Annotated[bool | None, typer.Option("--offline/--online", help="Fetch no model weights.", show_default=False)]
 Mode = Annotated[
@@ -79,14 +79,14 @@ Embeddings = Annotated[
     typer.Option("--embeddings", metavar="NAME", help="Embedding model: a name, a folder or module:attribute."),
 ]
 Repeat = Annotated[
-    int | None, typer.Option("--repeat", min=1, max=MOST_REPEATS, help="How often each case is answered [1].")
+    int | None, typer.Option("--repeat", min=1, max=MAX_REPEATS, help="How often each case is answered [1].")
 ]
 UntilDecided = Annotated[
     bool,
     typer.Option("--until-decided", help="Stop as soon as the gate is decided; cases are asked in a random order."),
 ]
 Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, max=MOST, help="Of the random order of --until-decided [any].")
+    int | None, typer.Option("--seed", min=0, max=MAX_COUNT, help="Of the random order of --until-decided [any].")
 ]
 Resume = Annotated[
     str | None,
@@ -201,7 +201,7 @@ def settings(**flags: Any) -> Settings:
     return load_settings(os.environ, Path.cwd(), flags)
 
 
-def given(context: typer.Context) -> dict[str, Any]:
+def settings_given(context: typer.Context) -> dict[str, Any]:
     """What the command line says of settings, by their names; who judges is said to the suite instead."""
     named = {"embedding_mode": context.params.get("mode"), **context.params}
     said = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.terminal import complain, look, say_line
+from evalmark.cli.terminal.output import output_look, print_error, print_line
 from evalmark.core.errors import ConfigError, RunStoppedError
 from evalmark.core.lazy import need
 from evalmark.prompts.generation.coverage import coverage_of
@@ -100,7 +100,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
     there. 2: a file, a flag or a model cannot be used. 3: a budget is used up.
     130: interrupted. What was made before stays.
     """
-    settings = flags.settings(**flags.given(context))
+    settings = flags.settings(**flags.settings_given(context))
     if report:
         _report(file, settings)
         return
@@ -118,7 +118,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
         model_for=_models(model_for or ()),
         seed=seed,
         redo=None if redo is None else stage_named(redo),
-        told=None if quiet else lambda step: say_line(step_text(step)),
+        told=None if quiet else lambda step: print_line(step_text(step)),
     )
     if dry_run:
         say_line_by_line(count_text(need("asyncio").run(estimate_test_calls(job, settings))))
@@ -128,7 +128,7 @@ def generate_files(  # noqa: PLR0913  each is a flag of the command line
 
 def _report(file: Path, settings: "Settings") -> None:
     found = coverage_of(file)
-    say_line_by_line(coverage_text(found, look().width))
+    say_line_by_line(coverage_text(found, output_look().width))
     if store_exists(settings.store):
         with open_store(settings.store, read_only=True) as ledger:
             broken = broken_rules(file, ledger)
@@ -141,24 +141,24 @@ def _carry_out(job: "GenerateJob", settings: "Settings", quiet: bool) -> None:
         try:
             account, spent = need("asyncio").run(generate_tests(job, settings, ledger.call_log()))
         except RunStoppedError as stopped:
-            complain(
+            print_error(
                 f"Stopped: {stopped}\nWhat was made stays, and so does every reply; go on with the same command.\n"
             )
             raise typer.Exit(STOPPED) from None
         except KeyboardInterrupt:
-            complain("\nInterrupted; what was made stays, and so does every reply. Go on with the same command.\n")
+            print_error("\nInterrupted; what was made stays, and so does every reply. Go on with the same command.\n")
             raise typer.Exit(INTERRUPTED) from None
     if not quiet:
         found = coverage_of(job.prompt)
         notes = notes_text(account)
-        for text in (notes, f"\n{coverage_text(found, look().width)}\n", spending_text(spent)):
+        for text in (notes, f"\n{coverage_text(found, output_look().width)}\n", spending_text(spent)):
             say_line_by_line(text)
 
 
 def say_line_by_line(text: str) -> None:
     """Print lines of which each is cleaned by itself, so that a name in one acts on nothing."""
     for line in text.split("\n") if text else ():
-        say_line(line)
+        print_line(line)
 
 
 def _models(said: Iterable[str]) -> dict[str, str]:

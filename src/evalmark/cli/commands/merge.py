@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from evalmark.cli.terminal.merging import Wish, carry_out_merge
+from evalmark.cli.terminal.merge_command import MergeOptions, run_merge
 from evalmark.core.errors import ConfigError
 
 from . import flags
@@ -47,4 +47,4 @@ def merge(
         raise ConfigError(
             f"-o names one store for the whole, and there are {', '.join([place, *more])}; name one of them."
         )
-    raise typer.Exit(carry_out_merge(shards, source, Wish(place=place, worst=worst, quiet=quiet)))
+    raise typer.Exit(run_merge(shards, source, MergeOptions(place=place, worst=worst, quiet=quiet)))

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from evalmark.cli.terminal.output import print_line
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.terminal import say_line
 from evalmark.models.embeddings.shelf import get_model, local_models
 
 from . import flags
@@ -26,10 +26,10 @@ def get(
     """Fetch a model's weights once, and check them by their SHA-256."""
     with Progress() as progress:
         folder = get_model(name, flags.settings(offline=offline), progress.fetched)
-    say_line(f"{name} is in {folder}")
+    print_line(f"{name} is in {folder}")
 
 
 def list_models() -> None:
     """List the known models: which are here, how large, and whether their hashes are right."""
     for model in local_models(flags.settings()):
-        say_line(model.line)
+        print_line(model.line)

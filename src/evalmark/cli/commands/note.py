@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.terminal import say_line
+from evalmark.cli.terminal.output import print_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.label import parse_thumb
 from evalmark.core.values.words import count
@@ -82,24 +82,24 @@ def note(  # noqa: PLR0913  each is a flag of the command line
             people = sorted({one.by for _, one in said})
             known = len(said) - len(kept_labels)
             there = f"; {known:,} {'was' if known == 1 else 'were'} there already" if known else ""
-            say_line(f"{file}: {count(len(kept_labels), 'label')} kept, by {', '.join(people) or 'nobody'}{there}.")
+            print_line(f"{file}: {count(len(kept_labels), 'label')} kept, by {', '.join(people) or 'nobody'}{there}.")
             new = {one.id for one in kept_labels}
             _say_masked([one for one in said if one[1].id in new], kept_labels)
             return
         subject = subjects.subject(ledger, id or "", which)
         (written,) = subjects.note(ledger, [(subject, word)])
-        say_line(f"{_told(written)} {subject.title}, by {written.by}.")
+        print_line(f"{_told(written)} {subject.title}, by {written.by}.")
         _say_masked([(subject, word)], [written])
         before = [one for one in history(ledger, [subject.about]) if one.by == written.by]
         if len(before) > 1:
-            say_line(f"  {written.by} has said {count(len(before), 'thing')} of it; all of them: evalmark show {id}")
+            print_line(f"  {written.by} has said {count(len(before), 'thing')} of it; all of them: evalmark show {id}")
 
 
 def _say_masked(said: "Sequence[tuple[Subject, Word]]", written: "Sequence[Label]") -> None:
     """Say where a comment was kept without a part of it."""
     altered = sum(word.comment != label.comment for (_, word), label in zip(said, written, strict=True))
     if altered:
-        say_line(f"  What looks like a key or a password was taken out of {count(altered, 'comment')}.")
+        print_line(f"  What looks like a key or a password was taken out of {count(altered, 'comment')}.")
 
 
 def _check_flags(given: str | None, file: Path | None, word: "Word", which: "Which", *, withdraw: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from evalmark.cli.terminal.terminal import look, say, say_line
+from evalmark.cli.terminal.output import output_look, print_line, print_text
 from evalmark.core.lazy import need
 from evalmark.inputs.datasets.dealing import parse_shard
 from evalmark.inputs.datasets.filtering import parse_filter
@@ -57,7 +57,7 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
     Nothing is sent and no target is called; the Python modules that a suite names are imported. -j and the budgets of `run` may stand here and change
     nothing. Judges are counted over the answers of the newest runs of the suite with the same target.
     """
-    settings = flags.settings(**flags.given(context))
+    settings = flags.settings(**flags.settings_given(context))
     overrides = Overrides(target=target, models=tuple(model or ()), repeat=repeat, judges=tuple(judge or ()))
     conditions = flags.conditions(filter)
     only = parse_filter(conditions) if conditions else None
@@ -66,9 +66,9 @@ def plan(  # noqa: PLR0913  each is a flag of the command line
         conduct = RunOptions(ledger=ledger, settings=settings, limit=limit, only=only, shard=share)
         for path in files:
             wanted = plan_suite(path, settings, overrides, _no_weights, recorded_cases)
-            say(forecast.plan(need("asyncio").run(estimate(wanted, conduct)), look()))
+            print_text(forecast.plan(need("asyncio").run(estimate(wanted, conduct)), output_look()))
             if wanted.imported:
-                say_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
+                print_line(f"  Imported to check what is named: {', '.join(wanted.imported)}. No target was called.")
 
 
 def _ledger(path: str) -> "AbstractContextManager[RunStore]":

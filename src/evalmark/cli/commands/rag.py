@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.conduct import Show, carry_out
+from evalmark.cli.terminal.command_line import repeat_command
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.watched import tell_asked
-from evalmark.cli.terminal.words import once_more
+from evalmark.cli.terminal.run_command import RunDisplay, run_plan
+from evalmark.cli.terminal.supervised import send_paths
 from evalmark.inputs.datasets.fields import named_columns
 from evalmark.reports.text.similarity import about_measures
 from evalmark.runs.execution.rag import RagJob, plan_rag
@@ -78,7 +78,7 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
 
     Everything happens on this machine; the embedding model is fetched once and checked by its SHA-256.
     """
-    tell_asked((), output or ())
+    send_paths((), output or ())
     settings = flags.settings(embedding_mode=mode, offline=offline, store=store)
     job = RagJob(
         dataset=dataset,
@@ -92,18 +92,18 @@ def rag(  # noqa: PLR0913  each is a flag of the command line
         max_unscored=max_unscored or 0,
         max_errors=max_errors or 0,
     )
-    show = Show(
+    show = RunDisplay(
         reports=output or (),
         quiet=quiet,
         worst=worst,
-        again=once_more(context.obj),
+        again=repeat_command(context.obj),
         limit=limit,
         resume=resume,
         remarks=_remarks,
     )
     with Progress(quiet=quiet) as progress:
         plan = plan_rag(job, settings, progress.loading)
-    raise typer.Exit(carry_out(plan, settings, show))
+    raise typer.Exit(run_plan(plan, settings, show))
 
 
 def _remarks(run: "Run", summary: "Summary", ledger: "Store") -> Sequence[str]:

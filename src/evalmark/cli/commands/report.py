@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.conduct import refuse_over
 from evalmark.cli.terminal.job_summary import write_job_summary
-from evalmark.cli.terminal.references import in_store, kept_place, kept_runs
-from evalmark.cli.terminal.terminal import command, complain, say_document, say_line
+from evalmark.cli.terminal.output import print_document, print_error, print_line, print_workflow_command
+from evalmark.cli.terminal.run_command import refuse_overwriting
+from evalmark.cli.terminal.run_references import find_runs, run_location, with_store_flag
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.run import Gate
 from evalmark.reports.files.github import LISTED, annotations, as_github
@@ -93,13 +93,13 @@ def write_report(  # noqa: PLR0913  each is a flag of the command line
     _check_asked(to, output)
     gate = _gate(min_pass_rate, min_score, max_unscored, max_errors)
     with ExitStack() as stores:
-        parts = [*kept_runs(runs or ["last"], flags.settings(store=store).store, stores)]
-        refuse_over(
+        parts = [*find_runs(runs or ["last"], flags.settings(store=store).store, stores)]
+        refuse_overwriting(
             [name for run in parts for name in (run.suite, *(info.path for info in run.datasets))], output or []
         )
         run = merged(parts)
-        run = run if gate is None else _held_to(run, gate)
-        options = _against(run, baseline, flags.settings(store=store).store, stores)
+        run = run if gate is None else _with_gate(run, gate)
+        options = _comparison_options(run, baseline, flags.settings(store=store).store, stores)
         summary = summarise(run, worst=LISTED if to == GITHUB else 20)
         _write(run, summary, options, output or [], to)
     raise typer.Exit(_code(run, summary, gated=gate is not None, is_printed=_is_printed(to, output)))
@@ -124,23 +124,23 @@ def _is_printed(to: str | None, output: list[Path] | None) -> bool:
     return to not in (None, GITHUB) and not output
 
 
-def _against(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "Options":
+def _comparison_options(run: "Run", reference: str | None, store: str, stores: ExitStack) -> "Options":
     """How the run compares with an earlier one, which may be of another file; says why where there is none."""
     if reference is None:
         return Options()
-    path, name = kept_place(reference, store)
+    path, name = run_location(reference, store)
     found = baseline_of(stores.enter_context(open_store(path, read_only=True)), name, run)
     if found.said:
-        complain(f"{found.said}\n")
+        print_error(f"{found.said}\n")
     if found.run is None:
         return Options()
     if found.run.id == run.id:
-        complain(f"The baseline {run.id} is the run itself, so there is nothing to compare it with.\n")
+        print_error(f"The baseline {run.id} is the run itself, so there is nothing to compare it with.\n")
         return Options()
-    return Options(comparison=in_store(compare(run, found.run), path), baseline=found.run)
+    return Options(comparison=with_store_flag(compare(run, found.run), path), baseline=found.run)
 
 
-def _held_to(run: "Run", gate: "Gate") -> "Run":
+def _with_gate(run: "Run", gate: "Gate") -> "Run":
     """The run under another gate; one that stopped once its own was decided is not complete under any other."""
     run = run if run.shard is None else alone(run)  # its own gate waits for all shards; this one judges now
     if run.gate == gate or run.until_decided is None or run.until_decided.outcome is None:
@@ -167,26 +167,26 @@ def _write(run: "Run", summary: "Summary", options: "Options", output: list[Path
     """Write all that is asked for."""
     for path in output:
         save(run, path, summary, options, _kind(to))
-        say_line(f"{path}: {len(run.results)} results of {run.id}")
+        print_line(f"{path}: {len(run.results)} results of {run.id}")
     if to == GITHUB:
         _report_to_github(run, summary)
     elif _is_printed(to, output):
-        say_document(KINDS[str(to)](run, summary, options))
+        print_document(KINDS[str(to)](run, summary, options))
 
 
 def _code(run: "Run", summary: "Summary", *, gated: bool, is_printed: bool) -> int:
     """The exit code; says the verdict of a gate of its own, and that no case ran."""
     if not summary.trials:
-        complain("No cases ran, so there is nothing to report.\n")
+        print_error("No cases ran, so there is nothing to report.\n")
     if not gated:
         return 0 if summary.trials else NOTHING_RAN
     verdict = judge(summary, run.gate)
     lost = (note for note in run.notes if note.startswith(LOST))
     said = f"Gate {outcome(verdict)}: {' '.join((*verdict.reasons, *lost))}"
     if is_printed:
-        complain(f"{said}\n")
+        print_error(f"{said}\n")
     else:
-        say_line(said)
+        print_line(said)
     return verdict.exit_code
 
 
@@ -194,4 +194,4 @@ def _report_to_github(run: "Run", summary: "Summary") -> None:
     """The summary to the file that GitHub names, then the annotations."""
     write_job_summary(lambda room: as_github(run, summary, room=room))
     for line in annotations(run, summary):
-        command(line)
+        print_workflow_command(line)

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from evalmark.cli.terminal.conduct import Show, carry_out
+from evalmark.cli.terminal.command_line import repeat_command
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.watched import tell_asked
-from evalmark.cli.terminal.words import once_more
+from evalmark.cli.terminal.run_command import RunDisplay, run_plan
+from evalmark.cli.terminal.supervised import send_paths
 from evalmark.runs.execution.rescore import RescoreRequest, plan_rescore
 from evalmark.runs.planning.overrides import Overrides
 from evalmark.storage.store.store import open_store
@@ -70,15 +70,15 @@ def rescore(  # noqa: PLR0913  each is a flag of the command line
 
     What is found is a new run. Exit codes are those of `run`.
     """
-    tell_asked(() if suite is None else [suite], output or ())
-    settings = flags.settings(**flags.given(context))
+    send_paths(() if suite is None else [suite], output or ())
+    settings = flags.settings(**flags.settings_given(context))
     with open_store(settings.store, read_only=True) as ledger:
         earlier = ledger.run(run)
     overrides = Overrides(embeddings=embeddings, timeout=timeout, judges=tuple(judge or ()))
     wanted = RescoreRequest(run=earlier, metrics=tuple(metric or ()), suite=suite, overrides=overrides)
     with Progress(quiet=quiet) as progress:
         plan = plan_rescore(wanted, settings, progress.loading)
-    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
+    show = RunDisplay(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
     others = [word for word in context.obj[1:] if word != run]
-    show = replace(show, resume=resume, again=once_more(["rescore", earlier.id, *others]))
-    raise typer.Exit(carry_out(plan, settings, show))
+    show = replace(show, resume=resume, again=repeat_command(["rescore", earlier.id, *others]))
+    raise typer.Exit(run_plan(plan, settings, show))

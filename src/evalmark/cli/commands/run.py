@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalmark.cli.terminal.conduct import INTERRUPTED, Show, carry_out
+from evalmark.cli.terminal.command_line import NEWEST, repeat_command
 from evalmark.cli.terminal.progress import Progress
-from evalmark.cli.terminal.watched import tell_asked
-from evalmark.cli.terminal.words import NEWEST, once_more
+from evalmark.cli.terminal.run_command import INTERRUPTED, RunDisplay, run_plan
+from evalmark.cli.terminal.supervised import send_paths
 from evalmark.core.errors import ConfigError
 from evalmark.inputs.datasets.dealing import parse_shard
 from evalmark.runs.execution.baseline import LAST_GREEN, NO_BASELINE
@@ -86,19 +86,19 @@ def run(  # noqa: PLR0913  each is a flag of the command line
     no cases at all, or a comparison that cannot tell). 130: interrupted. With --shard, answers are judged once the
     shards are merged: 0 says that every case of the share was asked.
     """
-    tell_asked(files, output or ())
+    send_paths(files, output or ())
     _refuse_mixed(files, output, resume, retry_errors)
     _refuse_one_baseline(files, baseline)
-    share = _share(shard, baseline)
-    settings = flags.settings(**flags.given(context))
-    wanted = _planned(files, settings, _louder(context.params), share, quiet=quiet)
-    show = Show(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
+    share = _parse_shard_flag(shard, baseline)
+    settings = flags.settings(**flags.settings_given(context))
+    wanted = _make_plans(files, settings, _overrides(context.params), share, quiet=quiet)
+    show = RunDisplay(reports=output or (), quiet=quiet, worst=worst, limit=limit, only=flags.conditions(filter))
     show = replace(show, baseline=baseline, allow_undecided=allow_undecided, shard=share)
     show = replace(show, resume=retry_errors or resume, retry_errors=retry_errors is not None)
-    raise typer.Exit(_worst(context.obj, list(zip(files, wanted, strict=True)), settings, show))
+    raise typer.Exit(_run_all(context.obj, list(zip(files, wanted, strict=True)), settings, show))
 
 
-def _planned(
+def _make_plans(
     files: Sequence[Path],
     settings: "Settings",
     overrides: "Overrides",
@@ -119,18 +119,18 @@ def _planned(
     return wanted
 
 
-def _worst(said: Any, wanted: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: Show) -> int:
+def _run_all(said: Any, wanted: Sequence[tuple[Path, "Plan"]], settings: "Settings", show: RunDisplay) -> int:
     """Carry out one suite after the other; gives the exit code of the worst of them."""
     codes: list[int] = []
     for path, plan in wanted:
-        again = once_more(said, [str(other) for other, _ in wanted if other != path])
-        codes.append(carry_out(plan, settings, replace(show, again=again)))
+        again = repeat_command(said, [str(other) for other, _ in wanted if other != path])
+        codes.append(run_plan(plan, settings, replace(show, again=again)))
         if codes[-1] == INTERRUPTED:
             break
     return min(codes, key=WORST_FIRST.index)
 
 
-def _louder(said: Mapping[str, Any]) -> "Overrides":
+def _overrides(said: Mapping[str, Any]) -> "Overrides":
     """What the command line says in the place of the suite."""
     return Overrides(
         target=said["target"],
@@ -145,7 +145,7 @@ def _louder(said: Mapping[str, Any]) -> "Overrides":
     )
 
 
-def _share(shard: str | None, baseline: str | None) -> "Shard | None":
+def _parse_shard_flag(shard: str | None, baseline: str | None) -> "Shard | None":
     """The share of the cases that is asked. Raises ConfigError where it is none, or is to be compared with a whole run."""
     if shard is None:
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalmark.cli.terminal.terminal import look, look_at, say, say_line
+from evalmark.cli.terminal.output import output_look, print_line, print_text, run_look
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.values.run import Run as values_Run
@@ -21,15 +21,15 @@ from evalmark.storage.store.store import Store, open_store
 from evalmark.tracing.annotations import subjects
 
 from . import flags
-from .sessions import labels_of, sessions_of, shown
+from .sessions import describe, labels_of, sessions_of
 
 if TYPE_CHECKING:
-    from evalmark.cli.commands import validation
+    from evalmark.cli.commands import file_checks
     from evalmark.core.values.run import Run as Kept
     from evalmark.reports.terminal import call as call_module
     from evalmark.reports.terminal import cases, run_report, sessions
 else:
-    validation = LazyModule("evalmark.cli.commands.validation")
+    file_checks = LazyModule("evalmark.cli.commands.file_checks")
     call_module = LazyModule("evalmark.reports.terminal.call")
     cases = LazyModule("evalmark.reports.terminal.cases")
     run_report = LazyModule("evalmark.reports.terminal.run_report")
@@ -51,7 +51,9 @@ def add(app: typer.Typer) -> None:
 def list_runs(
     what: Annotated[str, typer.Argument(metavar="[sessions]", help="Recorded sessions in the place of runs.")] = "runs",
     project: Annotated[str | None, typer.Argument(metavar="[PROJECT]", help="Only the sessions of this one.")] = None,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many, newest first.")] = 20,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="How many, newest first.")
+    ] = 20,
     store: flags.Store = None,
 ) -> None:
     """List the runs in the store, or the sessions that were recorded, newest first."""
@@ -60,9 +62,9 @@ def list_runs(
         raise ConfigError(f"there is no list of {wrong!r}; it is evalmark list, or evalmark list sessions [PROJECT].")
     with open_store(flags.settings(store=store).store, read_only=True) as ledger:
         if what == "runs":
-            say(run_list(ledger.runs(limit), look()))
+            print_text(run_list(ledger.runs(limit), output_look()))
         else:
-            say(sessions.session_list(sessions_of(ledger, project, limit), look()))
+            print_text(sessions.session_list(sessions_of(ledger, project, limit), output_look()))
 
 
 def show(  # noqa: PLR0913  each is a flag of the command line
@@ -77,7 +79,9 @@ def show(  # noqa: PLR0913  each is a flag of the command line
     overview: Annotated[
         bool, typer.Option("--overview", help="Its targets side by side, and every two of them compared.")
     ] = False,
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=flags.MOST, help="How many cases in full.")] = 50,
+    limit: Annotated[
+        int, typer.Option("-n", "--limit", min=1, max=flags.MAX_COUNT, help="How many cases in full.")
+    ] = 50,
     worst: flags.Worst = 5,
     store: flags.Store = None,
 ) -> None:
@@ -91,7 +95,7 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         if not isinstance(thing, values_Run):
             if overview or failed or calls or case is not None:
                 raise ConfigError(f"{thing.id} is no run; leave out --failed, --case, --calls and --overview.")
-            say(shown(ledger, thing))
+            print_text(describe(ledger, thing))
             return
         found = _with_spending(thing, ledger)
         if overview:
@@ -100,7 +104,9 @@ def show(  # noqa: PLR0913  each is a flag of the command line
         if not (failed or calls) and case is None:
             summary = summarise(found)
             verdict = judge(summary, found.gate)
-            say(run_report.terminal(found, look_at(found, settings.store, worst), summary=summary, verdict=verdict))
+            print_text(
+                run_report.terminal(found, run_look(found, settings.store, worst), summary=summary, verdict=verdict)
+            )
             return
         _show_cases(ledger, found, case, limit, failed=failed, calls=calls)
 
@@ -115,30 +121,30 @@ def _show_cases(ledger: "Store", run: "Kept", case: str | None, limit: int, *, f
     )
     count = 0
     for count, result in enumerate(islice(wanted, limit), start=1):  # noqa: B007  counts to the end
-        say(cases.one_case(result, look(), run=run))
-        say(sessions.labels_said(labels_of(ledger, run, result), look()))
+        print_text(cases.one_case(result, output_look(), run=run))
+        print_text(sessions.labels_said(labels_of(ledger, run, result), output_look()))
         for key in result.calls if calls else ():
-            say(_one_call(ledger, key))
+            print_text(_one_call(ledger, key))
     if count == limit:
-        say_line(f"These are the first {limit}; more with -n, or all with: evalmark report {run.id} -o cases.jsonl")
+        print_line(f"These are the first {limit}; more with -n, or all with: evalmark report {run.id} -o cases.jsonl")
     elif count == 0 and chosen is not None:
         raise ConfigError(f"{run.id} has no case {chosen!r} that did not pass; {_all_cases(run)}")
     elif count == 0:
-        say_line(f"No case of {run.id} failed.")
+        print_line(f"No case of {run.id} failed.")
 
 
 def _show_overview(run: "Kept", *, with_cases: bool) -> None:
     if with_cases:
         raise ConfigError("--overview shows no cases; leave out --failed, --case and --calls.")
-    say(target_overview.overview_screen(run, standings.overview(run), look()))
+    print_text(target_overview.overview_screen(run, standings.overview(run), output_look()))
 
 
 def _one_call(ledger: "Store", key: str) -> str:
     """A call of a model or a tool in full, where it is still recorded."""
     if (call := ledger.recordings.call(key)) is not None:
-        return call_module.one_call(call, look())
+        return call_module.one_call(call, output_look())
     if (recording := ledger.recordings.tool_call(key)) is not None:
-        return call_module.one_tool_call(recording, look())
+        return call_module.one_tool_call(recording, output_look())
     return f"  The call {key} is no longer recorded.\n"
 
 
@@ -185,7 +191,7 @@ def validate(
     faulty = 0
     for path in files:
         notes: dict[str, None] = {}
-        faults = validation.validate(path, settings, notes.setdefault)
+        faults = file_checks.validate(path, settings, notes.setdefault)
         faulty += bool(faults)
-        say_line("\n".join([*(faults or [f"{path}: no fault found"]), *(f"note: {note}" for note in notes)]))
+        print_line("\n".join([*(faults or [f"{path}: no fault found"]), *(f"note: {note}" for note in notes)]))
     raise typer.Exit(2 if faulty else 0)

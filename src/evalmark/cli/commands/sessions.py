@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from evalmark.cli.terminal.terminal import look
+from evalmark.cli.terminal.output import output_look
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.label import about_output, about_score, about_span
 from evalmark.core.values.session import Session
@@ -34,13 +34,13 @@ def sessions_of(ledger: "Store", project: str | None, limit: int) -> "list[Recor
     return found
 
 
-def shown(ledger: "Store", thing: "Session | Span") -> str:
+def describe(ledger: "Store", thing: "Session | Span") -> str:
     """A session or a span in full, with the history of its labels."""
     spans = thing.spans if isinstance(thing, Session) else (thing,)
     labels = history(ledger, [about_span(span.id) for span in spans])
     if isinstance(thing, Session):
-        return one_session(thing, labels, look())
-    return one_span(thing, labels, look())
+        return one_session(thing, labels, output_look())
+    return one_span(thing, labels, output_look())
 
 
 def labels_of(ledger: "Store", run: "Run", result: "Result") -> "list[Label]":

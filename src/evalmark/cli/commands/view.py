@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from evalmark.cli.terminal.terminal import say_line
-from evalmark.cli.terminal.words import store_flag
+from evalmark.cli.terminal.command_line import store_flag
+from evalmark.cli.terminal.output import print_line
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 from evalmark.reports.viewer.auth import server
@@ -25,7 +25,7 @@ from . import flags
 
 TOKEN = "EVALMARK_TOKEN"  # noqa: S105  the name of a variable
 """A secret of the user's own, in the place of one that is made at every start; no flag, since everybody sees those."""
-_SOON = 0.5
+_PREPARE_AFTER = 0.5
 """Seconds after the start, when the first page is there, and before somebody has read it."""
 
 Run = Annotated[
@@ -60,7 +60,7 @@ def view(
 
     Outputs and scores can be labelled there; where the store cannot be written they are only shown.
     """
-    with _collecting_nothing() as collect:
+    with _without_garbage_collection() as collect:
         need("starlette", "view")
         need("uvicorn", "view")
         web = need("evalmark.reports.viewer.app")
@@ -71,14 +71,16 @@ def view(
 
             def ready() -> None:
                 collect()
-                _tell(bound.address_of(path), bound.address_once(path) if opens else "")
+                _print_address(bound.address_of(path), bound.address_once(path) if opens else "")
 
-            pages = web.pages(ledger, bound.door, author=_author(), prepare_after=_SOON, flags=store_flag(place))
+            pages = web.pages(
+                ledger, bound.door, author=_author(), prepare_after=_PREPARE_AFTER, flags=store_flag(place)
+            )
             serve(pages, bound, ready)
 
 
 @contextmanager
-def _collecting_nothing() -> Iterator[Callable[[], None]]:
+def _without_garbage_collection() -> Iterator[Callable[[], None]]:
     """Look for no garbage until what is handed out is called: everything is loaded, and a search goes through all of it.
 
     That is a seventh of the time until the first page. What is loaded by then is never searched.
@@ -104,9 +106,9 @@ def _author() -> str:
         return ""
 
 
-def _tell(address: str, once: str) -> None:
+def _print_address(address: str, once: str) -> None:
     """Print the address, and have a browser open the one that holds `once`, where there is one."""
-    say_line(
+    print_line(
         f"{address}\nThis address holds the token of the viewer: whoever has it can read these runs. End it with Ctrl+C."
     )
     if once:  # some browsers are waited for, and the first page has to be answered meanwhile

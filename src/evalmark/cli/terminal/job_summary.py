@@ -7,7 +7,7 @@ from pathlib import Path
 from evalmark.core.errors import EvalmarkError
 from evalmark.reports.files.github import LIMIT
 
-from .terminal import complain, say
+from .output import print_error, print_text
 
 SUMMARY_FILE = "GITHUB_STEP_SUMMARY"
 
@@ -18,7 +18,7 @@ def write_job_summary(written: "Callable[[int], Iterable[str]]") -> None:
     if name:
         _append(Path(name), written)
     else:
-        say("".join(written(LIMIT)))
+        print_text("".join(written(LIMIT)))
 
 
 def _append(path: Path, written: "Callable[[int], Iterable[str]]") -> None:
@@ -32,7 +32,7 @@ def _append(path: Path, written: "Callable[[int], Iterable[str]]") -> None:
         room = LIMIT - (path.stat().st_size + len(before) if before else 0)
         text = "".join(written(room)).encode(errors="backslashreplace")
         if not text:
-            complain(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
+            print_error(f"{path}: full, so the job summary is left out; write it in a step of its own.\n")
             return
         with path.open("ab") as stream:
             stream.write(before + text)

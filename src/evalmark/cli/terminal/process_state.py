@@ -9,8 +9,8 @@ from typing import Any, TextIO
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.lazy import need
 
-from .terminal import is_open
-from .watched import open_file
+from .output import is_open
+from .supervised import file_identity
 
 _NAMES = {"stdout": (1, "standard output"), "stderr": (2, "error stream")}
 _STOPPED = "Event loop stopped before Future completed."
@@ -23,7 +23,7 @@ class ProcessState:
     def __init__(self) -> None:
         self._streams = {name: getattr(sys, name) for name in _NAMES}
         self._depth = sys.getrecursionlimit()
-        self._files = {name: (_copy(number), open_file(number)) for name, (number, _) in _NAMES.items()}
+        self._files = {name: (_copy(number), file_identity(number)) for name, (number, _) in _NAMES.items()}
 
     def restore(self) -> str:
         """Have streams and depth of calls as they were; gives what was lost by then, in a sentence, or nothing."""
@@ -31,7 +31,7 @@ class ProcessState:
         sys.setrecursionlimit(max(depth, self._depth))
         lost = [_NAMES[name][1] for name in _NAMES if self._has_lost(name)]
         copies = [copy for copy, _ in self._files.values() if copy is not None]
-        if any(open_file(copy) is None for copy in copies):
+        if any(file_identity(copy) is None for copy in copies):
             return "A target or a scorer has closed files of the process that evalmark needs."
         self._write_elsewhere()
         if lost:
@@ -67,13 +67,13 @@ class ProcessState:
         now, (number, _) = getattr(sys, name), _NAMES[name]
         taken = self._streams[name] is not None and is_open(self._streams[name]) is False
         before = self._files[name][1]
-        return taken or now is None or (before is not None and open_file(number) != before)
+        return taken or now is None or (before is not None and file_identity(number) != before)
 
     def _write_elsewhere(self) -> None:
         """The streams that there were; in the place of one that was closed, another on a copy of its file."""
         for name, (number, _) in _NAMES.items():
             stream, (copy, before) = self._streams[name], self._files[name]
-            if stream is not None and copy is not None and (not is_open(stream) or open_file(number) != before):
+            if stream is not None and copy is not None and (not is_open(stream) or file_identity(number) != before):
                 stream = _writer(copy, stream)
             setattr(sys, name, stream)
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from evalmark.core.errors import ConfigError
 from evalmark.storage.merging.shards import is_merged
 
-from .references import is_file, kept_beside
+from .run_references import find_stored_runs, is_file
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
     from evalmark.storage.store.store import Store
 
-Stands = tuple["Store", "Run"]
+StoredRun = tuple["Store", "Run"]
 """A run, behind the store that has it."""
 
 
 def shards_of_suites(
     references: Sequence[str], source: str, stores: ExitStack, tell: Callable[[str], None]
-) -> list[list[Stands]]:
+) -> list[list[StoredRun]]:
     """The shards that are meant, those of one suite together, suites in the order in which they ran.
 
     `tell` is told of shards in the files that are left out, one sentence each.
@@ -36,12 +36,12 @@ def shards_of_suites(
             several[path] = found
         return found
 
-    named = [*kept_beside(references, source, stores, in_file)]
+    named = [*find_stored_runs(references, source, stores, in_file)]
     if not several:
         return [named]
     if not all(map(is_file, references)):
         raise ConfigError.of([_unclear(path, found) for path, found in several.items()])
-    suites: dict[tuple[str, str], list[Stands]] = {}
+    suites: dict[tuple[str, str], list[StoredRun]] = {}
     for ledger, run in named:
         suites.setdefault(_suite(run), []).append((ledger, run))
     return [*suites.values()]

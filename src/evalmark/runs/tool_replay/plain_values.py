@@ -19,7 +19,7 @@ _AS_TEXT = (date, time, timedelta, Decimal, PurePath, UUID)
 _UNKNOWN = object()
 
 Simplify = Callable[[Any], Any]
-"""What says all of an object as simpler data, or `_UNKNOWN`."""
+"""What says all of an object as simpler data, or `_UNRECORDED_FLAGS`."""
 
 
 class NotPlainError(Exception):

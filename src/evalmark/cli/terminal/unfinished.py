@@ -13,12 +13,12 @@ from evalmark.reports.files.save import save
 from evalmark.reports.files.writers import writer_for
 from evalmark.storage.store.store import open_store
 
-from .terminal import complain
-from .words import in_full, once_more
+from .command_line import complete_words, repeat_command
+from .output import print_error
 
 CANNOT_TELL = 3
 _SHOW_CURSOR = "\x1b[?25h"
-_OF_REPORTS = (
+_REPORT_STARTS = (
     '{"format":"evalmark-run"',
     "dataset,case,repeat,target,verdict",
     "<testsuites name=",
@@ -34,25 +34,25 @@ _CRASHES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 _RUNS = ("run", "rescore", "rag")
 
 
-def explained(words: Sequence[str], ended: int, heard: Sequence[tuple[str, str]], code: int | None) -> int:
+def explain(words: Sequence[str], ended: int, heard: Sequence[tuple[str, str]], code: int | None) -> int:
     """Say why a command did not finish, and mark its reports; gives the exit code, `code` where one was told."""
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write(_SHOW_CURSOR)  # a progress display that was killed has hidden it
     told = dict(heard)
-    why = how_it_ended(ended)
+    why = describe_end(ended)
     if "say" in told:
-        complain(f"{told['say']}\n")
+        print_error(f"{told['say']}\n")
     elif code is None:
-        complain(f"\n{_sentence(words, why, told)}\n")
+        print_error(f"\n{_sentence(words, why, told)}\n")
     if "reported" not in told and (code is None or "run" in told):
         paths, suites = ([Path(text) for kind, text in heard if kind == wanted] for wanted in ("report", "suite"))
         marked = mark_reports(paths, suites, told, why)
         if marked:
-            complain(f"Marked as incomplete: {', '.join(map(str, marked))}\n")
+            print_error(f"Marked as incomplete: {', '.join(map(str, marked))}\n")
     return CANNOT_TELL if code is None else code
 
 
-def how_it_ended(ended: int) -> str:
+def describe_end(ended: int) -> str:
     """What became of a process, by its exit status; negative for a signal.
 
     >>> how_it_ended(0)
@@ -72,16 +72,16 @@ def how_it_ended(ended: int) -> str:
 
 
 def _sentence(words: Sequence[str], why: str, told: Mapping[str, str]) -> str:
-    said = in_full(words)
+    said = complete_words(words)
     what = "The run did not finish" if said[0] in _RUNS else f"evalmark {said[0]} did not finish"
     if "run" in told:
         return f"{what}: {why}. What was recorded is kept. Go on with: {told['again']}"
-    return f"{what}: {why} before anything was sent. Start again with: {once_more(said)}"
+    return f"{what}: {why} before anything was sent. Start again with: {repeat_command(said)}"
 
 
 def mark_reports(paths: Sequence[Path], suites: Sequence[Path], told: Mapping[str, str], why: str) -> list[Path]:
     """Write what is kept of the run to its reports, as an incomplete one; gives those that were written."""
-    run = _kept(told) or Run(id="", name=", ".join(map(str, suites)) or "evalmark", created="")
+    run = _stored_run(told) or Run(id="", name=", ".join(map(str, suites)) or "evalmark", created="")
     run = replace(run, status="interrupted", notes=(*run.notes, f"Incomplete: {why} before the run was over."))
     marked = []
     for path in paths:
@@ -92,7 +92,7 @@ def mark_reports(paths: Sequence[Path], suites: Sequence[Path], told: Mapping[st
     return marked
 
 
-def _kept(told: Mapping[str, str]) -> Run | None:
+def _stored_run(told: Mapping[str, str]) -> Run | None:
     """The run as far as it is kept."""
     if "run" not in told:
         return None
@@ -101,7 +101,7 @@ def _kept(told: Mapping[str, str]) -> Run | None:
             run = ledger.run(told["run"])
             return replace(run, results=[*run.results])
     except (EvalmarkError, OSError) as error:
-        complain(f"What is kept of the run cannot be read now: {error}\n")
+        print_error(f"What is kept of the run cannot be read now: {error}\n")
         return None
 
 
@@ -121,4 +121,4 @@ def _is_read(path: Path, suite: Path) -> bool:
 def _is_report(path: Path) -> bool:
     with path.open(encoding="utf-8", errors="replace") as file:
         start = file.read(_START)
-    return any(sign in start for sign in _OF_REPORTS)
+    return any(sign in start for sign in _REPORT_STARTS)

@@ -22,12 +22,12 @@ from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
 from evalmark.storage.store.location import display_location
 
-from . import watched
+from . import supervised
+from .command_line import NEWEST, store_flag
+from .output import output_look, print_error, print_line, print_text
 from .process_state import ProcessState
 from .progress import Progress
-from .references import in_store
-from .terminal import complain, look, say, say_line
-from .words import NEWEST, store_flag
+from .run_references import with_store_flag
 
 if TYPE_CHECKING:
     import asyncio
@@ -53,7 +53,7 @@ else:
     comparing = LazyModule("evalmark.stats.comparison.comparing")
 
 INTERRUPTED = 130
-AT_ONCE = 0.2
+SAME_SIGNAL_SECONDS = 0.2
 """Seconds: a signal that is sent to a group of processes comes twice, directly and passed on by the parent."""
 _BUDGET = re.compile(r"(--max-(?:calls|cost|tokens))[ =]\S+")
 STOPPED = 3
@@ -62,7 +62,7 @@ _WORST_FIRST = (1, 3, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Show:
+class RunDisplay:
     """What the person wants of a run besides its exit code."""
 
     reports: Sequence[Path] = ()
@@ -88,7 +88,7 @@ class Show:
     """Further lines to print under the table."""
 
 
-def carry_out(plan: "Plan", settings: "Settings", show: Show) -> int:
+def run_plan(plan: "Plan", settings: "Settings", show: RunDisplay) -> int:
     """Run the plan, print what was found, write the reports, and give the exit code.
 
     Raises:
@@ -97,7 +97,7 @@ def carry_out(plan: "Plan", settings: "Settings", show: Show) -> int:
     refuse_reports(plan, show.reports)
     state = ProcessState()
     try:
-        return _carried_out(plan, settings, show, state)
+        return _run_and_report(plan, settings, show, state)
     except (EvalmarkError, OSError, RuntimeError, ValueError, SystemExit, need("asyncio").CancelledError) as error:
         if why := state.why(error):
             raise RunAbortedError(f"{why} What was recorded is kept. Go on with: {show.again} --resume") from error
@@ -106,20 +106,20 @@ def carry_out(plan: "Plan", settings: "Settings", show: Show) -> int:
         state.close()
 
 
-def _carried_out(plan: "Plan", settings: "Settings", show: Show, state: ProcessState) -> int:
+def _run_and_report(plan: "Plan", settings: "Settings", show: RunDisplay, state: ProcessState) -> int:
     named = store_flag(settings.store)
     reports = [path.absolute() for path in show.reports]  # a target may change the working directory
     with store.open_store(settings.store) as ledger:
         against = _baseline(plan, ledger, show)  # found now, when `last` still is the one before this
         run: Run = need("asyncio").run(_run(plan, settings, ledger, show, against))
         lost = state.restore()
-        compared = _compared(run, against)
-        compared = None if compared is None else in_store(compared, settings.store)
+        compared = _compare(run, against)
+        compared = None if compared is None else with_store_flag(compared, settings.store)
         summary = summarise(run)
         verdict = judge(summary, run.gate)
         if not show.quiet:
             seen = replace(
-                look(display_location(settings.store), show.worst, named),
+                output_look(display_location(settings.store), show.worst, named),
                 remarks=tuple(show.remarks(run, summary, ledger)) if show.remarks else (),
             )
             text = terminal(run, seen, summary=summary, verdict=verdict)
@@ -127,33 +127,38 @@ def _carried_out(plan: "Plan", settings: "Settings", show: Show, state: ProcessS
         try:
             for path in reports:
                 save_module.save(run, path, summary, Options(comparison=compared, baseline=against))
-            watched.tell("reported")
+            supervised.send("reported")
         finally:  # a report that cannot be written is no reason to keep the verdict back
             if not show.quiet:
-                say(text)
+                print_text(text)
     if show.reports and not show.quiet:
-        say_line(f"  {'Report' if len(show.reports) == 1 else 'Reports'} in {', '.join(map(str, show.reports))}")
+        print_line(f"  {'Report' if len(show.reports) == 1 else 'Reports'} in {', '.join(map(str, show.reports))}")
     if run.status == "interrupted":
-        complain(f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
+        print_error(f"Interrupted; nothing that was found is lost. Go on with: {show.again} --resume {run.id}\n")
         return INTERRUPTED
     if run.status == "stopped":
         again = _BUDGET.sub(r"\1 MORE", show.again)  # with the same budget it would stop at once
-        complain(f"Stopped; nothing that was found is lost. Go on with: {again} --resume {run.id}\n")
+        print_error(f"Stopped; nothing that was found is lost. Go on with: {again} --resume {run.id}\n")
         return verdict.exit_code if verdict.exit_code == 1 else STOPPED
-    return min(verdict.exit_code, _code(compared, show), _said_lost(lost, run, named), key=_WORST_FIRST.index)
+    return min(
+        verdict.exit_code,
+        _comparison_code(compared, show),
+        _report_lost_streams(lost, run, named),
+        key=_WORST_FIRST.index,
+    )
 
 
-def _said_lost(lost: str, run: "Run", named: str) -> int:
+def _report_lost_streams(lost: str, run: "Run", named: str) -> int:
     """Say what users' code has taken away from the process, where it has; gives the exit code."""
     if not lost:
         return 0
     said = f"{lost} The results are kept: evalmark show {run.id}{named}"
-    if not watched.say_through_parent(said):
-        complain(f"{said}\n")
+    if not supervised.print_by_supervisor(said):
+        print_error(f"{said}\n")
     return STOPPED
 
 
-def _baseline(plan: "Plan", ledger: "Store", show: Show) -> "Run | None":
+def _baseline(plan: "Plan", ledger: "Store", show: RunDisplay) -> "Run | None":
     """The run to compare with; says why, where the one that is wanted is not there yet.
 
     Raises:
@@ -163,22 +168,22 @@ def _baseline(plan: "Plan", ledger: "Store", show: Show) -> "Run | None":
     of = Run(id="", name=plan.name, created="", suite=plan.suite)
     found = baseline_of(ledger, wanted, of)
     if found.said:
-        complain(f"{found.said}\n")
+        print_error(f"{found.said}\n")
     return found.run
 
 
-def _compared(run: "Run", against: "Run | None") -> "Comparison | None":
+def _compare(run: "Run", against: "Run | None") -> "Comparison | None":
     """How a run that came to its end compares with the baseline; in one that stopped once decided, the verdict says so."""
     early = run.until_decided is not None and run.until_decided.outcome is not None
     if against is None or early or run.status != "complete":
         return None
     if against.id == run.id:
-        complain(f"The baseline {run.id} is the run that was taken up, so there is nothing to compare it with.\n")
+        print_error(f"The baseline {run.id} is the run that was taken up, so there is nothing to compare it with.\n")
         return None
     return comparing.compare(run, against)
 
 
-def _code(compared: "Comparison | None", show: Show) -> int:
+def _comparison_code(compared: "Comparison | None", show: RunDisplay) -> int:
     if compared is None:
         return 0
     return 0 if compared.exit_code == STOPPED and show.allow_undecided else compared.exit_code
@@ -191,14 +196,14 @@ def refuse_reports(plan: "Plan", reports: Sequence[Path]) -> None:
         ConfigError: an ending that nobody knows, or a file that the run reads.
     """
     datasets = (source.info.path for source in plan.sources)
-    refuse_over([plan.suite, *datasets, *(asked.file for asked in plan.asked)], reports)
+    refuse_overwriting([plan.suite, *datasets, *(asked.file for asked in plan.asked)], reports)
     for path in reports:
         writers.writer_for(path)
         if path.is_dir():
             raise ConfigError(f"{path}: this is a folder; name a file in it with -o.")
 
 
-def refuse_over(read: Iterable[Path | str | None], reports: Sequence[Path]) -> None:
+def refuse_overwriting(read: Iterable[Path | str | None], reports: Sequence[Path]) -> None:
     """Say which report would take the place of a file that the run has `read`.
 
     Raises:
@@ -212,13 +217,13 @@ def refuse_over(read: Iterable[Path | str | None], reports: Sequence[Path]) -> N
             )
 
 
-async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: Show, against: "Run | None") -> "Run":
+async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: RunDisplay, against: "Run | None") -> "Run":
     stop: asyncio.Event = need("asyncio").Event()
     with Progress(quiet=show.quiet) as progress:
 
         def begun(run: "Run", checked: "CheckResult") -> None:
-            _tell_parent(run, settings, show)
-            complain(taken_up)  # not before: a run that cannot be taken up is refused
+            _report_to_supervisor(run, settings, show)
+            print_error(taken_up)  # not before: a run that cannot be taken up is refused
             rows = rows_asked(plan, conduct, checked)
             known = [count for count in rows if count is not None]
             total = sum(known) * plan.repeat * len(plan.modes) if len(known) == len(rows) else None
@@ -242,10 +247,10 @@ async def _run(plan: "Plan", settings: "Settings", ledger: "Store", show: Show, 
             return await execution.execute(plan, conduct)
 
 
-def _resumed(plan: "Plan", ledger: "Store", show: Show) -> tuple[str | None, str]:
+def _resumed(plan: "Plan", ledger: "Store", show: RunDisplay) -> tuple[str | None, str]:
     """The run to go on with, and what to say of it once it is taken up; says that a new one begins."""
     if show.resume is None:
-        _tell_of_unfinished(plan, ledger, show)
+        _mention_unfinished(plan, ledger, show)
         return None, ""
     if show.resume != NEWEST:
         found: Run | None = ledger.run(show.resume)
@@ -258,12 +263,12 @@ def _resumed(plan: "Plan", ledger: "Store", show: Show) -> tuple[str | None, str
         )
     if found is None:
         shard = "" if show.shard is None else f" that is shard {show.shard}"
-        complain(f"No unfinished run of this suite with the same target and scorers{shard}; starting a new one.\n")
+        print_error(f"No unfinished run of this suite with the same target and scorers{shard}; starting a new one.\n")
         return None, ""
     return found.id, f"Going on with {found.id} of {found.created}: {len(found.results)} results are there.\n"
 
 
-def _tell_of_unfinished(plan: "Plan", ledger: "Store", show: Show) -> None:
+def _mention_unfinished(plan: "Plan", ledger: "Store", show: RunDisplay) -> None:
     """Say how to go on with the run before this one, should it have broken off; another process may be writing it."""
     newest = ledger.runs(1)
     if not newest or newest[0].status == "complete":  # a fingerprint takes longer: it reads source code
@@ -271,16 +276,16 @@ def _tell_of_unfinished(plan: "Plan", ledger: "Store", show: Show) -> None:
     found = ledger.unfinished(plan.fingerprint, plan.suite, show.shard)
     if found is not None and found.status != "running" and found.id == newest[0].id:
         there = words.count(len(found.results), "result")
-        complain(
+        print_error(
             f"The run {found.id} before this one was interrupted with {there}. To go on with it: {show.again} --resume {found.id}\n"
         )
 
 
-def _tell_parent(run: "Run", settings: "Settings", show: Show) -> None:
+def _report_to_supervisor(run: "Run", settings: "Settings", show: RunDisplay) -> None:
     """Say which run has begun, so that it can be found should this process not come to its end."""
-    watched.tell("store", settings.store)
-    watched.tell("again", f"{show.again} --resume {run.id}")
-    watched.tell("run", run.id)
+    supervised.send("store", settings.store)
+    supervised.send("again", f"{show.again} --resume {run.id}")
+    supervised.send("run", run.id)
 
 
 @contextmanager
@@ -294,14 +299,14 @@ def _interrupts(stop: "asyncio.Event", again: str) -> Iterator[None]:
 
     def interrupt() -> None:
         nonlocal since
-        if since and loop.time() - since < AT_ONCE:
+        if since and loop.time() - since < SAME_SIGNAL_SECONDS:
             return
         if since:
-            complain(f"\nLeft at once; go on with: {again} --resume\n")
+            print_error(f"\nLeft at once; go on with: {again} --resume\n")
             os._exit(INTERRUPTED)
         since = loop.time()
         stop.set()
-        complain("\nFinishing the trials under way; Ctrl-C again leaves at once.\n")
+        print_error("\nFinishing the trials under way; Ctrl-C again leaves at once.\n")
 
     try:
         for name in names:

@@ -21,7 +21,7 @@ PARTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class InstallationCheck:
     """One line of `evalmark doctor`."""
 
     what: str
@@ -34,30 +34,30 @@ def own_version() -> str:
     return f"evalmark {version('evalmark')}, Python {platform.python_version()}"
 
 
-def examine(settings: Settings) -> Iterator[Finding]:
+def check_installation(settings: Settings) -> Iterator[InstallationCheck]:
     """Versions, the store, and the local models with their hashes; fetches and changes nothing."""
-    yield Finding(
+    yield InstallationCheck(
         what="python", says=f"{platform.python_version()} on {platform.platform(terse=True)}, {sys.executable}"
     )
     for part in PARTS:
         try:
-            yield Finding(what=part, says=version(part))
+            yield InstallationCheck(what=part, says=version(part))
         except PackageNotFoundError:
-            yield Finding(what=part, says="not installed", well=False)
+            yield InstallationCheck(what=part, says="not installed", well=False)
     yield from _store(settings)
     yield from _models(settings)
 
 
-def _store(settings: Settings) -> Iterator[Finding]:
+def _store(settings: Settings) -> Iterator[InstallationCheck]:
     path = display_location(settings.store)
     try:
         if not store_exists(settings.store):
-            yield Finding(what="store", says=f"{path}: none yet; the first run makes it")
+            yield InstallationCheck(what="store", says=f"{path}: none yet; the first run makes it")
             return
         with open_store(settings.store, read_only=True) as opened:
             health = opened.check()
     except EvalmarkError as error:
-        yield Finding(what="store", says=str(error), well=False)
+        yield InstallationCheck(what="store", says=str(error), well=False)
         return
     kept = (
         (health.runs, "run"),
@@ -69,11 +69,11 @@ def _store(settings: Settings) -> Iterator[Finding]:
     )
     held = ", ".join(count(number, noun) for number, noun in kept)
     kind = f"SQLite {health.sqlite}, journal {health.journal_mode}" if health.sqlite else "PostgreSQL"
-    yield Finding(what="store", says=f"{path}: {held}; {kind}")
-    yield from (Finding(what="store", says=problem, well=False) for problem in health.problems)
-    yield from (Finding(what="store", says=warning) for warning in health.warnings)
+    yield InstallationCheck(what="store", says=f"{path}: {held}; {kind}")
+    yield from (InstallationCheck(what="store", says=problem, well=False) for problem in health.problems)
+    yield from (InstallationCheck(what="store", says=warning) for warning in health.warnings)
 
 
-def _models(settings: Settings) -> Iterator[Finding]:
+def _models(settings: Settings) -> Iterator[InstallationCheck]:
     for model in local_models(settings):
-        yield Finding(what="model", says=model.line, well=not model.fault)
+        yield InstallationCheck(what="model", says=model.line, well=not model.fault)

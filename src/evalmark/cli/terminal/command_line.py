@@ -10,12 +10,12 @@ from evalmark.core.settings import load_settings
 
 NEWEST = "newest"
 """What a bare `--resume` or `--retry-errors` stands for."""
-OF_A_RUN = ("--resume", "--retry-errors")
+RUN_FLAGS = ("--resume", "--retry-errors")
 """Flags that may stand with a run's id or without."""
 SUITES = (".json", ".yaml", ".yml", ".prompty")
 
 
-def in_full(words: Sequence[str]) -> list[str]:
+def complete_words(words: Sequence[str]) -> list[str]:
     """Give a bare `--resume` or `--retry-errors` its value, and a suite that stands where a verb would its `run`.
 
     >>> in_full(["run", "suite.yaml", "--resume"])
@@ -27,12 +27,12 @@ def in_full(words: Sequence[str]) -> list[str]:
     """
     verb = ["run"] if words and Path(words[0]).suffix in SUITES else []
     return verb + [
-        f"{word}={NEWEST}" if word in OF_A_RUN and not _is_run(words[number + 1 : number + 2]) else word
+        f"{word}={NEWEST}" if word in RUN_FLAGS and not _is_run(words[number + 1 : number + 2]) else word
         for number, word in enumerate(words)
     ]
 
 
-def once_more(words: Sequence[str], others: Sequence[str] = ()) -> str:
+def repeat_command(words: Sequence[str], others: Sequence[str] = ()) -> str:
     """The same command as a shell takes it, without `--resume`, `--retry-errors` and without the `others` among its words.
 
     >>> once_more(["run", "my suite.yaml", "--store", "a.db", "--resume", "20261121-143205-k3f9"])
@@ -40,8 +40,8 @@ def once_more(words: Sequence[str], others: Sequence[str] = ()) -> str:
     >>> once_more(["run", "suite.yaml", "--store", "postgresql://ann:secret@db/evals"])
     'evalmark run suite.yaml --store postgresql://ann@db/evals'
     """
-    left_out = {number for number, word in enumerate(words) if word.startswith(OF_A_RUN) or word in others}
-    left_out |= {number + 1 for number, word in enumerate(words) if word in OF_A_RUN}
+    left_out = {number for number, word in enumerate(words) if word.startswith(RUN_FLAGS) or word in others}
+    left_out |= {number + 1 for number, word in enumerate(words) if word in RUN_FLAGS}
     shown = need("evalmark.storage.postgres.addresses").without_password
     return shlex.join(["evalmark", *(shown(word) for number, word in enumerate(words) if number not in left_out)])
 

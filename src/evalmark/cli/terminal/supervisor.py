@@ -11,49 +11,65 @@ from collections.abc import Iterable, Sequence
 from evalmark.core.lazy import need
 from evalmark.runs.isolation import parent_watch
 
-from . import watched
+from . import supervised
 
 TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
 
 if TYPE_CHECKING:
     from subprocess import Popen
 
-SWITCH = "EVALMARK_SUPERVISE"
+SUPERVISE_VARIABLE = "EVALMARK_SUPERVISE"
 """The variable that does without a parent where it is 0: for debuggers that cannot follow a fork."""
-VERBS = ("run", "plan", "rescore", "rag", "merge", "validate", "generate", "calibrate", "audit", "doctor", "models")
+SUPERVISED_VERBS = (
+    "run",
+    "plan",
+    "rescore",
+    "rag",
+    "merge",
+    "validate",
+    "generate",
+    "calibrate",
+    "audit",
+    "doctor",
+    "models",
+)
 """Those that import or call users' code."""
 SUITES = (".json", ".yaml", ".yml", ".prompty")
 """A file that stands where a verb would: its verb is `run`."""
 _PIPES = "_EVALMARK_WATCHED"
 _FORWARDED = ("SIGHUP", "SIGINT", "SIGTERM", "SIGUSR1", "SIGUSR2")
 _ENDING = ("SIGHUP", "SIGINT", "SIGTERM")
-_FROM_USERS = (0, -1, -6)
+_SENT_BY_PROGRAMS = (0, -1, -6)
 """What Linux says of signals that a program has sent: SI_USER, SI_QUEUE and SI_TKILL. Those of a terminal reach the
 whole group of processes, the command too, so they are not passed on."""
 
 
-def is_wanted(words: Sequence[str]) -> bool:
+def is_needed(words: Sequence[str]) -> bool:
     """Whether a command runs code that could end its process."""
-    if not words or os.environ.get(SWITCH, "1").lower() in ("0", "false", "no") or {"-h", "--help"} & {*words}:
+    if (
+        not words
+        or os.environ.get(SUPERVISE_VARIABLE, "1").lower() in ("0", "false", "no")
+        or {"-h", "--help"} & {*words}
+    ):
         return False
-    return words[0] in VERBS or words[0].endswith(SUITES)
+    return words[0] in SUPERVISED_VERBS or words[0].endswith(SUITES)
 
 
-def enter(words: Sequence[str]) -> None:
+def supervise(words: Sequence[str]) -> None:
     """Go on in a child of this process, which stays to watch over it; only the child returns."""
     if _PIPES in os.environ:
-        _begin_in_a_subprocess(os.environ.pop(_PIPES))
+        _connect_subprocess(os.environ.pop(_PIPES))
     elif not hasattr(os, "fork"):
-        _watch_a_subprocess(words)
+        _supervise_subprocess(words)
     elif "threading" not in sys.modules or sys.modules["threading"].active_count() == 1:
-        _fork(words)
+        _supervise_fork(words)
 
 
-def _fork(words: Sequence[str]) -> None:
-    forwarded = [*_numbers(_FORWARDED)]
+def _supervise_fork(words: Sequence[str]) -> None:
+    forwarded = [*_active_signals(_FORWARDED)]
     # Blocked before the fork, so that none is lost between the fork and the first look.
     before = signal.pthread_sigmask(
-        signal.SIG_BLOCK, {*forwarded, signal.SIGCHLD, signal.SIGCONT, *_numbers(("SIGTSTP",))}
+        signal.SIG_BLOCK, {*forwarded, signal.SIGCHLD, signal.SIGCONT, *_active_signals(("SIGTSTP",))}
     )
     children = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, a child that ends would leave nothing behind
     parent, (listens, tells), (lives, alive) = os.getpid(), os.pipe(), os.pipe()
@@ -65,24 +81,24 @@ def _fork(words: Sequence[str]) -> None:
     if child > 0:
         os.close(tells)
         os.close(lives)
-        status, met = _until_the_end(child)
-        _leave(words, os.waitstatus_to_exitcode(status), _heard(listens), met)
+        status, met = _wait_for(child)
+        _exit_like(words, os.waitstatus_to_exitcode(status), _read_messages(listens), met)
     if child == 0:
         os.close(listens)
         os.close(alive)
-        watched.begin(tells)
+        supervised.connect(tells)
         parent_watch.end_with_parent(parent, lives)
     signal.signal(signal.SIGCHLD, children)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _numbers(names: Iterable[str]) -> Iterable[signal.Signals]:
+def _active_signals(names: Iterable[str]) -> Iterable[signal.Signals]:
     """The signals that exist here and are not ignored: what `nohup` or a shell in the background ignores stays ignored."""
     found = (getattr(signal, name, None) for name in names)
     return [number for number in found if number is not None and signal.getsignal(number) is not signal.SIG_IGN]
 
 
-def _until_the_end(child: int) -> tuple[int, set[int]]:
+def _wait_for(child: int) -> tuple[int, set[int]]:
     """How the child ended, and which signals that ask for an end were met; other signals are passed on."""
     watching = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     met: set[int] = set()
@@ -96,7 +112,7 @@ def _until_the_end(child: int) -> tuple[int, set[int]]:
         if number == signal.SIGTSTP:
             _stop(child, is_from_terminal=is_from_terminal)
             continue
-        if number in map(int, _numbers(_ENDING)):
+        if number in map(int, _active_signals(_ENDING)):
             met.add(number)
         if not is_from_terminal:
             os.kill(child, number)
@@ -106,7 +122,7 @@ def _next_signal(watching: Iterable[int]) -> tuple[int, bool]:
     """The next signal, and whether it comes from a terminal."""
     if hasattr(signal, "sigwaitinfo"):
         found = signal.sigwaitinfo(watching)
-        return found.si_signo, found.si_code not in _FROM_USERS
+        return found.si_signo, found.si_code not in _SENT_BY_PROGRAMS
     number = signal.sigwait(watching)
     return number, number in (signal.SIGINT, signal.SIGTSTP) and _is_in_foreground()
 
@@ -130,7 +146,7 @@ def _stop(child: int, *, is_from_terminal: bool) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTSTP})
 
 
-def _heard(listens: int) -> list[tuple[str, str]]:
+def _read_messages(listens: int) -> list[tuple[str, str]]:
     """What the child has told; it has ended, and what it has started may still hold the pipe."""
     os.set_blocking(listens, False)
     said = b""
@@ -139,32 +155,32 @@ def _heard(listens: int) -> list[tuple[str, str]]:
             said += more
     except BlockingIOError:
         pass
-    return watched.messages(said)
+    return supervised.parse_messages(said)
 
 
-def _leave(words: Sequence[str], ended: int, heard: list[tuple[str, str]], met: set[int]) -> None:
+def _exit_like(words: Sequence[str], ended: int, heard: list[tuple[str, str]], met: set[int]) -> None:
     """End this process with the code that the child has told, or with what is right where it has told none."""
     code = next((int(text) for kind, text in heard if kind == "code"), None)
     killer = -ended if ended < 0 else 0
     if code is None and killer in met:
-        _end_by(killer)
+        _die_by_signal(killer)
     if code is None and ended == 130 and met:
         code = ended  # left at once, at the second Ctrl-C
     told = dict(heard)
     if code is None or "say" in told or ("run" in told and "report" in told and "reported" not in told):
         # Only here, where something went wrong, does the parent load anything.
-        code = need("evalmark.cli.terminal.incomplete").explained(words, ended, heard, code)
+        code = need("evalmark.cli.terminal.unfinished").explain(words, ended, heard, code)
     os._exit(code)  # not `sys.exit`: what runs at the end of Python has run in the child
 
 
-def _end_by(number: int) -> None:
+def _die_by_signal(number: int) -> None:
     """End as the child did, by a signal that both were sent."""
     signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
 
 
-def _watch_a_subprocess(words: Sequence[str]) -> None:
+def _supervise_subprocess(words: Sequence[str]) -> None:
     """The same where a process cannot be forked."""
     process = need("subprocess")
     (listens, tells), (lives, alive) = os.pipe(), os.pipe()
@@ -178,7 +194,7 @@ def _watch_a_subprocess(words: Sequence[str]) -> None:
     os.close(lives)
     ended = child.wait()
     os.close(alive)
-    _leave(words, ended, _heard(listens), set())
+    _exit_like(words, ended, _read_messages(listens), set())
 
 
 def _inherited(pipes: Sequence[int]) -> tuple[str, dict[str, object]]:
@@ -191,12 +207,12 @@ def _inherited(pipes: Sequence[int]) -> tuple[str, dict[str, object]]:
     return " ".join(map(str, pipes)), {"pass_fds": tuple(pipes)}
 
 
-def _begin_in_a_subprocess(theirs: str) -> None:
+def _connect_subprocess(theirs: str) -> None:
     tells, lives = map(int, theirs.split())
     if sys.platform == "win32":
         opened = need("msvcrt").open_osfhandle
         tells, lives = opened(tells, os.O_WRONLY), opened(lives, os.O_RDONLY)
     for pipe in (tells, lives):
         os.set_inheritable(pipe, False)
-    watched.begin(tells)
+    supervised.connect(tells)
     parent_watch.watch_parent(lives)

@@ -10,31 +10,31 @@ TYPE_CHECKING = False  # importing it from `typing` would take longer than all t
 if TYPE_CHECKING:
     from pathlib import Path
 
-MOST_TOLD = 32_768
+MAX_MESSAGE_BYTES = 32_768
 """Bytes of all messages but the last: a pipe holds 65,536, and nobody reads before the end."""
-_PLACE = 1_008
+_HIGH_NUMBER = 1_008
 """The number of the pipe, where there are so many: who closes all files that a program usually has leaves it open."""
-_END = b"\0"
+_SEPARATOR = b"\0"
 """Between messages: no path and no word of a command line holds it."""
 
 
-class Line:
+class SupervisorPipe:
     """The way to the parent. A target that closes all files closes it too: then the parent hears of no completion."""
 
     def __init__(self, pipe: int) -> None:
-        pipe = _moved(pipe)
-        self._pipe, self._file, self._process = pipe, open_file(pipe), os.getpid()
-        self._left = MOST_TOLD
+        pipe = _move_high(pipe)
+        self._pipe, self._file, self._process = pipe, file_identity(pipe), os.getpid()
+        self._left = MAX_MESSAGE_BYTES
         os.set_blocking(pipe, False)
 
     @property
     def is_open(self) -> bool:
         """Whether the pipe is still the one that the process began with: the number may stand for another file by now."""
-        return os.getpid() == self._process and self._file is not None and open_file(self._pipe) == self._file
+        return os.getpid() == self._process and self._file is not None and file_identity(self._pipe) == self._file
 
     def tell(self, kind: str, text: str = "", *, last: bool = False) -> None:
         """Send a message; one that finds no room, or nobody to hear it, is left out."""
-        message = f"{kind}={text}".encode(errors="surrogateescape").replace(_END, b"") + _END
+        message = f"{kind}={text}".encode(errors="surrogateescape").replace(_SEPARATOR, b"") + _SEPARATOR
         if self.is_open and (last or len(message) <= self._left):
             self._left -= len(message)
             try:
@@ -43,67 +43,67 @@ class Line:
                 self._file = None
 
 
-def messages(said: bytes) -> list[tuple[str, str]]:
+def parse_messages(said: bytes) -> list[tuple[str, str]]:
     r"""The messages as they were sent, each a kind and a text; a last one that is torn is left out.
 
     >>> messages(b"report=/tmp/out.json\0code=0\0co")
     [('report', '/tmp/out.json'), ('code', '0')]
     """
-    whole = [part.decode(errors="surrogateescape").partition("=") for part in said.split(_END)[:-1]]
+    whole = [part.decode(errors="surrogateescape").partition("=") for part in said.split(_SEPARATOR)[:-1]]
     return [(kind, text) for kind, _, text in whole]
 
 
-_LINE: list[Line] = []
+_PIPES: list[SupervisorPipe] = []
 """The way to the parent; empty where nobody watches."""
 
 
-def begin(pipe: int) -> None:
+def connect(pipe: int) -> None:
     """From now on the parent hears what is told."""
-    _LINE[:] = [Line(pipe)]
+    _PIPES[:] = [SupervisorPipe(pipe)]
 
 
-def say_through_parent(text: str) -> bool:
+def print_by_supervisor(text: str) -> bool:
     """Have the parent say something where users' code may have closed the error stream; gives whether it does.
 
     One that hears nothing any more says by itself that something is wrong.
     """
-    tell("say", text)
-    return bool(_LINE)
+    send("say", text)
+    return bool(_PIPES)
 
 
-def tell(kind: str, text: str = "") -> None:
+def send(kind: str, text: str = "") -> None:
     """Tell the parent, where there is one."""
-    for line in _LINE:
+    for line in _PIPES:
         line.tell(kind, text)
 
 
-def _moved(pipe: int) -> int:
+def _move_high(pipe: int) -> int:
     """The pipe under a high number."""
     if not hasattr(os, "fork"):
         return pipe
     files = need("fcntl")
     try:
-        moved: int = files.fcntl(pipe, files.F_DUPFD_CLOEXEC, _PLACE)
+        moved: int = files.fcntl(pipe, files.F_DUPFD_CLOEXEC, _HIGH_NUMBER)
     except OSError:  # fewer files than that are allowed
         return pipe
     os.close(pipe)
     return moved
 
 
-def tell_asked(suites: Sequence["Path"], reports: Sequence["Path"]) -> None:
+def send_paths(suites: Sequence["Path"], reports: Sequence["Path"]) -> None:
     """Say which reports are to be written, so that an earlier file under such a name is never taken for this run's."""
     for kind, paths in (("suite", suites), ("report", reports)):
         for path in paths:
-            tell(kind, str(path.absolute()))
+            send(kind, str(path.absolute()))
 
 
-def tell_completion(code: object) -> None:
+def send_exit_code(code: object) -> None:
     """Say that the command has come to its own end, and with which exit code. Without this, no code is believed."""
-    for line in _LINE:
+    for line in _PIPES:
         line.tell("code", str(code if isinstance(code, int) else int(code is not None)), last=True)
 
 
-def open_file(number: int) -> tuple[int, int] | None:
+def file_identity(number: int) -> tuple[int, int] | None:
     """Which file an open number stands for."""
     try:
         found = os.fstat(number)

@@ -13,7 +13,7 @@ from evalmark.core.text import clean, escape_workflow_commands
 from evalmark.inputs.documents.known import without_known
 from evalmark.storage.store.location import display_location
 
-from .words import store_flag
+from .command_line import store_flag
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
@@ -31,7 +31,7 @@ _CHUNKS = 1_000
 """Of a file, written at once."""
 
 
-def look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
+def output_look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
     """Width, colour and characters of the standard output; `store` is where the run is kept, `flags` say so to a command."""
     interactive = is_open(sys.stdout) and sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns
@@ -45,35 +45,35 @@ def look(store: str = "", worst: int = 5, flags: str = "") -> "Look":
     )
 
 
-def look_at(run: "Run", store: str, worst: int) -> "Look":
+def run_look(run: "Run", store: str, worst: int) -> "Look":
     """The same for a run that is kept in `store`, with what a person can do who has it on the screen."""
-    seen = look(display_location(store), worst, store_flag(store))
+    seen = output_look(display_location(store), worst, store_flag(store))
     return replace(seen, resumable=not shards.is_merged(run))  # to merge once more asks nothing
 
 
-def say(text: str) -> None:
+def print_text(text: str) -> None:
     """Write to the standard output, or to the error stream where a target has closed it; never fails.
 
     A reader that has gone away (`| head`) has seen enough: the rest is dropped.
     """
-    _write(_obeyed_by_nobody(without_known(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
+    _write(_without_workflow_commands(without_known(text)), sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__)
 
 
-def command(text: str) -> None:
+def print_workflow_command(text: str) -> None:
     """Write one line for the runner of GitHub Actions to obey; whoever made it has escaped what others wrote."""
     _write(f"{text}\n", sys.stdout, sys.__stdout__)
 
 
-def _obeyed_by_nobody(text: str) -> str:
+def _without_workflow_commands(text: str) -> str:
     return escape_workflow_commands(text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
-def say_line(text: str) -> None:
+def print_line(text: str) -> None:
     """`say`, with a line end; nothing in the text, such as the name of a file, acts on the terminal."""
-    say(f"{clean(text)}\n")
+    print_text(f"{clean(text)}\n")
 
 
-def say_document(chunks: Iterable[str]) -> None:
+def print_document(chunks: Iterable[str]) -> None:
     """Write a file to the standard output, as UTF-8 whatever a terminal there would take; never fails."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", newline="")
@@ -81,14 +81,14 @@ def say_document(chunks: Iterable[str]) -> None:
     for chunk in chunks:
         held.append(chunk)
         if len(held) == _CHUNKS:
-            say("".join(held))
+            print_text("".join(held))
             held = []
-    say("".join(held))
+    print_text("".join(held))
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Write to the error stream, unless it is closed; never fails, and nothing in it acts on the terminal."""
-    _write(_obeyed_by_nobody(masking.masked(clean(text))), sys.stderr, sys.__stderr__)
+    _write(_without_workflow_commands(masking.masked(clean(text))), sys.stderr, sys.__stderr__)
 
 
 def _write(text: str, *streams: Any) -> None:
@@ -99,9 +99,9 @@ def _write(text: str, *streams: Any) -> None:
                 stream.write(text)
                 stream.flush()
             except BrokenPipeError:
-                silence(stream)
+                redirect_to_null(stream)
             except OSError as error:  # its file is closed, or the disk it goes to is full
-                silence(stream)
+                redirect_to_null(stream)
                 text = f"The output cannot be written there ({error.strerror}), so it stands here.\n{text}"
                 continue
             return
@@ -112,7 +112,7 @@ def is_open(stream: Any) -> bool:
     return stream is not None and not stream.closed
 
 
-def silence(stream: Any) -> None:
+def redirect_to_null(stream: Any) -> None:
     """Send what still waits in a broken stream, and all that follows, to nowhere."""
     with suppress(OSError, ValueError):  # a stream without a file behind it
         nowhere = os.open(os.devnull, os.O_WRONLY)

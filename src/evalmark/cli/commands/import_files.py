@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from evalmark.cli.commands.validation import validate
-from evalmark.cli.terminal.terminal import look, say, say_line
+from evalmark.cli.commands.file_checks import validate
+from evalmark.cli.terminal.output import output_look, print_line, print_text
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.words import count
 from evalmark.inputs.documents.whole import write_whole
@@ -89,24 +89,24 @@ def import_files(
         _check_asked(path, imported, output)
     if output is not None:
         [(path, imported)] = found
-        _write_suite(path, imported, output, _Writing(settings, partial))
+        _write_suite(path, imported, output, _SuiteOptions(settings, partial))
     if not any(imported.run is not None for _, imported in found):
         for path, imported in found:
-            _tell(path, imported)
+            _print_account(path, imported)
         return
     with open_store(settings.store) as ledger:
         runs = iter(save_runs([imported.run for _, imported in found if imported.run is not None], ledger))
         for path, imported in found:
-            _tell(path, imported)
+            _print_account(path, imported)
             if imported.run is not None:
                 run = next(runs)
-                say_line(f"  Kept as {run.id}; look at it with: evalmark show {run.id} --overview")
+                print_line(f"  Kept as {run.id}; look at it with: evalmark show {run.id} --overview")
 
 
-def _tell(path: Path, imported: "Imported") -> None:
+def _print_account(path: Path, imported: "Imported") -> None:
     folder = f"{path if path.is_dir() else path.parent}/"  # the title names it; places in it are told without
     parts = [(part.fate, part.name.removeprefix(folder), part.to) for part in imported.parts]
-    say(account(_title(path, imported), parts, imported.remarks, look()))
+    print_text(account(_title(path, imported), parts, imported.remarks, output_look()))
 
 
 def _check_asked(path: Path, imported: "Imported", output: Path | None) -> None:
@@ -128,7 +128,7 @@ def _check_asked(path: Path, imported: "Imported", output: Path | None) -> None:
         raise ConfigError(f"{path}: holds no tests that a suite could be made of; leave -o out.")
 
 
-class _Writing(NamedTuple):
+class _SuiteOptions(NamedTuple):
     """How a suite is written."""
 
     settings: "Settings"
@@ -136,23 +136,23 @@ class _Writing(NamedTuple):
     """Whether parts may be lost."""
 
 
-def _write_suite(path: Path, imported: "Imported", output: Path, how: _Writing) -> None:
+def _write_suite(path: Path, imported: "Imported", output: Path, how: _SuiteOptions) -> None:
     """Write the files of a suite into a folder where none of them is yet.
 
     Raises:
         ConfigError: a part would be lost and that is not accepted, `validate` finds a fault, or something is there
             already; nothing is written then.
     """
-    _refuse_taken(output, imported.files)
+    _refuse_existing(output, imported.files)
     if imported.lost and not how.partial:
-        _tell(path, imported)
+        _print_account(path, imported)
         names = count(sum(part.number for part in imported.lost), "part")
         raise ConfigError(
             f"{path}: nothing is imported, since the suite would ask or judge otherwise: {names} cannot be taken over "
             '("left out" and "refused" above). Change them in the file, or accept the suite without them: --partial'
         )
     if imported.unjudged:
-        _tell(path, imported)
+        _print_account(path, imported)
         raise ConfigError(
             f"{path}: nothing is imported, since nothing that can be taken over judges the outputs, and a suite needs a "
             f"metric ({', '.join(imported.unjudged)}). Add an assertion or a grader that can be, to the file."
@@ -160,11 +160,11 @@ def _write_suite(path: Path, imported: "Imported", output: Path, how: _Writing) 
     with _draft(output, imported.files) as draft:
         faults = [fault for name in imported.suites for fault in validate(draft / name, how.settings)]
         if faults:
-            _tell(path, imported)
+            _print_account(path, imported)
             told = [fault.replace(f"{draft}/", f"{output}/") for fault in dict.fromkeys(faults)]
             raise ConfigError.of([f"{path}: nothing is imported, since the suite could not be run:", *told])
         _put(draft, output, imported.files)
-    say_line(f"{output}: {', '.join(sorted(imported.files))}")
+    print_line(f"{output}: {', '.join(sorted(imported.files))}")
 
 
 @contextmanager
@@ -193,7 +193,7 @@ def _put(draft: Path, folder: Path, files: Mapping[str, str]) -> None:
         (draft / name).replace(folder / name)
 
 
-def _refuse_taken(folder: Path, files: Iterable[str]) -> None:
+def _refuse_existing(folder: Path, files: Iterable[str]) -> None:
     there = [name for name in files if os.path.lexists(folder / name)]
     if there:
         raise ConfigError(f"{folder / there[0]}: there is such a file already; name another folder with -o.")
@@ -205,7 +205,7 @@ def write_new(folder: Path, files: Mapping[str, str]) -> None:
     Raises:
         ConfigError: one of them is there already.
     """
-    _refuse_taken(folder, files)
+    _refuse_existing(folder, files)
     for name, text in files.items():
         write_whole(folder / name, [text])
 

@@ -10,19 +10,19 @@ from evalmark.core.errors import ConfigError
 from evalmark.storage.store.location import parse_run_address
 from evalmark.storage.store.store import Store, open_store
 
-from .words import store_flag
+from .command_line import store_flag
 
 if TYPE_CHECKING:
     from evalmark.core.values.run import Run
     from evalmark.stats.comparison.change import Comparison
 
 
-def kept_runs(references: Sequence[str], store: str, stores: ExitStack) -> Iterator["Run"]:
+def find_runs(references: Sequence[str], store: str, stores: ExitStack) -> Iterator["Run"]:
     """The runs that are meant, each with what its calls came to."""
-    return (run for _, run in kept_beside(references, store, stores))
+    return (run for _, run in find_stored_runs(references, store, stores))
 
 
-def kept_beside(
+def find_stored_runs(
     references: Sequence[str],
     store: str,
     stores: ExitStack,
@@ -31,7 +31,7 @@ def kept_beside(
     """The same, each beside the store that has it; `in_file` says which are meant where a file is named and no run in it."""
     ledgers: dict[str, Store] = {}
     for reference in references:
-        path, name = kept_place(reference, store)
+        path, name = run_location(reference, store)
         if path not in ledgers:
             ledgers[path] = stores.enter_context(open_store(path, read_only=True))
         ledger = ledgers[path]
@@ -40,7 +40,7 @@ def kept_beside(
             yield ledger, run if run.spending else replace(run, spending=ledger.spending(run.id))
 
 
-def in_store(found: "Comparison", store: str) -> "Comparison":
+def with_store_flag(found: "Comparison", store: str) -> "Comparison":
     """The comparison, whose command to judge the baseline anew names the store that has the baseline."""
     return replace(found, rescore=found.rescore + store_flag(store)) if found.rescore else found
 
@@ -50,7 +50,7 @@ def is_file(reference: str) -> bool:
     return parse_run_address(reference) is None and Path(reference).is_file()
 
 
-def kept_place(reference: str, store: str) -> tuple[str, str]:
+def run_location(reference: str, store: str) -> tuple[str, str]:
     """The file of runs that is meant, or the address of a server, and the run in it.
 
     Raises:
