@@ -20,11 +20,11 @@ from evalmark.core.values.call import Attempt, Call, Reply, Request
 from evalmark.core.values.score import Trial
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError
-from evalmark.models.middleware.conditions import Conditions, through
-from evalmark.models.middleware.keyed import Keyed
+from evalmark.models.middleware.call_config import CallConfig, wrap_model
+from evalmark.models.middleware.keyed_request import KeyedRequest
 from evalmark.models.middleware.meter import Meter
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.prices import Prices, Rates
+from evalmark.models.middleware.prices import Prices, TokenPrices
+from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.runs.cluster.messages import (
     Assign,
@@ -243,7 +243,9 @@ class Worker:
             self._asked[self._ticket] = given
             self._say(Ready(1))
             key = f"{given.item.position:032x}-0-0"
-            request = Keyed(messages=PLAIN.messages, settings=PLAIN.settings, plain=PLAIN, kept_as=key, repeat=0, use=0)
+            request = KeyedRequest(
+                messages=PLAIN.messages, settings=PLAIN.settings, plain=PLAIN, kept_as=key, repeat=0, use=0
+            )
             self._say(CallRequested(self._ticket, NAME, IDENTITY, request))
         if self._is_finishing and not self._waiting and not self._asked:
             self._say(WorkerDone("", 0.0))
@@ -310,11 +312,11 @@ class World:
         self._chance = Random(setting.seed + 1)  # noqa: S311  no secret
         self._free = deque(range(setting.workers))
         rpm, tpm = (setting.rpm, setting.tpm) if setting.is_told else (None, None)
-        pace = Pace(start=setting.in_flight, most=setting.in_flight, rpm=rpm, tpm=tpm)
+        pace = RateLimits(start=setting.in_flight, most=setting.in_flight, rpm=rpm, tpm=tpm)
         throttle = Throttle(pace, chance=Random(setting.seed + 2))  # noqa: S311
-        prices = Prices({NAME: Rates(input=0.1, output=0.4)})
+        prices = Prices({NAME: TokenPrices(input=0.1, output=0.4)})
         self.meter = Meter(prices=prices)
-        self._conditions = Conditions(
+        self._conditions = CallConfig(
             meter=self.meter,
             throttle=throttle,
             prices=prices,
@@ -328,7 +330,7 @@ class World:
 
     def around(self, model: object) -> object:
         """What a run puts around a model: as `Door` does, with chance that has a seed."""
-        return through(model, self._conditions)
+        return wrap_model(model, self._conditions)
 
     def chat(self, name: str) -> ScriptedModel:
         """The model as the desk knows it, which leaves it to workers to ask it."""

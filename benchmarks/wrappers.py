@@ -12,16 +12,16 @@ from evalmark import Turn
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Call, Reply, Request
 from evalmark.core.values.usage import Usage
-from evalmark.models.middleware.conditions import Conditions, through
-from evalmark.models.middleware.journaled import Journaled, announcing
-from evalmark.models.middleware.limited import Limited
+from evalmark.models.middleware.call_config import CallConfig, wrap_model
+from evalmark.models.middleware.limited import LimitedModel
+from evalmark.models.middleware.logged_model import LoggedModel, request_announcer
 from evalmark.models.middleware.meter import Budget, Meter
-from evalmark.models.middleware.metered import Metered
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.priced import Priced
+from evalmark.models.middleware.metered import MeteredModel
+from evalmark.models.middleware.priced import PricedModel
 from evalmark.models.middleware.prices import Prices
-from evalmark.models.middleware.replayed import Replayed
-from evalmark.models.middleware.retrying import Retrying
+from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.replay import ReplayingModel
+from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
 
 CALLS = 20_000
@@ -68,21 +68,21 @@ class Nowhere:
         pass
 
 
-def everything(budget: Budget, pace: Pace) -> ChatModel:
-    given = Conditions(meter=Meter(budget, (), PRICES), throttle=Throttle(pace), prices=PRICES, call_log=Nowhere())
-    return through(Instant(), given)
+def everything(budget: Budget, pace: RateLimits) -> ChatModel:
+    given = CallConfig(meter=Meter(budget, (), PRICES), throttle=Throttle(pace), prices=PRICES, call_log=Nowhere())
+    return wrap_model(Instant(), given)
 
 
 LAYERS: dict[str, Callable[[], ChatModel]] = {
     "no wrapper": Instant,
-    "Limited": lambda: Limited(Instant(), Throttle(), announcing(Nowhere())),
-    "Retrying": lambda: Retrying(Instant()),
-    "Priced": lambda: Priced(Instant(), PRICES),
-    "Metered": lambda: Metered(Instant(), Meter(MONEY, (), PRICES)),
-    "Journaled, with the key": lambda: Journaled(Instant(), Nowhere()),
-    "Replayed, with the key": lambda: Replayed(Instant(), Nowhere()),
-    "all": lambda: everything(Budget(), Pace()),
-    "all, with --max-cost, --rpm and --tpm": lambda: everything(MONEY, Pace(rpm=10**9, tpm=10**12)),
+    "Limited": lambda: LimitedModel(Instant(), Throttle(), request_announcer(Nowhere())),
+    "Retrying": lambda: RetryingModel(Instant()),
+    "Priced": lambda: PricedModel(Instant(), PRICES),
+    "Metered": lambda: MeteredModel(Instant(), Meter(MONEY, (), PRICES)),
+    "Journaled, with the key": lambda: LoggedModel(Instant(), Nowhere()),
+    "Replayed, with the key": lambda: ReplayingModel(Instant(), Nowhere()),
+    "all": lambda: everything(Budget(), RateLimits()),
+    "all, with --max-cost, --rpm and --tpm": lambda: everything(MONEY, RateLimits(rpm=10**9, tpm=10**12)),
 }
 
 

@@ -6,7 +6,7 @@ from evalmark import Turn
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError
-from evalmark.models.middleware.conditions import Conditions
+from evalmark.models.middleware.call_config import CallConfig
 from evalmark.models.middleware.meter import Meter
 from evalmark.models.middleware.prices import Prices
 from evalmark.models.middleware.throttle import Throttle
@@ -41,9 +41,9 @@ def closed(status: int = 401) -> ModelCallError:
     return fault(status, kind="closed")
 
 
-def conditions(**given) -> Conditions:
+def conditions(**given) -> CallConfig:
     usual = {"meter": Meter(), "throttle": Throttle(), "prices": Prices()}
-    return Conditions(**(usual | given))
+    return CallConfig(**(usual | given))
 
 
 def chance(seed: int) -> Random:

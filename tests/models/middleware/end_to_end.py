@@ -9,11 +9,11 @@ from typing import Any
 
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import EvalmarkError
-from evalmark.models.middleware.conditions import Conditions, through
+from evalmark.models.middleware.call_config import CallConfig, wrap_model
 from evalmark.models.middleware.meter import Budget, Meter
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.patience import Patience
-from evalmark.models.middleware.prices import Prices, Rates
+from evalmark.models.middleware.patience import RetryPolicy
+from evalmark.models.middleware.prices import Prices, TokenPrices
+from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.models.providers.http import Http
 from evalmark.models.providers.opening import open_chat
@@ -23,7 +23,7 @@ from evalmark.testing.scripted import Answer, ScriptedServer
 from .asking import ask
 
 KEY = "sk-a-key-that-must-never-be-seen"
-QUICK = Patience(first_wait=0.01, most_wait=0.02)
+QUICK = RetryPolicy(first_wait=0.01, most_wait=0.02)
 """As patient as usual in the number of attempts, and quick about it."""
 MODELS = {
     "openai": ("openai/some-model", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
@@ -40,10 +40,10 @@ class World:
     server: ScriptedServer
     provider: str = "openai"
     within: float = 5.0
-    patience: Patience = QUICK
-    pace: Pace = field(default_factory=lambda: Pace(start=50, most=50))
+    patience: RetryPolicy = QUICK
+    pace: RateLimits = field(default_factory=lambda: RateLimits(start=50, most=50))
     budget: Budget = field(default_factory=Budget)
-    rates: Rates | None = None
+    rates: TokenPrices | None = None
     call_log: MemoryCallLog = field(default_factory=MemoryCallLog)
     replay: Any = "auto"
 
@@ -62,9 +62,9 @@ class World:
         environ = {self.address: f"{self.server.url}{path}", self.key: KEY, "ANTHROPIC_MAX_TOKENS": ""}
         model = open_chat(self.name, environ=environ, table={}, http=http, within=self.within)
         self.throttle = Throttle(self.pace, self.patience, random.Random(7))  # noqa: S311
-        asked = through(
+        asked = wrap_model(
             model,
-            Conditions(
+            CallConfig(
                 meter=self.meter,
                 throttle=self.throttle,
                 prices=self.prices,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.errors import EvalmarkError
-from evalmark.models.middleware.conditions import Conditions, through
+from evalmark.models.middleware.call_config import CallConfig, wrap_model
 from evalmark.models.middleware.meter import Meter
-from evalmark.models.middleware.pace import Pace
 from evalmark.models.middleware.prices import Prices
+from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.models.providers.http import Http
 from evalmark.models.providers.opening import open_chat
@@ -25,11 +25,11 @@ AT_ONCE = 6
 async def ask_all(store, run_id: str, url: str) -> None:
     http = Http()
     model = open_chat("openai/some-model", environ={"OPENAI_BASE_URL": f"{url}/v1"}, table={}, http=http, within=10.0)
-    asked = through(
+    asked = wrap_model(
         model,
-        Conditions(
+        CallConfig(
             meter=Meter(),
-            throttle=Throttle(Pace(start=AT_ONCE, most=AT_ONCE)),
+            throttle=Throttle(RateLimits(start=AT_ONCE, most=AT_ONCE)),
             prices=Prices(),
             call_log=store.call_log(run_id),
         ),

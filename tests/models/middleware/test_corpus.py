@@ -12,9 +12,9 @@ import pytest
 from evalmark.core.values.call import Reply
 from evalmark.errors import ModelCallError, RunStoppedError
 from evalmark.models.middleware.meter import Budget
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.patience import Patience
-from evalmark.models.middleware.prices import Rates
+from evalmark.models.middleware.patience import RetryPolicy
+from evalmark.models.middleware.prices import TokenPrices
+from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.testing.scripted import (
     Cut,
     Delay,
@@ -79,7 +79,7 @@ def test_f23_a_fault_that_passes_costs_an_attempt_and_nothing_else(provider, sta
 def test_f20_nobody_asks_again_before_the_time_that_the_endpoint_names(headers, least, most):
     answer, times = timed([Status(429, headers)])
     with ScriptedServer(answer) as server:
-        found = World(server=server, pace=Pace(start=1, most=1)).ask(*map(str, range(6)))
+        found = World(server=server, pace=RateLimits(start=1, most=1)).ask(*map(str, range(6)))
     assert [reply.text for reply in found] == [str(number) for number in range(6)]
     first, *later = times
     assert least <= min(later) - first <= most
@@ -88,7 +88,7 @@ def test_f20_nobody_asks_again_before_the_time_that_the_endpoint_names(headers, 
 
 def test_f20_a_time_that_is_too_long_stops_the_run_with_one_sentence():
     with ScriptedServer(lambda said: Status(429, {"retry-after": "1e9"})) as server:
-        found = World(server=server, pace=Pace(start=2, most=2)).ask(*map(str, range(50)))
+        found = World(server=server, pace=RateLimits(start=2, most=2)).ask(*map(str, range(50)))
     assert server.count == 2
     assert {type(error) for error in found} == {RunStoppedError}
     (message,) = {str(error) for error in found}
@@ -140,9 +140,9 @@ def test_f22_a_storm_of_limits_without_a_time_is_waited_out_at_a_low_rate():
         times.append(time.monotonic())
         return Status(429) if times[-1] < ends else None
 
-    patience = Patience(first_wait=0.05, most_wait=0.2)
+    patience = RetryPolicy(first_wait=0.05, most_wait=0.2)
     with ScriptedServer(answer) as server:
-        world = World(server=server, patience=patience, pace=Pace(start=20, most=20))
+        world = World(server=server, patience=patience, pace=RateLimits(start=20, most=20))
         found = world.ask(*map(str, range(60)))
     assert [reply.text for reply in found] == [str(number) for number in range(60)]
     in_the_storm = [moment for moment in times if moment < ends]
@@ -167,7 +167,7 @@ def test_f24_a_request_that_is_refused_is_an_error_of_its_case_alone(provider, s
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_f24_a_wrong_key_or_model_stops_the_run_after_the_first_requests_with_one_message(provider, status):
     with ScriptedServer(lambda said: Status(status)) as server:
-        world = World(server=server, provider=provider, pace=Pace(start=4, most=4))
+        world = World(server=server, provider=provider, pace=RateLimits(start=4, most=4))
         found = world.ask(*map(str, range(500)))
         assert server.count <= 4
     assert {type(error) for error in found} == {RunStoppedError}
@@ -210,8 +210,10 @@ def test_f25_every_attempt_of_a_call_that_fails_for_good_is_kept():
 def test_f25_a_server_that_was_never_there_stops_the_run():
     with ScriptedServer() as server:
         pass
-    patience = Patience(first_wait=0.01, most_wait=0.02, most_silence=0.2)
-    found = World(server=server, patience=patience, pace=Pace(start=2, most=2)).ask(*map(str, range(200)), workers=2)
+    patience = RetryPolicy(first_wait=0.01, most_wait=0.02, most_silence=0.2)
+    found = World(server=server, patience=patience, pace=RateLimits(start=2, most=2)).ask(
+        *map(str, range(200)), workers=2
+    )
     assert isinstance(found[-1], RunStoppedError)
     assert "It has answered nothing in" in str(found[-1])
     assert "Check its address and whether it is running" in str(found[-1])
@@ -324,7 +326,7 @@ ABSURD = {"prompt_tokens": -5, "completion_tokens": 10**12, "total_tokens": 10**
 @pytest.mark.parametrize("answer", [NoUsage(PARIS), OddUsage(ABSURD, PARIS)], ids=["missing", "absurd"])
 def test_f32_usage_that_is_missing_or_absurd_is_unknown_and_the_budget_guesses(answer):
     with ScriptedServer(lambda said: answer) as server:
-        world = World(server=server, budget=Budget(max_cost=0.05), rates=Rates(input=1.0, output=10.0))
+        world = World(server=server, budget=Budget(max_cost=0.05), rates=TokenPrices(input=1.0, output=10.0))
         found = world.ask(*map(str, range(300)), workers=4)
         replies = [reply for reply in found if isinstance(reply, Reply)]
         assert server.count == len(replies) <= 5 + 4  # a guess is 1,024 tokens of output: a cent
@@ -339,7 +341,7 @@ def test_f32_usage_that_is_missing_or_absurd_is_unknown_and_the_budget_guesses(a
 def test_f32_a_budget_stops_within_one_call_of_each_worker_and_a_larger_one_goes_on():
     usage = {"prompt_tokens": 1_000, "completion_tokens": 0, "total_tokens": 1_000}
     with ScriptedServer(lambda said: OddUsage(usage, said.text)) as server:
-        rates = Rates(input=1_000.0, output=1_000.0)  # a dollar a call
+        rates = TokenPrices(input=1_000.0, output=1_000.0)  # a dollar a call
         world = World(server=server, budget=Budget(max_cost=10.0), rates=rates)
         found = world.ask(*map(str, range(100)), workers=4)
         paid = server.count

@@ -14,7 +14,7 @@ from evalmark import Turn
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.values.call import KEY_VERSION, Request
 from evalmark.core.values.plain_data import canonical, fingerprint
-from evalmark.models.middleware.keyed import keyed, plain
+from evalmark.models.middleware.keyed_request import plain_request, with_key
 
 BASE = Request(
     messages=(Turn(role="system", content="Answer in one word."), Turn(role="user", content="The capital of Norway?")),
@@ -157,11 +157,11 @@ def test_texts_differ_when_their_keys_do(one, two):
 
 def test_a_request_is_counted_once_on_its_way_and_comes_out_as_it_went_in():
     with trial_context(TrialContext(repeat=3)):
-        first, second = keyed(BASE, "m"), keyed(BASE, "m")
-        assert keyed(first, "m") is first
-    assert (first.kept_as, second.kept_as) == (BASE.key("m", 3, 0), BASE.key("m", 3, 1))
+        first, second = with_key(BASE, "m"), with_key(BASE, "m")
+        assert with_key(first, "m") is first
+    assert (first.cache_key, second.cache_key) == (BASE.key("m", 3, 0), BASE.key("m", 3, 1))
     assert first.hash == BASE.hash
-    assert plain(first) is plain(BASE) is BASE
+    assert plain_request(first) is plain_request(BASE) is BASE
 
 
 @pytest.mark.parametrize(

@@ -10,32 +10,32 @@ from evalmark.core.values.call import Reply
 from evalmark.core.values.spending import Spending
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.models.middleware.limited import Limited
+from evalmark.models.middleware.limited import LimitedModel
 from evalmark.models.middleware.meter import Budget, Meter, dollars
-from evalmark.models.middleware.metered import Metered
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.priced import Priced
-from evalmark.models.middleware.prices import Prices, Rates
+from evalmark.models.middleware.metered import MeteredModel
+from evalmark.models.middleware.priced import PricedModel
+from evalmark.models.middleware.prices import Prices, TokenPrices
+from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.testing.leaping import run_leaping
 
 from .asking import OPENAI, ask, closed, fault, lost, reply
 from .watched import Watched, outcomes
 
-PRICES = Prices({"openai/gpt-4o-mini": Rates(input=1.0, output=2.0)})
+PRICES = Prices({"openai/gpt-4o-mini": TokenPrices(input=1.0, output=2.0)})
 ONE_DOLLAR = Reply(text="yes", usage=Usage(input_tokens=1_000_000, output_tokens=0))
 
 
 def spend(model, budget, count, *, workers=1, earlier=(), unanswered=0):
     """What so many calls come to, and the meter."""
     meter = Meter(budget, earlier, PRICES, unanswered)
-    return run_leaping(outcomes(Metered(Priced(model, PRICES), meter), count, workers=workers)), meter
+    return run_leaping(outcomes(MeteredModel(PricedModel(model, PRICES), meter), count, workers=workers)), meter
 
 
 def test_calls_are_counted_by_model():
     model = Watched([reply(), fault(), reply(attempts=fault().attempts), Reply(text="?")], **OPENAI)
     _, meter = spend(model, Budget(), 4)
-    other = Metered(Watched(["yes"], name="ollama/llama3"), meter)
+    other = MeteredModel(Watched(["yes"], name="ollama/llama3"), meter)
     run_leaping(outcomes(other, 1))
     meter.replayed("ollama/llama3", reply())
     assert meter.spending() == (
@@ -149,7 +149,7 @@ def test_the_limit_of_a_request_is_its_guess():
 
     async def main():
         for _ in range(11):
-            await Metered(model, meter)(ask("", settings={"max_tokens": 92}))
+            await MeteredModel(model, meter)(ask("", settings={"max_tokens": 92}))
 
     with pytest.raises(RunStoppedError):
         run_leaping(main())
@@ -162,7 +162,7 @@ def test_near_the_end_of_a_budget_callers_wait_for_those_under_way():
 
     async def main():
         meter = Meter(Budget(max_cost=2.5), (), PRICES)
-        calls = [Metered(Priced(model, PRICES), meter)(ask(large + str(n))) for n in range(20)]
+        calls = [MeteredModel(PricedModel(model, PRICES), meter)(ask(large + str(n))) for n in range(20)]
         return await asyncio.gather(*calls, return_exceptions=True)
 
     found = run_leaping(main())
@@ -175,7 +175,7 @@ def test_far_from_the_end_of_a_budget_nobody_waits():
     meter = Meter(Budget(max_cost=1.0, max_tokens=10**6), (), PRICES)  # five hundred guesses of two thousandths
 
     async def main():
-        await outcomes(Metered(Priced(model, PRICES), meter), 2_000, workers=10)
+        await outcomes(MeteredModel(PricedModel(model, PRICES), meter), 2_000, workers=10)
         return asyncio.get_running_loop().time()
 
     assert run_leaping(main()) == 200.0
@@ -183,7 +183,7 @@ def test_far_from_the_end_of_a_budget_nobody_waits():
 
 def test_a_model_that_was_seen_to_say_much_is_expected_to():
     model = Watched(lambda request: reply(read=0, written=50_000), seconds=1.0, **OPENAI)
-    metered = Metered(model, Meter(Budget(max_tokens=120_000), (), PRICES))
+    metered = MeteredModel(model, Meter(Budget(max_tokens=120_000), (), PRICES))
 
     async def main():
         await outcomes(metered, 1)
@@ -259,7 +259,7 @@ def test_calls_that_never_went_out_are_not_counted():
 
 
 def test_a_call_that_came_back_with_the_end_of_the_run_counts_as_sent():
-    model = Limited(Watched([closed()], **OPENAI), Throttle(Pace(start=1, most=1)))
+    model = LimitedModel(Watched([closed()], **OPENAI), Throttle(RateLimits(start=1, most=1)))
     found, meter = spend(model, Budget(), 3)
     assert {type(each) for each in found} == {RunStoppedError}
     assert (meter.spending()[0].calls, meter.spending()[0].failed) == (0, 1)
@@ -292,7 +292,7 @@ def test_calls_that_are_cut_off_by_their_caller_count_against_the_budget():
         for sent in range(100):
             try:
                 async with asyncio.timeout(5.0):
-                    await Metered(model, meter)(ask())
+                    await MeteredModel(model, meter)(ask())
             except TimeoutError:
                 continue
             except RunStoppedError:
@@ -307,7 +307,7 @@ def test_one_who_waits_for_the_budget_and_gives_up_holds_nobody_up():
     meter = Meter(Budget(max_tokens=1_500), (), PRICES)
 
     async def main():
-        calls = [asyncio.create_task(Metered(model, meter)(ask())) for _ in range(5)]
+        calls = [asyncio.create_task(MeteredModel(model, meter)(ask())) for _ in range(5)]
         await asyncio.sleep(0.5)
         calls[3].cancel()
         return await asyncio.gather(*calls, return_exceptions=True)
@@ -326,7 +326,7 @@ def test_a_budget_of_money_refuses_a_model_without_a_price_before_the_run():
         "and `output`, in dollars for a million tokens, or limit --max-calls or --max-tokens instead."
     )
     with pytest.raises(RunStoppedError, match="is not known"):  # and in case nobody asked
-        run_leaping(Metered(local, Meter(Budget(max_cost=1.0)))(ask()))
+        run_leaping(MeteredModel(local, Meter(Budget(max_cost=1.0)))(ask()))
     assert local.asked == []
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ConfigError
-from evalmark.models.middleware.priced import MOST_TOKENS, Priced, sound
-from evalmark.models.middleware.prices import Prices, Rates, read_prices
+from evalmark.models.middleware.priced import MOST_TOKENS, PricedModel, valid_usage
+from evalmark.models.middleware.prices import Prices, TokenPrices, read_prices
 from evalmark.models.providers.names import find_endpoint
 from evalmark.testing.leaping import run_leaping
 
@@ -109,7 +109,7 @@ def test_an_unknown_price_is_none_and_never_nothing(name, address):
 )
 def test_unknown_usage_has_no_cost(usage):
     assert Prices().cost(Watched(**OPENAI), usage) is None
-    assert Prices({"mine": Rates(input=1, output=1)}).cost(model("mine", ""), usage) is None
+    assert Prices({"mine": TokenPrices(input=1, output=1)}).cost(model("mine", ""), usage) is None
 
 
 def test_the_model_that_answered_goes_before_the_one_that_was_asked():
@@ -121,10 +121,14 @@ def test_the_model_that_answered_goes_before_the_one_that_was_asked():
 
 
 def test_the_price_that_the_user_gives_goes_before_the_published_one():
-    prices = Prices({"openai/gpt-4o-mini": Rates(input=1.0, output=2.0), "ollama/llama3": Rates(input=0.1, output=0.4)})
+    prices = Prices(
+        {"openai/gpt-4o-mini": TokenPrices(input=1.0, output=2.0), "ollama/llama3": TokenPrices(input=0.1, output=0.4)}
+    )
     assert prices.cost(Watched(**OPENAI), MILLION) == pytest.approx(3.0)
     assert prices.cost(model("ollama/llama3", "http://127.0.0.1:11434/v1"), MILLION) == pytest.approx(0.5)
-    assert Prices({"mine": Rates(input=0.0, output=0.0)}).cost(model("mine", ""), MILLION) == 0.0  # the user says so
+    assert (
+        Prices({"mine": TokenPrices(input=0.0, output=0.0)}).cost(model("mine", ""), MILLION) == 0.0
+    )  # the user says so
 
 
 @settings(max_examples=60, deadline=None)
@@ -193,14 +197,14 @@ def test_a_price_with_steps_is_asked_for_each_time():
     ],
 )
 def test_counts_that_cannot_be_are_unknown(given, kept):
-    assert sound(given) == kept
+    assert valid_usage(given) == kept
 
 
 @given(st.builds(Usage, **dict.fromkeys(Usage.__slots__, st.none() | st.integers(-5, 30) | st.sampled_from([10**12]))))
 def test_what_is_left_of_any_usage_makes_sense(usage):
-    left = sound(usage)
-    assert sound(left) == left
-    cost = Rates(input=1.0, output=2.0, cached=0.1, cache_write=1.25, reasoning=3.0).cost(left)
+    left = valid_usage(usage)
+    assert valid_usage(left) == left
+    cost = TokenPrices(input=1.0, output=2.0, cached=0.1, cache_write=1.25, reasoning=3.0).cost(left)
     assert cost is None or 0 <= cost < 1
 
 
@@ -209,7 +213,7 @@ def test_a_reply_carries_its_cost_and_no_absurd_usage():
     given = Watched([reply(read=1_000_000, written=0), absurd, reply(cost=0.5), reply(cost=float("nan"))], **OPENAI)
 
     async def main():
-        return [await Priced(given, Prices())(ask()) for _ in range(4)]
+        return [await PricedModel(given, Prices())(ask()) for _ in range(4)]
 
     first, second, third, fourth = run_leaping(main())
     assert first.cost == pytest.approx(0.15)
@@ -224,7 +228,7 @@ def test_prices_in_the_models_table_are_read():
         "other": {"provider": "openai", "model": "x"},
         "broken": "no table; somebody else says so",
     }
-    assert read_prices(table) == {"local": Rates(input=0.1, output=0.4, cached=0.0)}
+    assert read_prices(table) == {"local": TokenPrices(input=0.1, output=0.4, cached=0.0)}
     endpoint = find_endpoint("local", {}, {"local": table["local"]})
     assert Prices(read_prices(table)).cost(endpoint, MILLION) == pytest.approx(0.5)
 

@@ -9,11 +9,11 @@ import pytest
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.values.call import Attempt
 from evalmark.errors import ModelCallError, NotRecordedError, RunStoppedError, StoreError
-from evalmark.models.middleware.conditions import through
-from evalmark.models.middleware.journaled import Journaled, announcing
-from evalmark.models.middleware.limited import Limited
+from evalmark.models.middleware.call_config import wrap_model
+from evalmark.models.middleware.limited import LimitedModel
+from evalmark.models.middleware.logged_model import LoggedModel, request_announcer
 from evalmark.models.middleware.meter import Budget, Meter
-from evalmark.models.middleware.replayed import Replayed
+from evalmark.models.middleware.replay import ReplayingModel
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.testing.call_logs import MemoryCallLog
 from evalmark.testing.leaping import run_leaping
@@ -23,7 +23,7 @@ from .watched import Watched
 
 
 def recorded(model, journal, mode="auto", **more):
-    return Replayed(Journaled(model, journal), journal, mode, **more)
+    return ReplayingModel(LoggedModel(model, journal), journal, mode, **more)
 
 
 def texts(model, *requests, repeat=0):
@@ -53,7 +53,7 @@ def test_a_reply_is_durable_before_anyone_has_it():
             await super().keep(call)
 
     async def main():
-        await Journaled(Watched(["Paris"]), Slow())(ask())
+        await LoggedModel(Watched(["Paris"]), Slow())(ask())
         events.append("used")
 
     run_leaping(main())
@@ -62,7 +62,7 @@ def test_a_reply_is_durable_before_anyone_has_it():
 
 def test_a_kept_call_says_who_was_asked_what_and_when():
     journal, model = MemoryCallLog(), Watched(["Paris"], **OPENAI)
-    found = run_leaping(Journaled(model, journal)(ask()))
+    found = run_leaping(LoggedModel(model, journal)(ask()))
     (call,) = journal.calls
     assert (call.model, call.identity, call.request) == (model.name, model.identity, ask())
     assert (call.reply, call.error, call.key) == (found, None, found.key)
@@ -81,7 +81,7 @@ def test_an_error_is_kept_with_all_its_attempts():
         ),
     )
     with pytest.raises(ModelCallError):
-        run_leaping(Journaled(Watched([error]), journal)(ask()))
+        run_leaping(LoggedModel(Watched([error]), journal)(ask()))
     assert journal.calls[0].error == (
         "openai: answered 503 Service Unavailable.\n"
         "Attempt 1, no response after 60.00 s: no whole answer came within 60 s\n"
@@ -96,22 +96,22 @@ def test_an_error_after_very_many_attempts_keeps_the_last_bodies():
     error = ModelCallError("a limit", fault="transient", attempts=(attempt,) * 200)
     journal = MemoryCallLog()
     with pytest.raises(ModelCallError):
-        run_leaping(Journaled(Watched([error]), journal)(ask()))
+        run_leaping(LoggedModel(Watched([error]), journal)(ask()))
     assert 6 * 4_096 < len(journal.calls[0].error) < 50_000
 
 
 def test_a_run_that_is_stopped_keeps_nothing():
     journal = MemoryCallLog()
     with pytest.raises(RunStoppedError):
-        run_leaping(Journaled(Watched([RunStoppedError("the budget is reached")]), journal)(ask()))
+        run_leaping(LoggedModel(Watched([RunStoppedError("the budget is reached")]), journal)(ask()))
     assert journal.calls == []
 
 
 def test_a_call_that_comes_back_with_the_end_of_the_run_is_kept_and_no_longer_under_way():
     journal = MemoryCallLog()
-    limited = Limited(Watched([closed()]), Throttle(), announcing(journal))
+    limited = LimitedModel(Watched([closed()]), Throttle(), request_announcer(journal))
     with pytest.raises(RunStoppedError):
-        run_leaping(Journaled(limited, journal)(ask()))
+        run_leaping(LoggedModel(limited, journal)(ask()))
     (call,) = journal.calls
     assert "Attempt 1, status 401" in call.error
     assert journal.under_way == set()
@@ -124,11 +124,11 @@ def test_a_journal_that_cannot_be_written_ends_the_run_before_more_is_paid_for()
 
     model = Watched()
     with one_line(RunStoppedError) as caught:
-        run_leaping(through(model, conditions(call_log=Broken()))(ask()))
+        run_leaping(wrap_model(model, conditions(call_log=Broken()))(ask()))
     assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
     assert model.asked == []
     with one_line(RunStoppedError):
-        run_leaping(through(model, conditions(call_log=MemoryCallLog(full_after=0)))(ask()))
+        run_leaping(wrap_model(model, conditions(call_log=MemoryCallLog(full_after=0)))(ask()))
 
 
 def test_a_journal_that_cannot_be_read_ends_the_run_too():
@@ -138,7 +138,7 @@ def test_a_journal_that_cannot_be_read_ends_the_run_too():
 
     model = Watched()
     with one_line(RunStoppedError) as caught:
-        run_leaping(through(model, conditions(call_log=Broken()))(ask()))
+        run_leaping(wrap_model(model, conditions(call_log=Broken()))(ask()))
     assert str(caught.value) == "No further model call is made, since the journal cannot be used: the disk is gone"
     assert model.asked == []
 
@@ -146,13 +146,13 @@ def test_a_journal_that_cannot_be_read_ends_the_run_too():
 def test_the_journal_hears_of_a_request_when_it_goes_out_and_not_while_it_waits():
     journal = MemoryCallLog()
     model = Watched(seconds=1.0)
-    limited = Limited(model, Throttle(), announcing(journal))
+    limited = LimitedModel(model, Throttle(), request_announcer(journal))
     held = conditions(throttle=Throttle(), call_log=journal)
 
     async def main():
         first = await held.throttle.enter()
         held.throttle.failed(first, limit(10.0))
-        call = asyncio.create_task(through(model, held)(ask()))
+        call = asyncio.create_task(wrap_model(model, held)(ask()))
         await asyncio.sleep(5.0)
         waiting = len(journal.under_way)
         await asyncio.sleep(5.5)
@@ -187,7 +187,7 @@ def test_a_recording_out_of_a_file_says_under_which_key_it_is_kept():
 def test_what_is_recorded_counts_as_replayed_and_against_no_budget():
     given = conditions(call_log=MemoryCallLog(), meter=Meter(Budget(max_calls=1)))
     model = Watched(["Paris"])
-    assert [texts(through(model, given), ask()) for _ in range(3)] == [["Paris"]] * 3
+    assert [texts(wrap_model(model, given), ask()) for _ in range(3)] == [["Paris"]] * 3
     (spent,) = given.meter.spending()
     assert (spent.calls, spent.replayed) == (1, 2)
 
@@ -339,6 +339,6 @@ def test_a_reply_that_was_paid_for_is_kept_when_its_caller_gives_up_while_it_is_
 
 def test_without_a_journal_only_the_same_moment_is_shared():
     model = Watched(["1", "2"], seconds=1.0)
-    asked = through(model, conditions())
+    asked = wrap_model(model, conditions())
     assert [each.text for each in together(asked, 3)] == ["1", "1", "1"]
     assert texts(asked, ask()) == ["2"]

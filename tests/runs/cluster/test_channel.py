@@ -9,7 +9,7 @@ from evalmark import Turn
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ModelCallError, RunStoppedError, ToolError
-from evalmark.models.middleware.keyed import keyed
+from evalmark.models.middleware.keyed_request import with_key
 from evalmark.runs.cluster.channel import Channel
 from evalmark.runs.cluster.messages import (
     AttemptFinished,
@@ -24,7 +24,7 @@ from evalmark.runs.cluster.messages import (
 from evalmark.testing.chat import ScriptedModel
 from evalmark.testing.leaping import run_leaping
 
-REQUEST = keyed(Request(messages=(Turn(role="user", content="?"),)), "testing:scripted/model")
+REQUEST = with_key(Request(messages=(Turn(role="user", content="?"),)), "testing:scripted/model")
 BUSY = ModelCallError("busy", fault="transient")
 
 

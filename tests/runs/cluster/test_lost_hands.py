@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evalmark import Output, Turn
 from evalmark.core.values.call import Reply, Request
-from evalmark.models.middleware.keyed import keyed
+from evalmark.models.middleware.keyed_request import with_key
 from evalmark.runs.cluster.messages import (
     Assign,
     AttemptFinished,
@@ -218,7 +218,7 @@ class Plays:
 
 
 def asks(ticket, text):
-    request = keyed(Request(messages=(Turn(role="user", content=text),)), "testing:scripted/model")
+    request = with_key(Request(messages=(Turn(role="user", content=text),)), "testing:scripted/model")
     return CallRequested(ticket, "scripted/model", "testing:scripted/model", request)
 
 

@@ -11,10 +11,10 @@ from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.values.call import Reply
 from evalmark.core.values.score import Trial
-from evalmark.models.middleware.limited import Limited
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.patience import Patience
-from evalmark.models.middleware.retrying import Retrying
+from evalmark.models.middleware.limited import LimitedModel
+from evalmark.models.middleware.patience import RetryPolicy
+from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.runs.engine import trial
 from evalmark.runs.engine.pipeline import Limits, Work, run_trials
@@ -206,7 +206,9 @@ class Server:
 def test_a_models_seconds_are_those_of_the_attempt_that_succeeded(monkeypatch):
     async def main():
         monkeypatch.setattr(model.time, "perf_counter", asyncio.get_running_loop().time)
-        retried = Retrying(Limited(Server(), Throttle(Pace(start=1))), Patience(first_wait=0.0), chance(1))
+        retried = RetryingModel(
+            LimitedModel(Server(), Throttle(RateLimits(start=1))), RetryPolicy(first_wait=0.0), chance(1)
+        )
         target = ModelTarget(model=retried)
         return await target(Case(id="1", input="?"))
 
@@ -228,7 +230,7 @@ def test_a_cached_reply_waited_for_nothing():
 def test_a_model_that_fails_tells_its_last_attempt():
     async def main():
         sink = MemorySink()
-        target = ModelTarget(model=Limited(Server(), Throttle(Pace(start=1))))
+        target = ModelTarget(model=LimitedModel(Server(), Throttle(RateLimits(start=1))))
         work = Work(trials=[Trial(case=Case(id="1", input="Oslo"))], targets={"": target}, scorers=(), sink=sink)
         await run_trials(work)
         return sink.results[0].output

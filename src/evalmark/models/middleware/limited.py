@@ -7,12 +7,12 @@ from evalmark.core.errors import ModelCallError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply, Request
 
-from .keyed import plain
-from .sizes import expected_size
-from .throttle import Place, Throttle
+from .keyed_request import plain_request
+from .throttle import Permit, Throttle
+from .token_estimate import estimate_tokens
 
 
-class Limited:
+class LimitedModel:
     """A model that is asked when the throttle of its endpoint lets it.
 
     `before` is awaited with each request that was let go, right before it goes out.
@@ -32,7 +32,7 @@ class Limited:
         """
         place = await self._depart(request)
         try:
-            reply = await self._model(plain(request))
+            reply = await self._model(plain_request(request))
             self._throttle.heard(place, reply)
         except ModelCallError as error:
             self._throttle.failed(place, error)
@@ -41,9 +41,9 @@ class Limited:
             self._throttle.leave(place)
         return reply
 
-    async def _depart(self, request: Request) -> Place:
+    async def _depart(self, request: Request) -> Permit:
         """The place of a request that may go out now."""
-        size = expected_size(request)
+        size = estimate_tokens(request)
         place = self._throttle.at_once(size)
         if place is None:
             with current_trial_context().waiting():

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from evalmark.core.errors import ModelCallError, RunStoppedError
+from evalmark.core.fair_queue import FairQueue
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.core.values.spending import Spending, spending_of_reply, total_spending
 from evalmark.core.values.words import count
 
-from .line import Line
 from .prices import Prices
-from .sizes import ASSUMED_OUTPUT, input_size, output_limit
+from .token_estimate import ASSUMED_OUTPUT, estimate_input_tokens, output_limit
 
 T = TypeVar("T", int, float)
 
-WORKED = 1.0
+MIN_BILLED_SECONDS = 1.0
 """Seconds after which an attempt without a response counts as paid: a model may have worked until it was cut off."""
 
 
@@ -33,7 +33,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class CallEstimate:
     """What one call may come to, before it is made."""
 
     tokens: int
@@ -41,7 +41,7 @@ class Guess:
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class ModelUsage:
     """What the calls of one model have come to so far."""
 
     spent: Spending
@@ -79,9 +79,9 @@ class Meter:
         """Replies that hold a secret, and so are not kept as they came."""
         self._prices = prices or Prices()
         # What earlier passes replayed is not counted again.
-        self._tallies = {spent.model: Tally(spent=replace(spent, replayed=0)) for spent in earlier}
+        self._tallies = {spent.model: ModelUsage(spent=replace(spent, replayed=0)) for spent in earlier}
         self._noted: dict[str, None] = {}
-        self._line: Line[Guess] = Line(self._hold, self.release)
+        self._line: FairQueue[CallEstimate] = FairQueue(self._hold, self.release)
         answered = sum(spent.calls for spent in earlier)
         # What was sent a second time after a break was paid twice, most likely; and so will be what is lost now.
         lost += sum(spent.repeated for spent in earlier)
@@ -105,7 +105,7 @@ class Meter:
             "`input` and `output`, in dollars for a million tokens, or limit --max-calls or --max-tokens instead."
         )
 
-    def guess(self, model: ChatModel, request: Request) -> Guess:
+    def guess(self, model: ChatModel, request: Request) -> CallEstimate:
         """What a call may come to, on the high side; nothing where the budget does not ask.
 
         Raises:
@@ -114,17 +114,17 @@ class Meter:
         budget = self.budget
         if budget.max_cost is None and budget.max_tokens is None:
             return _NOTHING
-        read, written = input_size(request), output_limit(request)
+        read, written = estimate_input_tokens(request), output_limit(request)
         if written is None:
             written = max(ASSUMED_OUTPUT, self._of(model.name).most_output)
         if budget.max_cost is None:
-            return Guess(read + written, 0.0)
+            return CallEstimate(read + written, 0.0)
         cost = self._prices.estimate(model, read, written)
         if cost is None:
             raise RunStoppedError(self.refuse_unknown(model) or "")
-        return Guess(read + written, cost)
+        return CallEstimate(read + written, cost)
 
-    def admitted(self, guess: Guess) -> bool:
+    def admitted(self, guess: CallEstimate) -> bool:
         """Whether a call may be made at once; then it counts as if `admit` had returned.
 
         Raises:
@@ -132,7 +132,7 @@ class Meter:
         """
         return self._line.at_once(guess)
 
-    async def admit(self, guess: Guess) -> None:
+    async def admit(self, guess: CallEstimate) -> None:
         """Wait until a call may be made; exactly one of `answered`, `failed`, `broken_off` and `release` ends it.
 
         Raises:
@@ -140,7 +140,7 @@ class Meter:
         """
         await self._line.wait(guess)
 
-    def answered(self, model: str, guess: Guess, reply: Reply) -> None:
+    def answered(self, model: str, guess: CallEstimate, reply: Reply) -> None:
         """A call was answered."""
         tally = self._of(model)
         tally.add(spending_of_reply(model, reply))
@@ -155,7 +155,7 @@ class Meter:
         self._spend_attempts(guess, reply.attempts)
         self.release(guess)
 
-    def failed(self, model: str, guess: Guess, error: ModelCallError) -> None:
+    def failed(self, model: str, guess: CallEstimate, error: ModelCallError) -> None:
         """A call ended in an error after all attempts."""
         tally = self._of(model)
         tally.add(Spending(model=model, failed=1, attempts=max(0, len(error.attempts) - 1)))
@@ -163,13 +163,13 @@ class Meter:
         self._spend_attempts(guess, error.attempts)
         self.release(guess)
 
-    def broken_off(self, guess: Guess) -> None:
+    def broken_off(self, guess: CallEstimate) -> None:
         """A call was cancelled while it was under way: it may have been paid for."""
         self._guessed_tokens += guess.tokens
         self._spend(guess, guess.tokens, None)
         self.release(guess)
 
-    def release(self, guess: Guess) -> None:
+    def release(self, guess: CallEstimate) -> None:
         """A call was not made after all, or its outcome is counted."""
         self._under_way -= 1
         self._held_tokens -= guess.tokens
@@ -194,27 +194,27 @@ class Meter:
         """Say something that a reader of the run should know, once."""
         self._noted.setdefault(sentence)
 
-    def _of(self, model: str) -> Tally:
+    def _of(self, model: str) -> ModelUsage:
         if (tally := self._tallies.get(model)) is None:
-            tally = self._tallies[model] = Tally(spent=Spending(model=model))
+            tally = self._tallies[model] = ModelUsage(spent=Spending(model=model))
         return tally
 
-    def _spend(self, guess: Guess, tokens: int, cost: float | None) -> None:
+    def _spend(self, guess: CallEstimate, tokens: int, cost: float | None) -> None:
         self._calls += 1
         self._tokens += tokens
         self._cost += guess.cost if cost is None else cost
         self._guessed += guess.cost if cost is None else 0.0
 
-    def _spend_attempts(self, guess: Guess, attempts: Iterable[Attempt]) -> None:
+    def _spend_attempts(self, guess: CallEstimate, attempts: Iterable[Attempt]) -> None:
         """Count attempts that failed but may have been paid for: a broken reply, or a long silence."""
         for attempt in attempts:
-            if attempt.seconds >= WORKED if attempt.status is None else 200 <= attempt.status < 300:
+            if attempt.seconds >= MIN_BILLED_SECONDS if attempt.status is None else 200 <= attempt.status < 300:
                 self._tokens += guess.tokens
                 self._guessed_tokens += guess.tokens
                 self._cost += guess.cost
                 self._guessed += guess.cost
 
-    def _hold(self, guess: Guess) -> bool:
+    def _hold(self, guess: CallEstimate) -> bool:
         """Let a call go, or let it wait for those under way."""
         if reached := self._reached(self._calls, self._tokens, self._cost):
             raise RunStoppedError(reached)
@@ -248,7 +248,7 @@ class Meter:
         return None
 
 
-_NOTHING = Guess(0, 0.0)
+_NOTHING = CallEstimate(0, 0.0)
 
 
 def dollars(amount: float) -> str:
@@ -278,7 +278,7 @@ def _likely_cost(spent: Spending) -> float:
     return cost + (cost / known * spent.unknown_cost if known > 0 else 0.0)
 
 
-def _see(tally: Tally, reply: Reply) -> None:
+def _see(tally: ModelUsage, reply: Reply) -> None:
     """Note who answered."""
     if reply.model:
         tally.names.setdefault(reply.model)
@@ -286,7 +286,7 @@ def _see(tally: Tally, reply: Reply) -> None:
         tally.fingerprints.setdefault(reply.system_fingerprint)
 
 
-def _notes(tallies: dict[str, Tally]) -> Iterable[str]:
+def _notes(tallies: dict[str, ModelUsage]) -> Iterable[str]:
     for model, tally in tallies.items():
         if len(tally.names) > 1:
             yield (

@@ -8,7 +8,7 @@ from evalmark.core.values.call import Reply, Request
 from .meter import Meter
 
 
-class Metered:
+class MeteredModel:
     """A model that is asked while the budget lasts, and whose calls are counted."""
 
     def __init__(self, model: ChatModel, meter: Meter) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How often a call that failed is sent again, and how long it waits in between."""
 
     retries: int = 5
@@ -29,4 +29,4 @@ class Patience:
         return min(self.most_wait, self.first_wait * 2.0 ** min(failed - 1, 60))
 
 
-PATIENT = Patience()
+DEFAULT_RETRY_POLICY = RetryPolicy()

@@ -13,7 +13,7 @@ MOST_TOKENS = 20_000_000
 """More tokens than any model reads or writes in one call; a larger count is a slip of the provider."""
 
 
-class Priced:
+class PricedModel:
     """A model whose replies carry their cost in US dollars, or None where it is not known."""
 
     def __init__(self, model: ChatModel, prices: Prices) -> None:
@@ -23,14 +23,14 @@ class Priced:
     async def __call__(self, request: Request) -> Reply:
         """The model's reply; a cost that it brings along stays. Raises what the model raises."""
         reply = await self._model(request)
-        usage = sound(reply.usage)
+        usage = valid_usage(reply.usage)
         cost = reply.cost if _is_sound(reply.cost) else self._prices.cost(self, usage, reply.model)
         if cost is reply.cost and usage is reply.usage:
             return reply
         return replace(reply, usage=usage, cost=cost)
 
 
-def sound(usage: Usage) -> Usage:
+def valid_usage(usage: Usage) -> Usage:
     """The usage without counts that cannot be: negative ones, absurd ones, parts larger than the whole.
 
     >>> sound(Usage(input_tokens=-3, output_tokens=10**12)) == Usage()

@@ -20,7 +20,7 @@ _PLACE = "pyproject.toml: [tool.evalmark.models]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class TokenPrices:
     """What a model costs, in US dollars for a million tokens."""
 
     input: float
@@ -52,7 +52,7 @@ class Rates:
         return self.call + total / MILLION
 
 
-class _Priced(Protocol):
+class _Price(Protocol):
     def cost(self, usage: Usage) -> float | None: ...
 
 
@@ -64,9 +64,11 @@ class Prices:
     Nothing is fetched: the published prices are those of the installed package `genai-prices`.
     """
 
-    def __init__(self, own: Mapping[str, Rates] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, own: Mapping[str, TokenPrices] | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._own, self._clock = dict(own or {}), clock
-        self._known: dict[tuple[str, str], tuple[float, _Priced | None]] = {}
+        self._known: dict[tuple[str, str], tuple[float, _Price | None]] = {}
 
     def cost(self, model: ChatModel, usage: Usage, answered: str = "") -> float | None:
         """US dollars of one call; None when price or usage is not known.
@@ -84,18 +86,18 @@ class Prices:
         """Whether the price of a model is known."""
         return self._of(model, "") is not None
 
-    def _of(self, model: ChatModel, answered: str) -> _Priced | None:
+    def _of(self, model: ChatModel, answered: str) -> _Price | None:
         if (own := self._own.get(model.name)) is not None:
             return own
         key = (model.identity, answered)
         now = self._clock()
         found = self._known.get(key)
         if found is None or now - found[0] > _AGE:
-            found = self._known[key] = (now, _published(model.identity, answered))
+            found = self._known[key] = (now, _published_price(model.identity, answered))
         return found[1]
 
 
-def _published(identity: str, answered: str) -> _Priced | None:
+def _published_price(identity: str, answered: str) -> _Price | None:
     """The published price of the model that an identity names: `provider/model@address`."""
     named, _, address = identity.rpartition("@")
     provider, _, model = named.partition("/")
@@ -108,17 +110,17 @@ def _published(identity: str, answered: str) -> _Priced | None:
         where = {"provider_id": company}
     else:
         return None
-    return next((found for name in (answered, model) if name and (found := _looked_up(name, where)) is not None), None)
+    return next((found for name in (answered, model) if name and (found := _lookup(name, where)) is not None), None)
 
 
-def _looked_up(model: str, where: Mapping[str, Any]) -> _Priced | None:
+def _lookup(model: str, where: Mapping[str, Any]) -> _Price | None:
     """The price of a model; asked for once for a million tokens of each kind, since each look takes long."""
-    published = _Published(model, where)
+    published = _PublishedPrice(model, where)
     try:
         call = published.dollars(input_tokens=0, output_tokens=0)
         if published.has_steps():
             return published
-        return Rates(
+        return TokenPrices(
             input=published.dollars(input_tokens=MILLION, output_tokens=0) - call,
             output=published.dollars(input_tokens=0, output_tokens=MILLION) - call,
             cached=published.dollars(input_tokens=MILLION, output_tokens=0, cache_read_tokens=MILLION) - call,
@@ -131,7 +133,7 @@ def _looked_up(model: str, where: Mapping[str, Any]) -> _Priced | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Published:
+class _PublishedPrice:
     """A published price, worked out anew for each call: some are higher above so many tokens."""
 
     model: str
@@ -163,7 +165,7 @@ class _Published:
             return None
 
 
-def read_prices(table: Mapping[str, Any]) -> dict[str, Rates]:
+def read_prices(table: Mapping[str, Any]) -> dict[str, TokenPrices]:
     """The prices in the models table: `NAME = {…, input = 0.1, output = 0.4}`, in dollars for a million tokens.
 
     `cached` may say what input tokens from the provider's cache cost. Rows without prices have none.
@@ -175,7 +177,7 @@ def read_prices(table: Mapping[str, Any]) -> dict[str, Rates]:
     found = {
         name: rates
         for name, row in table.items()
-        if isinstance(row, Mapping) and (rates := _rates(f"{_PLACE} {name}", row, faults)) is not None
+        if isinstance(row, Mapping) and (rates := _token_prices(f"{_PLACE} {name}", row, faults)) is not None
     }
     if faults:
         raise ConfigError.of(faults)
@@ -185,7 +187,7 @@ def read_prices(table: Mapping[str, Any]) -> dict[str, Rates]:
 PRICE_FIELDS = ("input", "output", "cached")
 
 
-def _rates(place: str, row: Mapping[str, Any], faults: list[str]) -> Rates | None:
+def _token_prices(place: str, row: Mapping[str, Any], faults: list[str]) -> TokenPrices | None:
     given = {name: row[name] for name in PRICE_FIELDS if name in row}
     if not given:
         return None
@@ -193,7 +195,7 @@ def _rates(place: str, row: Mapping[str, Any], faults: list[str]) -> Rates | Non
     faults += [f"{place}.{name} is {given[name]!r}, not dollars for a million tokens." for name in wrong]
     missing = [name for name in ("input", "output") if name not in given]
     faults += [f"{place}.{name} is missing: a price has both input and output." for name in missing]
-    return None if wrong or missing else Rates(**{name: float(value) for name, value in given.items()})
+    return None if wrong or missing else TokenPrices(**{name: float(value) for name, value in given.items()})
 
 
 def _is_price(value: Any) -> bool:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from random import Random
 
 from evalmark.core.errors import ModelCallError, RunStoppedError
+from evalmark.core.fair_queue import FairQueue
 from evalmark.core.values.call import Reply
 
-from .adaptive import AdaptivePace
-from .allowance import Allowance
-from .line import Line
-from .pace import USUAL, Bucket, Pace
-from .patience import PATIENT, Patience
+from .adaptive_rate import AdaptiveRate
+from .patience import DEFAULT_RETRY_POLICY, RetryPolicy
+from .quota import RemainingQuota
+from .rate_limits import DEFAULT_RATE_LIMITS, RateLimits, TokenBucket
 
 _LIMIT = 429
 _NEARER = 8.0
@@ -21,7 +21,7 @@ _FOR_EVER = 1e12
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class Permit:
     """One call's place among those under way."""
 
     tokens: int
@@ -43,12 +43,17 @@ class Throttle:
     an endpoint asks to be left alone, nobody goes.
     """
 
-    def __init__(self, pace: Pace = USUAL, patience: Patience = PATIENT, chance: Random | None = None) -> None:
+    def __init__(
+        self,
+        pace: RateLimits = DEFAULT_RATE_LIMITS,
+        patience: RetryPolicy = DEFAULT_RETRY_POLICY,
+        chance: Random | None = None,
+    ) -> None:
         self.closed: str | None = None
         """Why the endpoint takes no more requests in this run; None while it does."""
         self._pace, self._patience = pace, patience
         self._chance = chance or Random()  # noqa: S311  jitter is no secret
-        self._line: Line[Place] = Line(self._serve, self.leave)
+        self._line: FairQueue[Permit] = FairQueue(self._serve, self.leave)
         self._room = float(min(pace.start, pace.most))
         self._under_way = 0
         self._departed = 0
@@ -58,13 +63,13 @@ class Throttle:
         self._streak = 0
         self._is_halved = False
         """Whether the last limit halved the room, and nothing from before it has been accepted since."""
-        self._adaptive = AdaptivePace()
+        self._adaptive = AdaptiveRate()
         self._resume = 0.0
         self._silent_since: float | None = None
         self._answered = False
-        self._buckets: tuple[Bucket | None, Bucket | None] | None = None
-        self._requests = Allowance.of_requests(patience.most_asked)
-        self._tokens = Allowance.of_tokens(patience.most_asked)
+        self._buckets: tuple[TokenBucket | None, TokenBucket | None] | None = None
+        self._requests = RemainingQuota.of_requests(patience.most_asked)
+        self._tokens = RemainingQuota.of_tokens(patience.most_asked)
         self._alarm: asyncio.TimerHandle | None = None
 
     @property
@@ -86,33 +91,33 @@ class Throttle:
         """Seconds for which nobody is let go, because the endpoint asked for it."""
         return max(0.0, self._resume - asyncio.get_running_loop().time())
 
-    def at_once(self, tokens: int) -> Place | None:
+    def at_once(self, tokens: int) -> Permit | None:
         """A place that is free now; None where the caller has to wait for one.
 
         Raises:
             RunStoppedError: the endpoint takes no more requests.
         """
-        place = Place(tokens)
+        place = Permit(tokens)
         return place if self._line.at_once(place) else None
 
-    async def enter(self, tokens: int = 0, *, first: bool = False) -> Place:
+    async def enter(self, tokens: int = 0, *, first: bool = False) -> Permit:
         """Wait for a place among the calls under way; `leave` gives it back. `first` goes before all who wait.
 
         Raises:
             RunStoppedError: the endpoint takes no more requests.
         """
-        place = Place(tokens)
+        place = Permit(tokens)
         await self._line.wait(place, first=first)
         return place
 
-    def leave(self, place: Place) -> None:
+    def leave(self, place: Permit) -> None:
         """Give the place back."""
         if not place.is_known:
             self._adaptive.unsent(place.number)
         self._under_way -= 1
         self._line.move()
 
-    def heard(self, place: Place, reply: Reply) -> None:
+    def heard(self, place: Permit, reply: Reply) -> None:
         """A reply came: let more go at a time, and take in what its headers say."""
         now = asyncio.get_running_loop().time()
         self._answered = True
@@ -130,7 +135,7 @@ class Throttle:
             if self._pace.tpm is None:
                 self._tokens.hear(reply.headers, others * place.tokens, now)
 
-    def failed(self, place: Place, error: ModelCallError) -> None:
+    def failed(self, place: Permit, error: ModelCallError) -> None:
         """An attempt failed: pause, slow down or close, as the error asks for.
 
         Raises:
@@ -177,13 +182,13 @@ class Throttle:
             more = max(1.0, abs(self._met_at - self._room) / _NEARER) / self._room if self._cut_at else 1.0
             self._room = min(float(self._pace.most), self._room + more)
 
-    def _accepted(self, place: Place, now: float) -> None:
+    def _accepted(self, place: Permit, now: float) -> None:
         place.is_known = True
         if place.number <= self._cut_at and self._is_halved:  # not all of those that were under way met the limit
             self._room, self._is_halved = max(self._room, self._met_at), False
         self._adaptive.accepted(place.number, now, now - place.departed)
 
-    def _meet_limit(self, place: Place, asked: float) -> None:
+    def _meet_limit(self, place: Permit, asked: float) -> None:
         """Slow down once for all that were under way, and halve the room where none of them was accepted."""
         place.is_known = True
         now = asyncio.get_running_loop().time()
@@ -203,7 +208,7 @@ class Throttle:
     def _close(self, why: str) -> None:
         self.closed = self.closed or why  # those who wait hear of it as soon as this call leaves
 
-    def _serve(self, place: Place) -> bool:
+    def _serve(self, place: Permit) -> bool:
         """Let a caller go, if it may."""
         if self.closed is not None:
             raise RunStoppedError(self.closed)
@@ -224,7 +229,7 @@ class Throttle:
         self._tokens.take(place.tokens)
         return True
 
-    def _wait(self, place: Place, now: float) -> float:
+    def _wait(self, place: Permit, now: float) -> float:
         """Seconds until this caller may go; 0: now."""
         requests, tokens = self._flow(now)
         return max(
@@ -236,10 +241,12 @@ class Throttle:
             self._tokens.wait(place.tokens, now),
         )
 
-    def _flow(self, now: float) -> tuple[Bucket | None, Bucket | None]:
+    def _flow(self, now: float) -> tuple[TokenBucket | None, TokenBucket | None]:
         """The buckets for requests and for tokens, full when the first caller comes."""
         if self._buckets is None:
-            rpm, tpm = (None if limit is None else Bucket(limit, now) for limit in (self._pace.rpm, self._pace.tpm))
+            rpm, tpm = (
+                None if limit is None else TokenBucket(limit, now) for limit in (self._pace.rpm, self._pace.tpm)
+            )
             self._buckets = (rpm, tpm)
         return self._buckets
 
@@ -258,7 +265,7 @@ def _taken(reply: Reply) -> int | None:
     return used.input_tokens + used.output_tokens
 
 
-def too_long(error: ModelCallError, patience: Patience) -> str:
+def too_long(error: ModelCallError, patience: RetryPolicy) -> str:
     """Why a call ends whose endpoint asks for a wait that is too long."""
     asked = error.retry_after or 0.0
     told = f"for {asked:,.0f} s" if asked < _FOR_EVER else "for ever"

@@ -12,7 +12,7 @@ from evalmark.core.context.trial_context import current_trial_context
 from evalmark.core.errors import EvalmarkError
 from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Reply
-from evalmark.models.middleware.keyed import Keyed
+from evalmark.models.middleware.keyed_request import KeyedRequest
 from evalmark.runs.engine.trial import describe_error
 
 from .messages import (
@@ -88,7 +88,7 @@ class Channel:
         self.send(ServiceRequested(ticket, what, given))
         return _result(answer.result())
 
-    async def ask(self, model: ChatModel, request: Keyed) -> Reply:
+    async def ask(self, model: ChatModel, request: KeyedRequest) -> Reply:
         """What a model replies, asked from here when and as often as the desk says so. Raises what the desk raises."""
         ticket, answer = self._open()
         self.send(CallRequested(ticket, model.name, model.identity, request))
@@ -106,10 +106,10 @@ class Channel:
                 )
             )
 
-    async def _attempt(self, ticket: int, model: ChatModel, request: Keyed) -> Reply | Exception:
+    async def _attempt(self, ticket: int, model: ChatModel, request: KeyedRequest) -> Reply | Exception:
         """What one request gives, or the error it ends in."""
         try:
-            return await model(request.plain)
+            return await model(request.original)
         except asyncio.CancelledError:
             self._drop(ticket)
             raise

@@ -8,7 +8,7 @@ from evalmark.core.context.tool_replay import ToolReplay
 from evalmark.core.protocols import ChatModel, ToolLog
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.tool import ToolRecording
-from evalmark.models.middleware.keyed import keyed
+from evalmark.models.middleware.keyed_request import with_key
 from evalmark.runs.planning.models import ConfiguredModel, ModelGateway, Models
 
 from .channel import Channel
@@ -27,7 +27,7 @@ class RemoteModel:
 
     async def __call__(self, request: Request) -> Reply:
         """The model's reply, durable at the desk. Raises what the desk raises."""
-        return await self._post.ask(self._model, keyed(request, self.identity))
+        return await self._post.ask(self._model, with_key(request, self.identity))
 
 
 class RemoteGateway(ModelGateway):

@@ -17,7 +17,7 @@ from evalmark.core.values.run import Run
 from evalmark.core.values.score import Mode, Result
 from evalmark.core.values.words import count
 from evalmark.models.middleware.prices import Prices, read_prices
-from evalmark.models.middleware.sizes import output_limit
+from evalmark.models.middleware.token_estimate import output_limit
 from evalmark.runs.dry_run.forecast import Forecast, MetricForecast, ModelForecast
 from evalmark.runs.engine.pipeline import Limits, Work, run_trials
 from evalmark.runs.execution.execute import RunOptions

@@ -13,23 +13,23 @@ from evalmark.core.settings import Settings
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.spending import Spending
-from evalmark.models.middleware.limited import Limited
+from evalmark.models.middleware.limited import LimitedModel
 from evalmark.models.middleware.meter import Budget, Meter
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.patience import Patience
+from evalmark.models.middleware.patience import RetryPolicy
 from evalmark.models.middleware.prices import Prices, read_prices
-from evalmark.models.middleware.retrying import Retrying
+from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.models.providers.http import Http
 from evalmark.models.providers.names import find_endpoint, missing_key
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
-    from evalmark.models.middleware import conditions as conditions_module
+    from evalmark.models.middleware import call_config as conditions_module
     from evalmark.models.providers import embeddings, opening
     from evalmark.models.providers.names import Endpoint
 else:
-    conditions_module = LazyModule("evalmark.models.middleware.conditions")
+    conditions_module = LazyModule("evalmark.models.middleware.call_config")
     embeddings = LazyModule("evalmark.models.providers.embeddings")
     opening = LazyModule("evalmark.models.providers.opening")
 
@@ -119,13 +119,13 @@ class Models:
     def throttle(self) -> "Throttle":
         """The gate in front of one endpoint, as the settings want it."""
         most = self.settings.connections or self.settings.jobs
-        pace = Pace(start=most, most=most, rpm=_whole(self.settings.rpm), tpm=_whole(self.settings.tpm))
+        pace = RateLimits(start=most, most=most, rpm=_whole(self.settings.rpm), tpm=_whole(self.settings.tpm))
         return Throttle(pace, self.patience)
 
     @property
-    def patience(self) -> "Patience":
+    def patience(self) -> "RetryPolicy":
         """How often a call is sent again."""
-        return Patience(retries=self.settings.retries)
+        return RetryPolicy(retries=self.settings.retries)
 
     @property
     def budget(self) -> "Budget":
@@ -179,7 +179,7 @@ class ModelGateway:
 
     def around(self, model: ChatModel) -> ChatModel:
         """What the run puts around this very object, whatever others there are of its name."""
-        conditions = conditions_module.Conditions(
+        conditions = conditions_module.CallConfig(
             meter=self.meter,
             throttle=self._throttle(model),
             prices=self._prices,
@@ -187,7 +187,7 @@ class ModelGateway:
             replay=self._models.settings.replay,
             patience=self._models.patience,
         )
-        return conditions_module.through(model, conditions)
+        return conditions_module.wrap_model(model, conditions)
 
     def _throttle(self, model: ChatModel) -> "Throttle":
         endpoint = self._models.endpoint(model)
@@ -217,11 +217,11 @@ def _without_key(endpoint: "Endpoint") -> str | None:
 
 
 async def _patiently(
-    send: Callable[[], Awaitable["Vectors"]], name: str, throttle: "Throttle", patience: "Patience"
+    send: Callable[[], Awaitable["Vectors"]], name: str, throttle: "Throttle", patience: "RetryPolicy"
 ) -> "Vectors":
     """What one request for vectors gives, behind the same gate and with the same retries as a call."""
     once = _Once(name, send)
-    await Retrying(Limited(once, throttle), patience)(_NO_WORDS)
+    await RetryingModel(LimitedModel(once, throttle), patience)(_NO_WORDS)
     return once.found
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.models.middleware.allowance import Allowance, until_reset
+from evalmark.models.middleware.quota import RemainingQuota, seconds_until_reset
 
 DATE = "Thu, 01 Jan 2026 00:00:00 GMT"
 
@@ -36,12 +36,12 @@ DATE = "Thu, 01 Jan 2026 00:00:00 GMT"
     ],
 )
 def test_the_time_until_a_limit_is_there_again(text, date, seconds):
-    assert until_reset(text, date) == seconds
+    assert seconds_until_reset(text, date) == seconds
 
 
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_no_header_is_an_error(text, date):
-    seconds = until_reset(text, date)
+    seconds = seconds_until_reset(text, date)
     assert seconds is None or seconds >= 0
 
 
@@ -54,7 +54,7 @@ HEADERS = [
 
 @pytest.mark.parametrize(("remaining", "reset", "said"), HEADERS)
 def test_what_is_left_may_go_and_the_rest_waits(remaining, reset, said):
-    left = Allowance.of_requests(300.0)
+    left = RemainingQuota.of_requests(300.0)
     left.hear({remaining: "3", reset: said, "date": DATE}, 1, 100.0)
     waits = []
     for _ in range(3):
@@ -68,14 +68,14 @@ def test_what_is_left_may_go_and_the_rest_waits(remaining, reset, said):
 
 @pytest.mark.parametrize("reset", ["", "soon", "301s", "24h"])
 def test_a_time_that_is_unknown_or_too_long_holds_nobody_back(reset):
-    left = Allowance.of_requests(300.0)
+    left = RemainingQuota.of_requests(300.0)
     left.hear({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": reset}, 0, 0.0)
     assert left.wait(1, 0.0) == 0.0
 
 
 @pytest.mark.parametrize("remaining", ["", "many", "-1", "1.5", "9" * 30])
 def test_a_number_that_is_none_changes_nothing(remaining):
-    left = Allowance.of_tokens(300.0)
+    left = RemainingQuota.of_tokens(300.0)
     left.hear({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "9s"}, 0, 0.0)
     left.hear({"x-ratelimit-remaining-tokens": remaining, "x-ratelimit-reset-tokens": "1s"}, 0, 0.0)
     assert left.wait(1, 0.0) == 9.0

@@ -11,7 +11,7 @@ ASSUMED_OUTPUT = 1_024
 """Tokens of a reply when the request sets no limit and nothing is known of the model yet."""
 
 
-def input_size(request: Request) -> int:
+def estimate_input_tokens(request: Request) -> int:
     """A cautious guess of the request's input tokens.
 
     >>> from evalmark import Turn
@@ -41,10 +41,10 @@ def output_limit(request: Request) -> int | None:
     return min(known) if known else None
 
 
-def expected_size(request: Request) -> int:
+def estimate_tokens(request: Request) -> int:
     """A guess of all tokens of a call, as cautious as a provider's own when it decides whether to take a request.
 
     >>> expected_size(Request(messages=(), settings={"max_tokens": 100}))
     100
     """
-    return input_size(request) + (output_limit(request) or ASSUMED_OUTPUT)
+    return estimate_input_tokens(request) + (output_limit(request) or ASSUMED_OUTPUT)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-USUAL_SHARE = 0.25
+DEFAULT_REJECTED_SHARE = 0.25
 """Share of rejected requests above which a limit is suspected: some endpoints reject requests at random."""
-MOST_SHARE = 0.6
+MAX_REJECTED_SHARE = 0.6
 """Share of rejected requests above which it is a limit, whatever the request rate."""
 _MARGIN = 0.05
 _SUSPECT = 5.0
@@ -35,7 +35,7 @@ _ALMOST = 1e-9
 
 
 @dataclass(slots=True)
-class _Window:
+class _RequestCounts:
     """Counts of requests since a point in time."""
 
     since: float
@@ -62,7 +62,7 @@ class _Window:
 
 
 @dataclass(slots=True)
-class _Suspicion:
+class _SuspectedLimit:
     """The requests that led to a slower rate, and the rate at which they were sent."""
 
     after: int
@@ -80,7 +80,7 @@ class _Suspicion:
         return 1.0 if self.is_told else min(1.0, self.turned_down / max(1, self.sent))
 
 
-class AdaptivePace:
+class AdaptiveRate:
     """Limits the request rate where a slower rate has fewer rejections, and only there.
 
     A 429 may mean that requests come too fast, or nothing at all: overloaded endpoints and proxies reject a share of all
@@ -95,8 +95,8 @@ class AdaptivePace:
         """Requests a second; None: unlimited."""
         self.was_futile = False
         """Whether no request had been accepted before the last decrease."""
-        self._usual = USUAL_SHARE
-        self._window = _Window(0.0)
+        self._usual = DEFAULT_REJECTED_SHARE
+        self._window = _RequestCounts(0.0)
         self._mark = 0
         """The number of the last request before the last decrease; replies to it and to those before are not counted."""
         self._departed = 0
@@ -105,7 +105,7 @@ class AdaptivePace:
         """Requests after the mark that are in flight."""
         self._excess = 0.0
         """Rejections beyond the usual share; never below 0."""
-        self._suspect: _Suspicion | None = None
+        self._suspect: _SuspectedLimit | None = None
         """The suspected limit whose test is in progress."""
         self._clean = 0
         self._latency = 1.0
@@ -205,14 +205,14 @@ class AdaptivePace:
         self._mark, self._under_way, self._clean = self._departed, 0, 0
         self._begin(now)
 
-    def _suspicion(self, rate: float, *, is_told: bool = False) -> _Suspicion:
+    def _suspicion(self, rate: float, *, is_told: bool = False) -> _SuspectedLimit:
         window = self._window
-        return _Suspicion(
+        return _SuspectedLimit(
             max(self._mark, window.after), rate, window.sent, window.turned_down, self.rate is None, is_told
         )
 
     def _begin(self, now: float) -> None:
-        self._window, self._excess = _Window(now, self._departed), 0.0
+        self._window, self._excess = _RequestCounts(now, self._departed), 0.0
         self._window.paused = max(0.0, self._paused_until - now)
 
     def _look(self, now: float) -> bool:
@@ -225,7 +225,7 @@ class AdaptivePace:
                 return self._conclude(window, self._suspect, now)
         elif rate is None:
             if seconds >= _MOST_WINDOWS * self._least:
-                self._window = _Window(now, self._departed)
+                self._window = _RequestCounts(now, self._departed)
         elif seconds >= self._least:
             if self._is_busy(now) and window.turned_down > self._usual * window.sent + _KNOWN:
                 self._decrease(now)
@@ -234,13 +234,13 @@ class AdaptivePace:
             self._begin(now)
         return False
 
-    def _conclude(self, window: _Window, suspect: _Suspicion, now: float) -> bool:
+    def _conclude(self, window: _RequestCounts, suspect: _SuspectedLimit, now: float) -> bool:
         """Keep the slower rate if it helped, else undo it; return whether the rate was lowered further."""
         share, rate = window.share, self.rate or 0.0
         if share <= 2 * _MARGIN:
             self._usual = share + _MARGIN
-        elif rate <= 0.5 * suspect.rate and abs(share - suspect.share) <= _NOISE and share <= MOST_SHARE:
-            self.rate, self._usual = None, max(USUAL_SHARE, share + 2 * _MARGIN)  # whatever the pace
+        elif rate <= 0.5 * suspect.rate and abs(share - suspect.share) <= _NOISE and share <= MAX_REJECTED_SHARE:
+            self.rate, self._usual = None, max(DEFAULT_REJECTED_SHARE, share + 2 * _MARGIN)  # whatever the pace
         else:
             if share < suspect.share - _NOISE:
                 self._suspect = replace(self._suspicion(rate), was_free=suspect.was_free, is_told=suspect.is_told)
@@ -250,10 +250,10 @@ class AdaptivePace:
         self._begin(now)
         return False
 
-    def _grow(self, window: _Window, rate: float, seconds: float) -> None:
+    def _grow(self, window: _RequestCounts, rate: float, seconds: float) -> None:
         if window.share > self._usual:
             return
         self.rate = rate * _GROWTH[min(self._clean, len(_GROWTH) - 1)]
         self._clean += 1
         if rate > 4.0 * window.sent / seconds and not window.turned_down:  # callers do not come as fast
-            self.rate, self._usual = None, max(USUAL_SHARE, self._usual)
+            self.rate, self._usual = None, max(DEFAULT_REJECTED_SHARE, self._usual)

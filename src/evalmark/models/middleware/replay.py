@@ -8,8 +8,8 @@ from evalmark.core.errors import NotRecordedError, StoreError
 from evalmark.core.protocols import CallLog, ChatModel
 from evalmark.core.values.call import Reply, Request
 
-from .journaled import stopped_by
-from .keyed import Keyed, keyed
+from .keyed_request import KeyedRequest, with_key
+from .logged_model import call_log_failure
 from .meter import Meter
 
 ReplayMode = Literal["auto", "off", "record", "strict"]
@@ -20,7 +20,7 @@ _FIRST_WORDS = 60
 """Characters of a prompt in an error."""
 
 
-class Replayed:
+class ReplayingModel:
     """A model in front of which the journal is asked.
 
     The same request under the same key goes out once, also when it is made by several callers at the same moment: they
@@ -46,10 +46,10 @@ class Replayed:
             NotRecordedError: strict replay finds none.
             RunStoppedError: the journal cannot be read.
         """
-        request = keyed(request, self.identity)
+        request = with_key(request, self.identity)
         if self._mode == "off":
             return await self._model(request)
-        key = request.kept_as
+        key = request.cache_key
         while (other := self._under_way.get(key)) is not None:
             await asyncio.wait({other})
             if not other.cancelled():
@@ -70,24 +70,24 @@ class Replayed:
         finally:
             del self._under_way[key]
 
-    async def _one(self, request: Keyed) -> Reply:
+    async def _one(self, request: KeyedRequest) -> Reply:
         """The recorded reply, or the model's, for the first of those who ask at the same moment."""
-        if self._mode != "record" or request.kept_as in self._fresh:
-            found = await self._find(request.kept_as)
+        if self._mode != "record" or request.cache_key in self._fresh:
+            found = await self._find(request.cache_key)
             if found is not None:
                 return self._again(found)
         if self._mode == "strict":
             raise NotRecordedError(await self._missing(request))
         reply = await self._model(request)
         if self._mode == "record":
-            self._fresh.add(request.kept_as)
+            self._fresh.add(request.cache_key)
         return reply
 
     async def _find(self, key: str) -> Reply | None:
         try:
             return None if self._journal is None else await self._journal.find(key)
         except StoreError as error:
-            raise stopped_by(error) from error
+            raise call_log_failure(error) from error
 
     def _again(self, reply: Reply) -> Reply:
         """A reply that costs nothing now."""
@@ -95,12 +95,12 @@ class Replayed:
             self._meter.replayed(self.name, reply)
         return reply if reply.replayed else replace(reply, replayed=True)
 
-    async def _missing(self, request: Keyed) -> str:
+    async def _missing(self, request: KeyedRequest) -> str:
         """What is not recorded, and what to do about it."""
-        first = request.plain.key(self.identity)
-        has_first = first != request.kept_as and await self._find(first)
+        first = request.original.key(self.identity)
+        has_first = first != request.cache_key and await self._find(first)
         asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
-        missing = f"The journal has no reply {asked} under the key {request.kept_as}, and strict replay sends nothing."
+        missing = f"The journal has no reply {asked} under the key {request.cache_key}, and strict replay sends nothing."
         place, advice = await self._elsewhere(request)
         if self._meter is not None and advice:
             self._meter.note(f"{self.name}: {advice}")
@@ -109,11 +109,11 @@ class Replayed:
         )
         return f"{self.name}: not recorded at {self.identity}{place}: {_first_words(request)!r}. {missing} {advice}"
 
-    async def _elsewhere(self, request: Keyed) -> tuple[str, str]:
+    async def _elsewhere(self, request: KeyedRequest) -> tuple[str, str]:
         """Where the same request is recorded, and how to use the reply here; empty where it is nowhere."""
         mine, _, address = self.identity.rpartition("@")
         for identity in await self._identities():
-            if await self._find(request.plain.key(identity, request.repeat, request.use)) is None:
+            if await self._find(request.original.key(identity, request.repeat, request.use)) is None:
                 continue
             model, _, other = identity.rpartition("@")
             if model != mine:

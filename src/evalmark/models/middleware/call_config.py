@@ -5,20 +5,20 @@ from random import Random
 
 from evalmark.core.protocols import CallLog, ChatModel
 
-from .journaled import Journaled, announcing
-from .limited import Limited
+from .limited import LimitedModel
+from .logged_model import LoggedModel, request_announcer
 from .meter import Meter
-from .metered import Metered
-from .patience import PATIENT, Patience
-from .priced import Priced
+from .metered import MeteredModel
+from .patience import DEFAULT_RETRY_POLICY, RetryPolicy
+from .priced import PricedModel
 from .prices import Prices
-from .replayed import Replayed, ReplayMode
-from .retrying import Retrying
+from .replay import ReplayingModel, ReplayMode
+from .retry import RetryingModel
 from .throttle import Throttle
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conditions:
+class CallConfig:
     """On which conditions a model is asked."""
 
     meter: Meter
@@ -29,20 +29,20 @@ class Conditions:
     call_log: CallLog | None = None
     """None: no call is kept, and nothing but requests under way at the same moment is shared."""
     replay: ReplayMode = "auto"
-    patience: Patience = PATIENT
+    patience: RetryPolicy = DEFAULT_RETRY_POLICY
     chance: Random | None = None
     """Draws the waits before retries; None: one of our own."""
 
 
-def through(model: ChatModel, conditions: Conditions) -> ChatModel:
+def wrap_model(model: ChatModel, conditions: CallConfig) -> ChatModel:
     """The model as a run asks it: replayed, journaled, metered, priced, retried and limited, from the outside in.
 
     A call counts against the budget only if the journal does not have it; it is kept with its cost and all its
     attempts; and each attempt waits for its turn at the gate, so the journal hears only of requests that really go out.
     """
     journal = conditions.call_log
-    sent = Limited(model, conditions.throttle, None if journal is None else announcing(journal))
-    retried = Retrying(sent, conditions.patience, conditions.chance)
-    paid = Metered(Priced(retried, conditions.prices), conditions.meter)
-    kept = paid if journal is None else Journaled(paid, journal, conditions.meter)
-    return Replayed(kept, journal, conditions.replay, conditions.meter)
+    sent = LimitedModel(model, conditions.throttle, None if journal is None else request_announcer(journal))
+    retried = RetryingModel(sent, conditions.patience, conditions.chance)
+    paid = MeteredModel(PricedModel(retried, conditions.prices), conditions.meter)
+    kept = paid if journal is None else LoggedModel(paid, journal, conditions.meter)
+    return ReplayingModel(kept, journal, conditions.replay, conditions.meter)

@@ -7,11 +7,11 @@ from evalmark.core.values.call import Request
 
 
 @dataclass(frozen=True, kw_only=True)
-class Keyed(Request):
+class KeyedRequest(Request):
     """A request whose place in its trial has been counted; the models inside see the plain one."""
 
-    plain: Request
-    kept_as: str
+    original: Request
+    cache_key: str
     """The key."""
     repeat: int
     use: int
@@ -19,27 +19,27 @@ class Keyed(Request):
     @property
     def texts(self) -> tuple[str, str, str, str]:
         """Those of the plain request, which has made them for the key."""
-        return self.plain.texts
+        return self.original.texts
 
 
-def keyed(request: Request, identity: str) -> Keyed:
+def with_key(request: Request, identity: str) -> KeyedRequest:
     """The request with its key, which counts it as made in this trial; one that has a key already as it is."""
-    if isinstance(request, Keyed):
+    if isinstance(request, KeyedRequest):
         return request
     uses = current_trial_context()
     use = uses.next(f"{identity} {request.hash}")  # two judges may be asked the same, in any order
-    return Keyed(
+    return KeyedRequest(
         messages=request.messages,
         schema=request.schema,
         settings=request.settings,
         logprobs=request.logprobs,
-        plain=request,
-        kept_as=request.key(identity, uses.repeat, use),
+        original=request,
+        cache_key=request.key(identity, uses.repeat, use),
         repeat=uses.repeat,
         use=use,
     )
 
 
-def plain(request: Request) -> Request:
+def plain_request(request: Request) -> Request:
     """The request as it was made."""
-    return request.plain if isinstance(request, Keyed) else request
+    return request.original if isinstance(request, KeyedRequest) else request

@@ -10,7 +10,7 @@ from evalmark.core.protocols import ChatModel
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.core.values.words import count
 
-from .patience import PATIENT, Patience
+from .patience import DEFAULT_RETRY_POLICY, RetryPolicy
 from .throttle import too_long
 
 _LIMIT = 429
@@ -18,13 +18,15 @@ _MOST_RETRIES = 200
 """However little time passes between them."""
 
 
-class Retrying:
+class RetryingModel:
     """A model that is asked again after faults that may pass, with a wait that is drawn anew each time.
 
     Every call ends: with a reply, with an error that may not pass, or when patience does.
     """
 
-    def __init__(self, model: ChatModel, patience: Patience = PATIENT, chance: Random | None = None) -> None:
+    def __init__(
+        self, model: ChatModel, patience: RetryPolicy = DEFAULT_RETRY_POLICY, chance: Random | None = None
+    ) -> None:
         self.name, self.identity = model.name, model.identity
         self._model, self._patience = model, patience
         self._chance = chance or Random()  # noqa: S311  jitter is no secret
@@ -102,7 +104,7 @@ def _last(stopped: RunStoppedError, error: ModelCallError, attempts: tuple[Attem
 
 
 def _final(
-    error: ModelCallError, attempts: tuple[Attempt, ...], failed: int, seconds: float, patience: Patience
+    error: ModelCallError, attempts: tuple[Attempt, ...], failed: int, seconds: float, patience: RetryPolicy
 ) -> ModelCallError:
     """The error of the whole call."""
     message = str(error)

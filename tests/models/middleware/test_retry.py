@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.models.middleware.limited import Limited
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.patience import Patience
-from evalmark.models.middleware.retrying import Retrying
+from evalmark.models.middleware.limited import LimitedModel
+from evalmark.models.middleware.patience import RetryPolicy
+from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.testing.leaping import run_leaping
 
@@ -38,7 +38,7 @@ def call(model, patience=None, draw=None):
 
     async def main():
         try:
-            found = await Retrying(model, patience or Patience(), draw or Highest())(ask())
+            found = await RetryingModel(model, patience or RetryPolicy(), draw or Highest())(ask())
         except ModelCallError as error:
             found = error
         return found, asyncio.get_running_loop().time()
@@ -81,7 +81,7 @@ def test_a_call_ends_after_its_retries_and_tells_of_all_attempts():
 
 def test_waits_double_up_to_the_longest():
     model = Watched([fault()] * 11)
-    call(model, Patience(retries=10, most_wait=5.0))
+    call(model, RetryPolicy(retries=10, most_wait=5.0))
     waits = [after - before for before, after in zip(model.times, model.times[1:], strict=False)]
     assert waits == [0.5, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0]
 
@@ -90,7 +90,7 @@ def test_waits_are_drawn_from_the_whole_range():
     waits = []
     for seed in range(300):
         model = Watched([fault(), "yes"])
-        call(model, Patience(first_wait=1.0), chance(seed))
+        call(model, RetryPolicy(first_wait=1.0), chance(seed))
         waits.append(model.times[1])
     assert 0 <= min(waits) < 0.05
     assert 0.95 < max(waits) <= 1.0
@@ -112,7 +112,7 @@ def test_the_word_of_an_endpoint_that_knows_when_to_come_back_counts_more_than_t
 
 def test_limits_do_not_use_up_the_retries_but_the_time():
     model = Watched(lambda request: limit(20.0))
-    found, ended = call(model, Patience(retries=2, most_total=600.0), chance(0))
+    found, ended = call(model, RetryPolicy(retries=2, most_total=600.0), chance(0))
     assert len(found.attempts) > 10
     assert 600 < ended < 700
 
@@ -135,8 +135,8 @@ def test_a_run_that_is_stopped_is_not_asked_again():
 
 
 def test_the_end_of_a_run_knows_all_attempts_of_the_call_that_met_it():
-    throttle = Throttle(Pace(start=1, most=1))
-    model = Limited(Watched([fault(), fault(500), closed()]), throttle)
+    throttle = Throttle(RateLimits(start=1, most=1))
+    model = LimitedModel(Watched([fault(), fault(500), closed()]), throttle)
     with pytest.raises(RunStoppedError, match="answered 401") as caught:
         call(model)
     assert [attempt.status for attempt in caught.value.__cause__.attempts] == [503, 500, 401]
@@ -149,7 +149,7 @@ def test_a_call_whose_caller_gives_up_is_not_asked_again():
     model = Watched(lambda request: fault())
 
     async def main():
-        task = asyncio.create_task(Retrying(model, chance=Highest())(ask()))
+        task = asyncio.create_task(RetryingModel(model, chance=Highest())(ask()))
         await asyncio.sleep(2.0)
         task.cancel()
         await asyncio.wait({task})
@@ -168,7 +168,7 @@ def test_a_call_whose_caller_gives_up_is_not_asked_again():
     st.integers(0, 8),
 )
 def test_every_call_ends(kind, after, draw, retries):
-    found, ended = call(Watched(lambda request: kind(after)), Patience(retries=retries), draw)
+    found, ended = call(Watched(lambda request: kind(after)), RetryPolicy(retries=retries), draw)
     assert isinstance(found, ModelCallError)
     assert ended <= 900 + 300 + 60
     assert len(found.attempts) <= 202

@@ -7,11 +7,11 @@ import pytest
 
 from evalmark.core.values.call import Reply
 from evalmark.errors import ModelCallError
-from evalmark.models.middleware.adaptive import AdaptivePace
-from evalmark.models.middleware.limited import Limited
-from evalmark.models.middleware.pace import Pace
-from evalmark.models.middleware.patience import Patience
-from evalmark.models.middleware.retrying import Retrying
+from evalmark.models.middleware.adaptive_rate import AdaptiveRate
+from evalmark.models.middleware.limited import LimitedModel
+from evalmark.models.middleware.patience import RetryPolicy
+from evalmark.models.middleware.rate_limits import RateLimits
+from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
 from evalmark.testing.leaping import run_leaping
 
@@ -76,8 +76,8 @@ def asked(server, count, throttle=None):
     """Seconds that so many calls take, 64 at a time, and how many of them ended in an error."""
 
     async def main():
-        gate = throttle or Throttle(Pace(start=JOBS, most=JOBS), chance=chance(7))
-        model = Retrying(Limited(server, gate), Patience(), chance(8))
+        gate = throttle or Throttle(RateLimits(start=JOBS, most=JOBS), chance=chance(7))
+        model = RetryingModel(LimitedModel(server, gate), RetryPolicy(), chance(8))
         left = iter(range(count))
         errors = []
 
@@ -99,7 +99,7 @@ def asked(server, count, throttle=None):
 def test_requests_that_are_turned_down_at_random_do_not_slow_a_run(seconds, seed):
     clean, _ = asked(Server(never, seconds=seconds, seed=seed), 250)
     server = Server(at_random(0.2, 0.0), seconds=seconds, late=seconds / 50, seed=seed)
-    throttle = Throttle(Pace(start=JOBS, most=JOBS))
+    throttle = Throttle(RateLimits(start=JOBS, most=JOBS))
     taken, errors = asked(server, 250, throttle)
     assert errors == []
     assert server.limited > 30
@@ -137,7 +137,7 @@ def test_now_means_now():
     model = Server(lambda chance, now: limit(0.0) if model.sent == 1 else None, seconds=1.0, late=0.0)
 
     async def main():
-        await Retrying(Limited(model, Throttle()), Patience(first_wait=30.0), chance(1))(ask())
+        await RetryingModel(LimitedModel(model, Throttle()), RetryPolicy(first_wait=30.0), chance(1))(ask())
         return asyncio.get_running_loop().time()
 
     assert run_leaping(main()) < 5
@@ -148,7 +148,7 @@ def test_waits_for_a_server_do_not_grow_with_the_limits_met_before():
     model = Server(lambda chance, now: errors.pop(0) if errors else None, seconds=0.1, late=0.0)
 
     async def main():
-        await Retrying(model, Patience(first_wait=0.5), chance(1))(ask())
+        await RetryingModel(model, RetryPolicy(first_wait=0.5), chance(1))(ask())
         return asyncio.get_running_loop().time()
 
     assert run_leaping(main()) <= 0.1 + 0.5
@@ -160,7 +160,7 @@ def met(pace, numbers, now, *, is_told):
 
 @pytest.mark.parametrize("is_told", [False, True])
 def test_a_burst_that_meets_a_limit_slows_the_pace_once(is_told):
-    pace = AdaptivePace()
+    pace = AdaptiveRate()
     for number in range(1, 65):
         pace.sent(number, 0.0)
     slowed = met(pace, range(1, 65), 0.1, is_told=is_told)
@@ -169,7 +169,7 @@ def test_a_burst_that_meets_a_limit_slows_the_pace_once(is_told):
 
 
 def test_what_is_not_known_of_a_request_holds_nobody_up():
-    pace = AdaptivePace()
+    pace = AdaptiveRate()
     for number in range(1, 65):
         pace.sent(number, 0.0)
     met(pace, range(1, 65), 0.1, is_told=False)

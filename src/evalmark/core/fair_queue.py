@@ -10,7 +10,7 @@ from evalmark.core.errors import EvalmarkError
 T = TypeVar("T")
 
 
-class Line(Generic[T]):
+class FairQueue(Generic[T]):
     """Lets callers go on in the order in which they came, each as soon as it may.
 
     `serve` takes what the first one asks for and says True, or says False: not yet. An error that it raises is that

@@ -24,7 +24,7 @@ _LONGEST = 60
 """Characters; what is longer is no time."""
 
 
-class Allowance:
+class RemainingQuota:
     """What an endpoint said is left of a limit, and what has gone since.
 
     It counts what was under way when the reply came as not yet counted by the endpoint, so it errs on the careful side.
@@ -37,12 +37,12 @@ class Allowance:
         """When the limit is there again, in the endpoint's words; its date; and when it said so."""
 
     @classmethod
-    def of_requests(cls, longest: float) -> "Allowance":
+    def of_requests(cls, longest: float) -> "RemainingQuota":
         """What is left of the requests; a pause of more than `longest` seconds is left to the endpoint to ask for."""
         return cls(_REQUESTS, longest)
 
     @classmethod
-    def of_tokens(cls, longest: float) -> "Allowance":
+    def of_tokens(cls, longest: float) -> "RemainingQuota":
         """What is left of the tokens."""
         return cls(_TOKENS, longest)
 
@@ -59,7 +59,7 @@ class Allowance:
         if self._left is None or amount <= self._left:
             return 0.0
         reset, date, then = self._said
-        seconds = until_reset(reset, date)
+        seconds = seconds_until_reset(reset, date)
         if seconds is None or seconds > self._longest or now >= then + seconds:
             self._left = None
             return 0.0
@@ -71,7 +71,7 @@ class Allowance:
             self._left -= amount
 
 
-def until_reset(text: str, date: str) -> float | None:
+def seconds_until_reset(text: str, date: str) -> float | None:
     """Seconds until a limit is there again; None where the header does not say, or says a moment without a `date`.
 
     >>> until_reset("1m30s", ""), until_reset("12", ""), until_reset("soon", "")

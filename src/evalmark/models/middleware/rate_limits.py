@@ -10,7 +10,7 @@ _ALMOST = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class RateLimits:
     """How fast one endpoint may be asked."""
 
     start: int = 8
@@ -23,10 +23,10 @@ class Pace:
     """Tokens in any minute, as far as they can be known beforehand; None: what the headers say."""
 
 
-USUAL = Pace()
+DEFAULT_RATE_LIMITS = RateLimits()
 
 
-class Bucket:
+class TokenBucket:
     """Lets so much through in any minute, evenly, and a sixtieth of it at once.
 
     A token bucket that holds `b` and fills at `(n - b + 1) / 60` a second lets at most `n` units through in
