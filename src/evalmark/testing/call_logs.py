@@ -15,7 +15,7 @@ class MemoryCallLog:
     """Keeps every call in the order they came; `full_after` calls it says the disk is full.
 
     >>> import asyncio
-    >>> journal = MemoryJournal()
+    >>> journal = MemoryCallLog()
     >>> asyncio.run(journal.sending("a key"))
     >>> asyncio.run(journal.find("a key")), journal.under_way
     (None, {'a key'})
@@ -76,7 +76,7 @@ class MemoryCallLog:
 class MemoryToolLog:
     """Keeps what tools gave; of keys that are `damaged` it says so, and `full_after` recordings that the disk is full.
 
-    >>> MemoryToolJournal().find("a key") is None
+    >>> MemoryToolLog().find("a key") is None
     True
     """
 

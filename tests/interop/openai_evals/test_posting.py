@@ -8,7 +8,7 @@ import pytest
 from evalmark.errors import ConfigError, EvalmarkError
 from evalmark.interop.openai_evals.bodies import to_openai_evals
 from evalmark.interop.openai_evals.posting import post_evals, service
-from evalmark.models.providers.http import Http
+from evalmark.models.providers.http import HttpClient
 from tests.interop.formats.carried import CARRIED
 
 from .service import Service
@@ -21,7 +21,7 @@ RUNS = {name: json.loads(text) for name, text in FILES.items() if name.startswit
 
 def post(endpoint, within=10):
     async def posting():
-        http = Http({})
+        http = HttpClient({})
         try:
             return await post_evals(EVAL, RUNS, endpoint, http, within)
         finally:

@@ -15,8 +15,8 @@ from evalmark.models.middleware.patience import RetryPolicy
 from evalmark.models.middleware.prices import Prices, TokenPrices
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.opening import open_chat
+from evalmark.models.providers.chat_models import open_chat
+from evalmark.models.providers.http import HttpClient
 from evalmark.testing.call_logs import MemoryCallLog
 from evalmark.testing.scripted import Answer, ScriptedServer
 
@@ -58,7 +58,7 @@ class World:
 
     async def _ask(self, requests: Sequence[Request], workers: int) -> list[Reply | EvalmarkError]:
         path = "/v1" if self.provider == "openai" else ""
-        http = Http()
+        http = HttpClient()
         environ = {self.address: f"{self.server.url}{path}", self.key: KEY, "ANTHROPIC_MAX_TOKENS": ""}
         model = open_chat(self.name, environ=environ, table={}, http=http, within=self.within)
         self.throttle = Throttle(self.pace, self.patience, random.Random(7))  # noqa: S311

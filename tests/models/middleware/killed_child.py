@@ -11,8 +11,8 @@ from evalmark.models.middleware.meter import Meter
 from evalmark.models.middleware.prices import Prices
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.opening import open_chat
+from evalmark.models.providers.chat_models import open_chat
+from evalmark.models.providers.http import HttpClient
 from evalmark.store import open_store
 from tests.storage.store import sample
 
@@ -23,7 +23,7 @@ AT_ONCE = 6
 
 
 async def ask_all(store, run_id: str, url: str) -> None:
-    http = Http()
+    http = HttpClient()
     model = open_chat("openai/some-model", environ={"OPENAI_BASE_URL": f"{url}/v1"}, table={}, http=http, within=10.0)
     asked = wrap_model(
         model,

@@ -15,7 +15,7 @@ from evalmark.core.values.usage import Usage
 from evalmark.errors import ConfigError
 from evalmark.models.middleware.priced import MOST_TOKENS, PricedModel, valid_usage
 from evalmark.models.middleware.prices import Prices, TokenPrices, read_prices
-from evalmark.models.providers.names import find_endpoint
+from evalmark.models.providers.endpoint import find_endpoint
 from evalmark.testing.leaping import run_leaping
 
 from .asking import OPENAI, ask, reply

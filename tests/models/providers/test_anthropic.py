@@ -10,8 +10,8 @@ from evalmark.core.values.call import Request
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError
 from evalmark.models.providers.anthropic import MAX_TOKENS, AnthropicChat, grammar_schema, read_usage
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.names import Endpoint
+from evalmark.models.providers.endpoint import Endpoint
+from evalmark.models.providers.http import HttpClient
 from evalmark.testing.scripted import (
     Cut,
     Finish,
@@ -43,7 +43,7 @@ def endpoint(server, **more):
 
 def ask(server, *requests, within=5.0, **more):
     async def work():
-        http = Http()
+        http = HttpClient()
         model = AnthropicChat(endpoint(server, **more), http, within)
         try:
             return [await model(request) for request in requests]
@@ -271,14 +271,14 @@ def test_a_server_of_ones_own_may_want_no_key(server):
 def test_the_key_is_in_no_error_no_body_and_no_repr(server, code):
     server.answer = [Status(code, {"x-echo": KEY}, {"error": {"type": "x", "message": f"key {KEY} is wrong"}})]
     error = failure(server)
-    model = AnthropicChat(endpoint(server), Http(), 1.0)
+    model = AnthropicChat(endpoint(server), HttpClient(), 1.0)
     shown = [str(error), repr(error), repr(error.attempts), repr(endpoint(server)), repr(model), model.identity]
     assert not [text for text in shown if KEY in text]
     assert KEY not in repr(server.requests)
 
 
 def test_the_model_is_known_by_what_it_is_and_where(server):
-    model = AnthropicChat(endpoint(server), Http(), 1.0)
+    model = AnthropicChat(endpoint(server), HttpClient(), 1.0)
     assert (model.name, model.identity) == ("anthropic/claude-x", f"anthropic/claude-x@{server.url}")
 
 

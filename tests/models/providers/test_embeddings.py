@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalmark.core.protocols import Embedder
 from evalmark.errors import ModelCallError
 from evalmark.models.providers.embeddings import MOST_BYTES, MOST_TEXTS, batches, open_embedder
-from evalmark.models.providers.http import Http
+from evalmark.models.providers.http import HttpClient
 from evalmark.testing.scripted import Raw, ScriptedServer, Status
 
 from .wild import KEY, heard, http, wild
@@ -23,7 +23,7 @@ def embedded(url, texts, name="openai/e", around=None, **environ):
     variables = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY} | environ
 
     async def run():
-        client = Http()
+        client = HttpClient()
         embedder = open_embedder(name, environ=variables, table={}, http=client, within=5, around=around)
         try:
             return await embedder(texts)
@@ -80,7 +80,7 @@ def test_openai_itself_is_asked_for_packed_vectors():
 
     async def run():
         async with wild(send) as url:
-            client = Http()
+            client = HttpClient()
             environ = {"AZURE_OPENAI_ENDPOINT": url, "AZURE_OPENAI_API_KEY": KEY}
             embedder = open_embedder("azure/e", environ=environ, table={}, http=client, within=5)
             vectors = await embedder(["x"])
@@ -93,7 +93,7 @@ def test_openai_itself_is_asked_for_packed_vectors():
 
 def test_it_is_an_embedder_whose_vectors_belong_to_model_and_address():
     def opened(name, **environ):
-        return open_embedder(name, environ=environ, table={}, http=Http(), within=1)
+        return open_embedder(name, environ=environ, table={}, http=HttpClient(), within=1)
 
     assert isinstance(opened("openai/e"), Embedder)
     assert opened("openai/e").fingerprint == "remote:openai/e@https://api.openai.com/v1"
@@ -151,7 +151,7 @@ def test_vectors_of_another_length_than_before_end_the_run():
     with ScriptedServer([Raw(json.dumps(data([1, 0])).encode()), Raw(json.dumps(data([1, 0, 0])).encode())]) as server:
 
         async def run():
-            client = Http()
+            client = HttpClient()
             embedder = open_embedder(
                 "openai/e", environ={"OPENAI_BASE_URL": f"{server.url}/v1"}, table={}, http=client, within=5
             )
@@ -248,4 +248,4 @@ def test_half_a_surrogate_pair_is_sent_as_the_replacement_character():
 
 def test_without_a_key_nothing_is_sent():
     with pytest.raises(ModelCallError, match="OPENAI_API_KEY is not set"):
-        asyncio.run(open_embedder("openai/e", environ={}, table={}, http=Http(), within=1)(["x"]))
+        asyncio.run(open_embedder("openai/e", environ={}, table={}, http=HttpClient(), within=1)(["x"]))

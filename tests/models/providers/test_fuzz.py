@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from evalmark.core.values.call import Reply
 from evalmark.core.values.plain_data import canonical
 from evalmark.errors import ModelCallError
+from evalmark.models.providers.endpoint import Endpoint
 from evalmark.models.providers.http import Response
-from evalmark.models.providers.names import Endpoint
 from evalmark.models.providers.openai import read_reply
 
 from .wild import completion

@@ -11,8 +11,8 @@ from evalmark.core.values.call import Reply
 from evalmark.core.values.plain_data import canonical
 from evalmark.errors import ModelCallError
 from evalmark.models.providers import anthropic, gemini
+from evalmark.models.providers.endpoint import Endpoint
 from evalmark.models.providers.http import Response
-from evalmark.models.providers.names import Endpoint
 
 from .test_fuzz import forms, headers, one_change, places, statuses, values
 

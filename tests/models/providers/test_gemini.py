@@ -9,9 +9,9 @@ from evalmark import ToolCall, Turn
 from evalmark.core.values.call import Request, Token
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ModelCallError
+from evalmark.models.providers.endpoint import Endpoint
 from evalmark.models.providers.gemini import GeminiChat, lone_references, read_usage
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.names import Endpoint
+from evalmark.models.providers.http import HttpClient
 from evalmark.testing.scripted import (
     Cut,
     Finish,
@@ -39,7 +39,7 @@ def endpoint(server, **more):
 
 def ask(server, *requests, within=5.0, **more):
     async def work():
-        http = Http()
+        http = HttpClient()
         model = GeminiChat(endpoint(server, **more), http, within)
         try:
             return [await model(request) for request in requests]
@@ -314,7 +314,7 @@ def test_the_words_for_a_wrong_key_close_the_endpoint(server):
 def test_the_key_is_in_no_address_no_error_no_body_and_no_repr(server, code):
     server.answer = [Status(code, {"x-echo": KEY}, {"error": {"code": code, "message": f"key {KEY} is wrong"}})]
     error = failure(server)
-    model = GeminiChat(endpoint(server), Http(), 1.0)
+    model = GeminiChat(endpoint(server), HttpClient(), 1.0)
     shown = [str(error), repr(error), repr(error.attempts), repr(endpoint(server)), repr(model), model.identity]
     assert not [text for text in shown if KEY in text]
     assert KEY not in repr(server.requests)

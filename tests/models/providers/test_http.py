@@ -13,7 +13,7 @@ import pytest
 
 from evalmark.core.values.call import Reply
 from evalmark.errors import ModelCallError
-from evalmark.models.providers.http import Http
+from evalmark.models.providers.http import HttpClient
 from evalmark.testing.scripted import Cut, Endless, HeadersOnly, Huge, Reset, ScriptedServer, Slow, Status
 
 from .wild import (
@@ -270,7 +270,7 @@ def test_the_connection_is_used_again_after_an_error():
     with ScriptedServer([Status(500), None, Status(429)]) as server:
 
         async def run():
-            client = Http()
+            client = HttpClient()
             url = f"{server.url}/v1/chat/completions"
             body = b'{"model": "m", "messages": [{"role": "user", "content": "x"}]}'
             try:
@@ -352,7 +352,7 @@ def test_cookies_of_a_server_are_not_sent_back():
 
     async def run():
         async with wild(send) as url:
-            client = Http()
+            client = HttpClient()
             for _ in range(2):
                 await client.post(f"{url}/v1", b"{}", {}, within=5)
             await client.close()
@@ -373,7 +373,7 @@ def test_no_password_is_taken_from_netrc(tmp_path, monkeypatch):
 
     async def run():
         async with wild(send) as url:
-            client = Http({"NETRC": str(tmp_path / "netrc")})
+            client = HttpClient({"NETRC": str(tmp_path / "netrc")})
             await client.post(f"{url}/v1", b"{}", {}, within=5)
             await client.close()
 
@@ -424,7 +424,7 @@ def test_a_proxy_is_used_where_the_environment_names_one(environ, host, through_
     ],
 )
 def test_hosts_that_are_asked_without_the_proxy(host, exceptions, direct):
-    client = Http({"HTTP_PROXY": "http://proxy.example", "NO_PROXY": exceptions})
+    client = HttpClient({"HTTP_PROXY": "http://proxy.example", "NO_PROXY": exceptions})
     assert (client._proxy(f"http://{f'[{host}]' if ':' in host else host}/v1") is None) is direct
 
 
@@ -488,7 +488,7 @@ def test_a_server_that_speaks_ipv6_only_is_reached():
 
 
 def test_one_client_serves_one_event_loop_after_the_other():
-    client = Http()
+    client = HttpClient()
 
     async def run(url):
         try:
@@ -518,7 +518,7 @@ def test_a_call_that_is_cancelled_closes_its_connection():
             gone.set()
 
         async with wild(send) as url:
-            client = Http()
+            client = HttpClient()
             task = asyncio.create_task(client.post(url, b"{}", {}, within=30))
             await begun.wait()
             task.cancel()

@@ -9,9 +9,9 @@ from evalmark import ToolCall, Turn
 from evalmark.core.values.call import Reply, Request
 from evalmark.core.values.usage import Usage
 from evalmark.errors import ConfigError, ModelCallError
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.opening import open_chat
-from evalmark.models.providers.wire import messages_text
+from evalmark.models.providers.chat_models import open_chat
+from evalmark.models.providers.http import HttpClient
+from evalmark.models.providers.request_body import messages_text
 from evalmark.testing.scripted import Finish, NoUsage, OddUsage, Refusal, Says, ScriptedServer, Status
 
 from .wild import CHAT, KEY, answer_to, call, completion, failed, heard, http, replied, request, wild
@@ -27,7 +27,7 @@ def sent(wanted, name=CHAT, **environ):
 
     async def run():
         async with wild(send) as url:
-            client = Http()
+            client = HttpClient()
             variables = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY}
             given = {key: value.replace("URL", url) for key, value in environ.items()}
             model = open_chat(name.replace("URL", url), environ=variables | given, table={}, http=client, within=5)
@@ -118,7 +118,7 @@ def test_letters_of_other_scripts_go_out_as_they_are():
 
 
 def test_openai_itself_is_sent_the_new_name_of_the_length_limit():
-    model = open_chat("openai/m", environ={"OPENAI_API_KEY": KEY}, table={}, http=Http(), within=1)
+    model = open_chat("openai/m", environ={"OPENAI_API_KEY": KEY}, table={}, http=HttpClient(), within=1)
     assert model._body(request(settings={"max_tokens": 7}), "")["max_completion_tokens"] == 7
 
 
@@ -143,7 +143,7 @@ def test_azure_speaks_through_the_scripted_server():
         environ = {"AZURE_OPENAI_ENDPOINT": server.url, "AZURE_OPENAI_API_KEY": KEY}
 
         async def run(**more):
-            client = Http()
+            client = HttpClient()
             model = open_chat("azure/d", environ=environ | more, table={}, http=client, within=5)
             reply = await model(request())
             await client.close()
@@ -172,7 +172,7 @@ def test_a_key_is_sent_only_where_it_belongs(name, environ, header):
 
 
 def test_without_a_key_nothing_is_sent_and_no_other_call_needs_to_try():
-    model = open_chat("openai/m", environ={}, table={}, http=Http(), within=1)
+    model = open_chat("openai/m", environ={}, table={}, http=HttpClient(), within=1)
     with pytest.raises(
         ModelCallError, match=r"^openai/m: OPENAI_API_KEY is not set\. Set it to the key of api\.openai\.com\.$"
     ) as refused:
@@ -182,7 +182,7 @@ def test_without_a_key_nothing_is_sent_and_no_other_call_needs_to_try():
 
 def test_a_model_is_told_apart_by_its_address():
     def named(name, **environ):
-        return open_chat(name, environ=environ, table={}, http=Http(), within=1).identity
+        return open_chat(name, environ=environ, table={}, http=HttpClient(), within=1).identity
 
     assert (
         named("openai/m")
@@ -383,7 +383,7 @@ def test_openrouter_says_what_a_call_came_to():
 
         async def run():
             async with wild_reply(data) as url:
-                client = Http()
+                client = HttpClient()
                 model = open_chat(
                     "r", environ={}, table={"r": table["r"] | {"base_url": f"{url}/v1"}}, http=client, within=5
                 )
@@ -408,7 +408,7 @@ def test_many_calls_at_once_each_get_their_own_reply():
     with ScriptedServer(latency=0.02) as server:
 
         async def run():
-            client = Http()
+            client = HttpClient()
             model = open_chat(CHAT, environ={"OPENAI_BASE_URL": f"{server.url}/v1"}, table={}, http=client, within=10)
             wanted = [Request(messages=(Turn(role="user", content=f"n{n}"),)) for n in range(200)]
             replies = await asyncio.gather(*map(model, wanted))
@@ -424,7 +424,7 @@ def test_a_provider_without_embeddings_is_refused_by_name(name):
     from evalmark.models.providers.embeddings import open_embedder
 
     with pytest.raises(ConfigError, match="has no embedding models here"):
-        open_embedder(name, environ={}, table={}, http=Http(), within=1)
+        open_embedder(name, environ={}, table={}, http=HttpClient(), within=1)
 
 
 def test_a_reply_to_a_wrong_key_ends_all_calls():
@@ -438,7 +438,7 @@ def test_a_reply_to_a_wrong_key_ends_all_calls():
 @pytest.mark.parametrize(("name", "variable"), [("openai/m", "OPENAI"), ("anthropic/m", "ANTHROPIC"), ("gemini/m", "GOOGLE_GEMINI")])  # fmt: skip
 def test_no_setting_takes_the_place_of_what_is_asked_and_recorded(name, variable, setting):
     async def ask(environ):
-        http = Http(environ)
+        http = HttpClient(environ)
         try:
             return await open_chat(name, environ=environ, table={}, http=http, within=5.0)(
                 request(settings={setting: []})

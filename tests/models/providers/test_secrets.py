@@ -9,9 +9,9 @@ import pytest
 from evalmark.core.values.call import Reply
 from evalmark.core.values.plain_data import canonical
 from evalmark.errors import ModelCallError
+from evalmark.models.providers.chat_models import open_chat
 from evalmark.models.providers.embeddings import open_embedder
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.opening import open_chat
+from evalmark.models.providers.http import HttpClient
 
 from .wild import completion, heard, http, request, wild
 
@@ -73,7 +73,7 @@ def test_a_key_that_the_server_sends_back_is_not_kept(name, answer):
 
     async def run():
         async with wild(send) as url:
-            client = Http()
+            client = HttpClient()
             environ = {key: value.replace("URL", url) for key, value in NAMES[name].items()}
             table = {key: row | {"base_url": f"{url}/v1"} for key, row in TABLE.items()}
             model = open_chat(name.replace("URL", url), environ=environ, table=table, http=client, within=5)
@@ -105,7 +105,7 @@ def test_a_key_does_not_come_out_of_an_embedder():
 
     async def run():
         async with wild(send) as url:
-            client = Http()
+            client = HttpClient()
             environ = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY}
             embedder = open_embedder("openai/m", environ=environ, table={}, http=client, within=5)
             with pytest.raises(ModelCallError) as refused:
@@ -123,7 +123,7 @@ def test_a_short_dummy_key_is_not_looked_for_in_replies():
 
     async def run():
         async with wild(send) as url:
-            client = Http()
+            client = HttpClient()
             model = open_chat(
                 f"openai_compatible:{url}/v1/m",
                 environ={"OPENAI_COMPATIBLE_API_KEY": "ollama"},
@@ -139,7 +139,7 @@ def test_a_short_dummy_key_is_not_looked_for_in_replies():
 
 
 def test_a_key_that_no_header_can_hold_is_refused_and_not_shown():
-    model = open_chat("openai/m", environ={"OPENAI_API_KEY": f"{KEY}\r\nx: y"}, table={}, http=Http(), within=1)
+    model = open_chat("openai/m", environ={"OPENAI_API_KEY": f"{KEY}\r\nx: y"}, table={}, http=HttpClient(), within=1)
     with pytest.raises(ModelCallError) as refused:
         asyncio.run(model(request()))
     assert refused.value.fault == "closed"

@@ -8,9 +8,14 @@ import pytest
 from evalmark import Turn
 from evalmark.core.values.call import Attempt, Reply, Request
 from evalmark.errors import ModelCallError
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.opening import open_chat
-from evalmark.models.providers.structured import Ladder, instructed, is_strict, speaks_of_form
+from evalmark.models.providers.chat_models import open_chat
+from evalmark.models.providers.http import HttpClient
+from evalmark.models.providers.structured import (
+    StructuredOutputFallback,
+    is_format_rejection,
+    is_strict,
+    with_schema_instruction,
+)
 from evalmark.testing.scripted import Raw, Says, ScriptedServer, Status
 
 from .wild import CHAT, completion, failed, replied, request
@@ -48,7 +53,7 @@ def test_a_form_that_was_rejected_is_not_tried_again_for_the_same_schema():
     with ScriptedServer(unsupported=("response_format",)) as server:
 
         async def run():
-            client = Http()
+            client = HttpClient()
             model = open_chat(CHAT, environ={"OPENAI_BASE_URL": f"{server.url}/v1"}, table={}, http=client, within=5)
             counts = []
             for schema in (STRICT, STRICT, dict(STRICT), LOOSE, LOOSE):
@@ -141,7 +146,7 @@ def test_what_fails_in_a_lower_form_is_not_remembered():
     with ScriptedServer([Status(400, {}, "no response_format"), Status(500), None]) as server:
 
         async def run():
-            client = Http()
+            client = HttpClient()
             model = open_chat(CHAT, environ={"OPENAI_BASE_URL": f"{server.url}/v1"}, table={}, http=client, within=5)
             with pytest.raises(ModelCallError) as broken:
                 await model(request(schema=STRICT))
@@ -179,11 +184,11 @@ def test_without_a_schema_there_is_no_form():
 )
 def test_what_speaks_of_the_form(fault, status, body, speaks):
     attempt = Attempt(seconds=0.1, error="x", status=status, body=body)
-    assert speaks_of_form(ModelCallError("x", fault=fault, attempts=[attempt])) is speaks
+    assert is_format_rejection(ModelCallError("x", fault=fault, attempts=[attempt])) is speaks
 
 
 def test_an_error_without_attempts_does_not_speak_of_the_form():
-    assert not speaks_of_form(ModelCallError("schema", fault="rejected"))
+    assert not is_format_rejection(ModelCallError("schema", fault="rejected"))
 
 
 @pytest.mark.parametrize(
@@ -197,7 +202,7 @@ def test_an_error_without_attempts_does_not_speak_of_the_form():
     ],
 )  # fmt: skip
 def test_the_instruction_comes_last(messages, roles, last):
-    found = instructed(Request(messages=messages, schema=STRICT))
+    found = with_schema_instruction(Request(messages=messages, schema=STRICT))
     assert [turn.role for turn in found.messages] == roles
     assert found.messages[-1].content.startswith(last)
     assert found.schema is None
@@ -231,18 +236,18 @@ def test_the_memory_of_the_ladder_does_not_grow_without_end():
 
     async def run(ladder):
         for n in range(1_000):
-            await ladder.climb(request(schema=STRICT | {"title": str(n)}), ask)
+            await ladder.ask(request(schema=STRICT | {"title": str(n)}), ask)
         return len(ladder._known)
 
-    assert asyncio.run(run(Ladder())) <= 256
+    assert asyncio.run(run(StructuredOutputFallback())) <= 256
 
 
 def test_a_schema_that_is_changed_in_place_is_another_schema():
-    ladder, schema = Ladder(), dict(LOOSE)
-    first = ladder.wanted(schema)
-    assert ladder.wanted(schema) is first
+    ladder, schema = StructuredOutputFallback(), dict(LOOSE)
+    first = ladder.reply_format(schema)
+    assert ladder.reply_format(schema) is first
     schema["required"] = ["score"]
-    assert ladder.wanted(schema).schema == schema != first.schema
+    assert ladder.reply_format(schema).schema == schema != first.schema
 
 
 def test_a_server_that_ignores_the_form_is_taken_at_its_word():

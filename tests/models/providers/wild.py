@@ -10,8 +10,8 @@ from typing import Any
 from evalmark import Turn
 from evalmark.core.values.call import Reply, Request
 from evalmark.errors import ModelCallError
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.opening import open_chat
+from evalmark.models.providers.chat_models import open_chat
+from evalmark.models.providers.http import HttpClient
 
 KEY = "sk-canary-0123456789abcdef"
 CHAT = "openai/some-model"
@@ -26,7 +26,7 @@ def request(**parts: Any) -> Request:
 
 async def called(url: str, wanted: Request, *, within: float = 5.0, **environ: str) -> Reply | ModelCallError:
     """What one call to the server at `url` comes to."""
-    http = Http(environ)
+    http = HttpClient(environ)
     try:
         variables = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": KEY, **environ}
         return await open_chat(CHAT, environ=variables, table={}, http=http, within=within)(wanted)

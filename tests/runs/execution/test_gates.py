@@ -9,7 +9,7 @@ from evalmark import Turn
 from evalmark.core.settings import Settings
 from evalmark.core.values.call import Request
 from evalmark.errors import ModelCallError, RunStoppedError
-from evalmark.models.providers.names import find_endpoint
+from evalmark.models.providers.endpoint import find_endpoint
 from evalmark.runs.planning.models import ModelGateway, Models
 from evalmark.testing.chat import ScriptedModel
 

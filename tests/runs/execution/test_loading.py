@@ -46,7 +46,11 @@ print(*sorted(sys.modules), sep="\\n", file=sys.stderr)
 """
 NEVER = {
     *("genai_prices", "jsonschema", "numpy", "onnxruntime", "pydantic", "regex", "scipy", "tokenizers"),
-    *("evalmark.models.providers.anthropic", "evalmark.models.providers.bridge", "evalmark.models.providers.gemini"),
+    *(
+        "evalmark.models.providers.anthropic",
+        "evalmark.models.providers.pydantic_ai",
+        "evalmark.models.providers.gemini",
+    ),
     *(
         "evalmark.cli.commands.cache",
         "evalmark.cli.commands.doctor",

@@ -24,8 +24,8 @@ from evalmark.interop.openai_evals.registry import to_openai_registry
 from evalmark.interop.promptfoo.writing import to_promptfoo_files
 from evalmark.interop.shared.origins import portable_run
 from evalmark.interop.shared.portable import Exported, Portable
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.names import Endpoint
+from evalmark.models.providers.endpoint import Endpoint
+from evalmark.models.providers.http import HttpClient
 from evalmark.reports.files.run_json import as_jsonl
 from evalmark.runs.execution.recorded_cases import as_row, recorded_cases
 from evalmark.storage.store.store import open_store
@@ -128,7 +128,7 @@ def _write_cases(project: str, path: Path, settings: "Settings") -> None:
 async def _create(files: Mapping[str, str], service: "Endpoint", settings: "Settings") -> None:
     """Post the eval and each run, and say what they are called there."""
     runs = {name: json.loads(text) for name, text in files.items() if name.startswith("run.")}
-    http = Http(environ)
+    http = HttpClient(environ)
     try:
         body = json.loads(files["eval.json"])
         posted = await post_evals(body, runs, service, http, settings.call_timeout)

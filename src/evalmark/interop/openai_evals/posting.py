@@ -9,10 +9,10 @@ import aiohttp
 
 from evalmark.core.errors import ConfigError, EvalmarkError, ModelCallError
 from evalmark.core.values.words import count
-from evalmark.models.providers.addresses import checked_address
-from evalmark.models.providers.http import Http, require_key, said
-from evalmark.models.providers.names import Endpoint, find_endpoint, missing_key
-from evalmark.models.providers.wire import encoded
+from evalmark.models.providers.addresses import validate_address
+from evalmark.models.providers.endpoint import Endpoint, find_endpoint, missing_key
+from evalmark.models.providers.http import HttpClient, read_json, require_key
+from evalmark.models.providers.request_body import encode_body
 
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
 AZURE_TOKEN = "AZURE_OPENAI_AD_TOKEN"  # noqa: S105  the name of a variable
@@ -44,7 +44,7 @@ def service(environ: Mapping[str, str], base_url: str | None = None) -> Endpoint
     """
     if base_url is None:
         found = find_endpoint("openai/evals", environ, _NO_TABLE)
-    elif _is_azure(address := checked_address(base_url, "--base-url")):
+    elif _is_azure(address := validate_address(base_url, "--base-url")):
         token = environ.get(AZURE_TOKEN, "").strip()
         found = Endpoint(
             name="azure/evals",
@@ -68,7 +68,11 @@ def _is_azure(address: str) -> bool:
 
 
 async def post_evals(
-    eval_body: Mapping[str, Any], runs: Mapping[str, Mapping[str, Any]], endpoint: Endpoint, http: Http, within: float
+    eval_body: Mapping[str, Any],
+    runs: Mapping[str, Mapping[str, Any]],
+    endpoint: Endpoint,
+    http: HttpClient,
+    within: float,
 ) -> Posted:
     """Create the eval, then a run for each body; each is sent once.
 
@@ -91,13 +95,13 @@ def _was_never_sent(error: ModelCallError) -> bool:
     return isinstance(error.__context__, (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError))
 
 
-async def _create(what: str, body: Mapping[str, Any], endpoint: Endpoint, http: Http, within: float) -> str:
+async def _create(what: str, body: Mapping[str, Any], endpoint: Endpoint, http: HttpClient, within: float) -> str:
     require_key(endpoint)
     headers = {"api-key": endpoint.key} if endpoint.provider == "azure" else {"authorization": f"Bearer {endpoint.key}"}
     url = f"{endpoint.base_url}/{what}"
     try:
-        answer = await http.post(url, encoded(body, endpoint), headers if endpoint.key else {}, within=within)
-        data = said(answer, endpoint)
+        answer = await http.post(url, encode_body(body, endpoint), headers if endpoint.key else {}, within=within)
+        data = read_json(answer, endpoint)
     except ModelCallError as error:
         if error.fault != "transient" or _was_never_sent(error):
             raise

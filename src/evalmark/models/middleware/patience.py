@@ -23,7 +23,7 @@ class RetryPolicy:
     def backoff(self, failed: int) -> float:
         """The longest wait in seconds after so many failed attempts.
 
-        >>> [Patience().backoff(failed) for failed in (1, 2, 3, 20)]
+        >>> [RetryPolicy().backoff(failed) for failed in (1, 2, 3, 20)]
         [0.5, 1.0, 2.0, 60.0]
         """
         return min(self.most_wait, self.first_wait * 2.0 ** min(failed - 1, 60))

@@ -33,7 +33,7 @@ class PricedModel:
 def valid_usage(usage: Usage) -> Usage:
     """The usage without counts that cannot be: negative ones, absurd ones, parts larger than the whole.
 
-    >>> sound(Usage(input_tokens=-3, output_tokens=10**12)) == Usage()
+    >>> valid_usage(Usage(input_tokens=-3, output_tokens=10**12)) == Usage()
     True
     """
     parts = (usage.cached_tokens or 0) + (usage.cache_write_tokens or 0), usage.reasoning_tokens or 0

@@ -36,7 +36,7 @@ class TokenPrices:
     def cost(self, usage: Usage) -> float | None:
         """Dollars; None where the provider did not say how many tokens it took.
 
-        >>> Rates(input=1.0, output=4.0, cached=0.1).cost(Usage(input_tokens=1000, output_tokens=500, cached_tokens=500))
+        >>> TokenPrices(input=1.0, output=4.0, cached=0.1).cost(Usage(input_tokens=1000, output_tokens=500, cached_tokens=500))
         0.00255
         """
         if usage.input_tokens is None or usage.output_tokens is None:

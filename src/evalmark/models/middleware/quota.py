@@ -74,9 +74,9 @@ class RemainingQuota:
 def seconds_until_reset(text: str, date: str) -> float | None:
     """Seconds until a limit is there again; None where the header does not say, or says a moment without a `date`.
 
-    >>> until_reset("1m30s", ""), until_reset("12", ""), until_reset("soon", "")
+    >>> seconds_until_reset("1m30s", ""), seconds_until_reset("12", ""), seconds_until_reset("soon", "")
     (90.0, 12.0, None)
-    >>> until_reset("2026-01-01T00:00:05Z", "Thu, 01 Jan 2026 00:00:00 GMT")
+    >>> seconds_until_reset("2026-01-01T00:00:05Z", "Thu, 01 Jan 2026 00:00:00 GMT")
     5.0
     """
     if not text or len(text) > _LONGEST:

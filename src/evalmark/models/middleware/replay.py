@@ -100,7 +100,9 @@ class ReplayingModel:
         first = request.original.key(self.identity)
         has_first = first != request.cache_key and await self._find(first)
         asked = f"for repeat {request.repeat + 1} and use {request.use + 1} of it" if has_first else "to it"
-        missing = f"The journal has no reply {asked} under the key {request.cache_key}, and strict replay sends nothing."
+        missing = (
+            f"The journal has no reply {asked} under the key {request.cache_key}, and strict replay sends nothing."
+        )
         place, advice = await self._elsewhere(request)
         if self._meter is not None and advice:
             self._meter.note(f"{self.name}: {advice}")

@@ -15,7 +15,7 @@ def estimate_input_tokens(request: Request) -> int:
     """A cautious guess of the request's input tokens.
 
     >>> from evalmark import Turn
-    >>> input_size(Request(messages=(Turn(role="user", content="What is the capital of France?"),)))
+    >>> estimate_input_tokens(Request(messages=(Turn(role="user", content="What is the capital of France?"),)))
     23
     """
     size = 0 if request.schema is None else len(request.texts[1])
@@ -44,7 +44,7 @@ def output_limit(request: Request) -> int | None:
 def estimate_tokens(request: Request) -> int:
     """A guess of all tokens of a call, as cautious as a provider's own when it decides whether to take a request.
 
-    >>> expected_size(Request(messages=(), settings={"max_tokens": 100}))
+    >>> estimate_tokens(Request(messages=(), settings={"max_tokens": 100}))
     100
     """
     return estimate_input_tokens(request) + (output_limit(request) or ASSUMED_OUTPUT)

@@ -11,7 +11,7 @@ _ANYWHERE = ("0.0.0.0", "::", "*", "")  # noqa: S104  what a server listens on i
 _OLLAMA_PORT = 11434
 
 
-def checked_address(text: str, place: str) -> str:
+def validate_address(text: str, place: str) -> str:
     """An http address without a slash at its end.
 
     What is wrong is not repeated where it may hold a password.
@@ -36,21 +36,21 @@ def checked_address(text: str, place: str) -> str:
     return text.rstrip("/?#")
 
 
-def divided(text: str, place: str) -> tuple[str, str]:
+def split_model_url(text: str, place: str) -> tuple[str, str]:
     """The address of a server and the model, out of one written after the other.
 
     The address goes up to the first part of the path that is a version, such as `v1`; where there is none, the last
     part of the path is the model.
 
-    >>> divided("http://127.0.0.1:8000/v1/org/model", "x")
+    >>> split_model_url("http://127.0.0.1:8000/v1/org/model", "x")
     ('http://127.0.0.1:8000/v1', 'org/model')
-    >>> divided("http://127.0.0.1:8000/model", "x")
+    >>> split_model_url("http://127.0.0.1:8000/model", "x")
     ('http://127.0.0.1:8000', 'model')
 
     Raises:
         ConfigError: no model is left, or the address cannot be used.
     """
-    checked = checked_address(text, place)
+    checked = validate_address(text, place)
     scheme, _, rest = checked.partition("://")
     host, *path = rest.split("/")
     at = next((i + 1 for i, part in enumerate(path) if _VERSION.fullmatch(part)), len(path) - 1)
@@ -71,12 +71,12 @@ def ollama_address(text: str) -> str:
     """
     place = "OLLAMA_HOST"
     if "://" in text:
-        return f"{without_end(checked_address(text, place), ('/v1',))}/v1"
+        return f"{strip_suffix(validate_address(text, place), ('/v1',))}/v1"
     host, colon, port = text.partition(":") if text.count(":") < 2 else (text, "", "")
     host = "127.0.0.1" if host in _ANYWHERE else f"[{host}]" if ":" in host and host[0] != "[" else host
-    return checked_address(f"http://{host}:{port if colon else _OLLAMA_PORT}/v1", place)
+    return validate_address(f"http://{host}:{port if colon else _OLLAMA_PORT}/v1", place)
 
 
-def without_end(address: str, ends: Sequence[str]) -> str:
+def strip_suffix(address: str, ends: Sequence[str]) -> str:
     """The address without the parts of the API's own path, which some write along and some do not."""
     return next((address.removesuffix(end) for end in ends if address.endswith(end)), address)

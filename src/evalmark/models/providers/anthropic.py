@@ -8,13 +8,13 @@ from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.usage import Usage
 
-from .forced import NOTHING, Forced, forced_answer
-from .http import Http, Response, failed, require_key, said
-from .names import Endpoint
-from .replies import counted, kept_headers, tool_call
-from .structured import TOOL, Ladder, object_schema
-from .turns import apart
-from .wire import encoded, refuse_replaced
+from .endpoint import Endpoint
+from .forced import EMPTY_CALL, ForcedCall, read_forced_call
+from .http import HttpClient, Response, read_json, require_key, response_error
+from .replies import kept_headers, token_count, tool_call
+from .request_body import encode_body, refuse_reserved_settings
+from .structured import TOOL, StructuredOutputFallback, object_schema
+from .turns import split_system
 
 VERSION = "2023-06-01"
 MAX_TOKENS = 8_192
@@ -33,7 +33,7 @@ _STATUSES: Mapping[str, ReplyStatus] = {  # all others (`pause_turn`, …) are s
 class AnthropicChat:
     """A Claude model at one address."""
 
-    def __init__(self, endpoint: Endpoint, http: Http, within: float) -> None:
+    def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
         self.name = endpoint.name
         self.identity = endpoint.identity
         self._endpoint = endpoint
@@ -41,7 +41,7 @@ class AnthropicChat:
         self._within = within
         self._url = f"{endpoint.base_url}/v1/messages"
         self._headers = _headers(endpoint)
-        self._ladder = Ladder()
+        self._fallback = StructuredOutputFallback()
 
     async def __call__(self, request: Request) -> Reply:
         """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
@@ -50,11 +50,11 @@ class AnthropicChat:
             ModelCallError: there is none.
         """
         require_key(self._endpoint)
-        refuse_replaced(request, self._endpoint)
-        return await self._ladder.climb(request, self._ask)
+        refuse_reserved_settings(request, self._endpoint)
+        return await self._fallback.ask(request, self._ask)
 
     async def _ask(self, request: Request, form: ReplyForm) -> Reply:
-        body = encoded(_body(request, form, self._endpoint), self._endpoint)
+        body = encode_body(_body(request, form, self._endpoint), self._endpoint)
         response = await self._http.post(self._url, body, self._headers, within=self._within)
         return read_reply(response, self._endpoint, form)
 
@@ -65,7 +65,7 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, Any]:
-    system, spoken = apart(request.messages, endpoint)
+    system, spoken = split_system(request.messages, endpoint)
     body = {
         "model": endpoint.model,
         "max_tokens": MAX_TOKENS,
@@ -98,17 +98,17 @@ def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply
     Raises:
         ModelCallError: it holds none.
     """
-    data = said(response, endpoint)
+    data = read_json(response, endpoint)
     blocks = data.get("content")
     if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-        raise failed(response, endpoint, "answered without a list of blocks in `content`")
+        raise response_error(response, endpoint, "answered without a list of blocks in `content`")
     calls = tuple(tool_call(block.get("name"), block.get("input")) for block in blocks if _is(block, "tool_use"))
     text = "".join(_texts(blocks, "text"))
-    found = forced_answer(text, calls) if form == "tool" else Forced(text, None, calls)
+    found = read_forced_call(text, calls) if form == "tool" else ForcedCall(text, None, calls)
     status = _STATUSES.get(str(data.get("stop_reason")), "truncated")
     if status == "refused":
         found = found._replace(text=found.text or _explanation(data))
-    elif status == "ok" and found == NOTHING:
+    elif status == "ok" and found == EMPTY_CALL:
         status = "empty"
     model = data.get("model")
     return Reply(
@@ -147,13 +147,13 @@ def read_usage(given: Any) -> Usage:
     read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
     details = usage.get("output_tokens_details")
     # Anthropic's own count of input tokens leaves out what went through its cache.
-    parts = [counted(part) for part in (usage.get("input_tokens"), read or 0, written or 0)]
+    parts = [token_count(part) for part in (usage.get("input_tokens"), read or 0, written or 0)]
     return Usage(
         input_tokens=None if None in parts else sum(part for part in parts if part is not None),
-        output_tokens=counted(usage.get("output_tokens")),
-        cached_tokens=counted(read),
-        cache_write_tokens=counted(written),
-        reasoning_tokens=counted(details.get("thinking_tokens")) if isinstance(details, Mapping) else None,
+        output_tokens=token_count(usage.get("output_tokens")),
+        cached_tokens=token_count(read),
+        cache_write_tokens=token_count(written),
+        reasoning_tokens=token_count(details.get("thinking_tokens")) if isinstance(details, Mapping) else None,
     )
 
 

@@ -10,10 +10,10 @@ from urllib.parse import quote
 from evalmark.core.errors import ConfigError, ModelCallError
 from evalmark.core.lazy import LazyModule
 
-from .http import Http, Response, failed, require_key, said
-from .names import BRIDGE, Endpoint, find_endpoint
+from .endpoint import PYDANTIC_AI, Endpoint, find_endpoint
+from .http import HttpClient, Response, read_json, require_key, response_error
 from .openai import address, key_headers
-from .wire import encoded
+from .request_body import encode_body
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +42,7 @@ def open_embedder(
     *,
     environ: Mapping[str, str],
     table: Mapping[str, Any],
-    http: Http,
+    http: HttpClient,
     within: float,
     around: Around | None = None,
 ) -> "RemoteEmbedder":
@@ -54,7 +54,7 @@ def open_embedder(
         ConfigError: the name means none, or its provider has no embedding models.
     """
     endpoint = find_endpoint(name, environ, table)
-    if endpoint.provider in ("anthropic", BRIDGE):
+    if endpoint.provider in ("anthropic", PYDANTIC_AI):
         raise ConfigError(f"{name}: {endpoint.provider} has no embedding models here. Name one of another provider.")
     return RemoteEmbedder(endpoint, http, within, around)
 
@@ -66,7 +66,7 @@ class RemoteEmbedder:
     it in halves, and no larger one from then on.
     """
 
-    def __init__(self, endpoint: Endpoint, http: Http, within: float, around: Around | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, http: HttpClient, within: float, around: Around | None = None) -> None:
         self.name = endpoint.name
         self.fingerprint = f"remote:{endpoint.identity}"
         """Vectors are cached under it."""
@@ -116,23 +116,25 @@ class RemoteEmbedder:
 
     async def _ask(self, texts: Sequence[str]) -> "Vectors":
         speech = self._speech
-        body = encoded(speech.body([text or " " for text in texts]), self._endpoint)
+        body = encode_body(speech.body([text or " " for text in texts]), self._endpoint)
         response = await self._http.post(speech.url, body, speech.headers, within=self._within)
-        rows = speech.rows(said(response, self._endpoint), len(texts))
+        rows = speech.rows(read_json(response, self._endpoint), len(texts))
         return self._checked(rows, len(texts), response)
 
     def _checked(self, rows: list[Any], count: int, response: Response) -> "Vectors":
         if len(rows) != count:
-            raise failed(response, self._endpoint, f"sent {len(rows)} vectors for {count} texts")
+            raise response_error(response, self._endpoint, f"sent {len(rows)} vectors for {count} texts")
         try:
             vectors = np.stack([_vector(row) for row in rows])
         except (TypeError, ValueError, binascii.Error, OverflowError):
-            raise failed(response, self._endpoint, "sent something else than vectors of equal length") from None
+            raise response_error(response, self._endpoint, "sent something else than vectors of equal length") from None
         if vectors.ndim != 2 or not vectors.shape[1] or not np.isfinite(vectors).all():
-            raise failed(response, self._endpoint, "sent vectors that are empty, or hold more than finite numbers")
+            raise response_error(
+                response, self._endpoint, "sent vectors that are empty, or hold more than finite numbers"
+            )
         if self._dimensions not in (0, vectors.shape[1]):
             changed = f"{vectors.shape[1]} dimensions, {self._dimensions} before"
-            raise failed(response, self._endpoint, f"sent vectors of {changed}", "closed")
+            raise response_error(response, self._endpoint, f"sent vectors of {changed}", "closed")
         self._dimensions = vectors.shape[1]
         return vectors
 

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 from evalmark.core.values.case import ToolCall
 
-from .replies import whole_object
+from .replies import parse_object
 from .structured import TOOL
 
 
-class Forced(NamedTuple):
+class ForcedCall(NamedTuple):
     """What a reply with a forced tool call comes to."""
 
     text: str
@@ -17,19 +17,19 @@ class Forced(NamedTuple):
     """Those of other tools."""
 
 
-NOTHING = Forced("", None, ())
+EMPTY_CALL = ForcedCall("", None, ())
 
 
-def forced_answer(text: str, calls: tuple[ToolCall, ...]) -> Forced:
+def read_forced_call(text: str, calls: tuple[ToolCall, ...]) -> ForcedCall:
     """The object, if the tool was called with one; else what was said in its place.
 
-    >>> forced_answer("", (ToolCall(name="answer", arguments={"score": 1}),)).data
+    >>> read_forced_call("", (ToolCall(name="answer", arguments={"score": 1}),)).data
     {'score': 1}
     """
     asked = next((call for call in calls if call.name == TOOL), None)
     if asked is None:  # the server let the model answer in words
-        return Forced(text, whole_object(text), calls)
+        return ForcedCall(text, parse_object(text), calls)
     others = tuple(call for call in calls if call.name != TOOL)
     if asked.error is None:
-        return Forced(text, dict(asked.arguments), others)
-    return Forced(text or asked.error, None, others)
+        return ForcedCall(text, dict(asked.arguments), others)
+    return ForcedCall(text or asked.error, None, others)

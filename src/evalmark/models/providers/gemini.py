@@ -8,13 +8,13 @@ from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request, To
 from evalmark.core.values.plain_data import plain
 from evalmark.core.values.usage import Usage
 
-from .forced import NOTHING, Forced, forced_answer
-from .http import Http, Response, failed, require_key, said
-from .names import Endpoint
-from .replies import counted, finite, kept_headers, tool_call
-from .structured import TOOL, Ladder, object_schema
-from .turns import apart
-from .wire import encoded, refuse_replaced
+from .endpoint import Endpoint
+from .forced import EMPTY_CALL, ForcedCall, read_forced_call
+from .http import HttpClient, Response, read_json, require_key, response_error
+from .replies import finite_float, kept_headers, token_count, tool_call
+from .request_body import encode_body, refuse_reserved_settings
+from .structured import TOOL, StructuredOutputFallback, object_schema
+from .turns import split_system
 
 _NAMES = {"top_p": "topP", "top_k": "topK", "max_tokens": "maxOutputTokens", "stop": "stopSequences"}
 _BESIDE_CONFIG = frozenset({"cachedContent", "labels", "safetySettings", "serviceTier", "store", "toolConfig", "tools"})
@@ -38,7 +38,7 @@ _STATUSES: Mapping[str, ReplyStatus] = {
 class GeminiChat:
     """A Gemini model at one address."""
 
-    def __init__(self, endpoint: Endpoint, http: Http, within: float) -> None:
+    def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
         self.name = endpoint.name
         self.identity = endpoint.identity
         self._endpoint = endpoint
@@ -46,7 +46,7 @@ class GeminiChat:
         self._within = within
         self._url = _address(endpoint)
         self._headers = _headers(endpoint)
-        self._ladder = Ladder()
+        self._fallback = StructuredOutputFallback()
 
     async def __call__(self, request: Request) -> Reply:
         """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
@@ -55,11 +55,11 @@ class GeminiChat:
             ModelCallError: there is none.
         """
         require_key(self._endpoint)
-        refuse_replaced(request, self._endpoint)
-        return await self._ladder.climb(request, self._ask)
+        refuse_reserved_settings(request, self._endpoint)
+        return await self._fallback.ask(request, self._ask)
 
     async def _ask(self, request: Request, form: ReplyForm) -> Reply:
-        body = encoded(_body(request, form, self._endpoint), self._endpoint)
+        body = encode_body(_body(request, form, self._endpoint), self._endpoint)
         response = await self._http.post(self._url, body, self._headers, within=self._within)
         return read_reply(response, self._endpoint, form)
 
@@ -75,7 +75,7 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def _body(request: Request, form: ReplyForm, endpoint: Endpoint) -> dict[str, Any]:
-    system, spoken = apart(request.messages, endpoint)
+    system, spoken = split_system(request.messages, endpoint)
     given = {_NAMES.get(name, name): plain(value) for name, value in request.settings.items() if value is not None}
     config = {name: value for name, value in given.items() if name not in _BESIDE_CONFIG}
     if isinstance(stop := config.get("stopSequences"), str):
@@ -131,17 +131,17 @@ def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply
     Raises:
         ModelCallError: it holds none.
     """
-    data = said(response, endpoint)
+    data = read_json(response, endpoint)
     candidate = _candidate(data, response, endpoint)
     parts = _parts(candidate)
     text = "".join(part["text"] for part in parts if _is_text(part) and not part.get("thought"))
     made = [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
     calls = tuple(tool_call(call.get("name"), call.get("args")) for call in made)
-    found = forced_answer(text, calls) if form == "tool" else Forced(text, None, calls)
+    found = read_forced_call(text, calls) if form == "tool" else ForcedCall(text, None, calls)
     model = data.get("modelVersion")
     return Reply(
         text=found.text or _told(data, candidate),
-        status=_status(data, candidate, has_content=found != NOTHING),
+        status=_status(data, candidate, has_content=found != EMPTY_CALL),
         data=found.data,
         reasoning="".join(part["text"] for part in parts if _is_text(part) and part.get("thought")),
         tool_calls=found.calls,
@@ -157,9 +157,9 @@ def _candidate(data: Mapping[str, Any], response: Response, endpoint: Endpoint) 
     """The first candidate; empty where the prompt was blocked."""
     candidates = data.get("candidates") or []
     if not isinstance(candidates, list) or not all(isinstance(candidate, dict) for candidate in candidates):
-        raise failed(response, endpoint, "answered without a list in `candidates`")
+        raise response_error(response, endpoint, "answered without a list in `candidates`")
     if not candidates and not isinstance(data.get("promptFeedback"), dict) and "usageMetadata" not in data:
-        raise failed(response, endpoint, "answered with neither `candidates` nor `promptFeedback`")
+        raise response_error(response, endpoint, "answered with neither `candidates` nor `promptFeedback`")
     return candidates[0] if candidates else {}
 
 
@@ -202,13 +202,13 @@ def read_usage(given: Any) -> Usage:
     return Usage(
         input_tokens=_sum(usage, "promptTokenCount", "toolUsePromptTokenCount") if known else None,
         output_tokens=_sum(usage, "candidatesTokenCount", "thoughtsTokenCount") if known else None,
-        cached_tokens=counted(usage.get("cachedContentTokenCount", 0)) if known else None,
-        reasoning_tokens=counted(usage.get("thoughtsTokenCount", 0)) if known else None,
+        cached_tokens=token_count(usage.get("cachedContentTokenCount", 0)) if known else None,
+        reasoning_tokens=token_count(usage.get("thoughtsTokenCount", 0)) if known else None,
     )
 
 
 def _sum(usage: Mapping[str, Any], *names: str) -> int | None:
-    counts = [counted(usage.get(name, 0)) for name in names]
+    counts = [token_count(usage.get(name, 0)) for name in names]
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
@@ -231,5 +231,5 @@ def _token(chosen: Any, top: Any) -> Token | None:
 
 def _pair(candidate: Any) -> tuple[str, float] | None:
     found = candidate if isinstance(candidate, Mapping) else {}
-    text, logprob = found.get("token"), finite(found.get("logProbability", 0.0))
+    text, logprob = found.get("token"), finite_float(found.get("logProbability", 0.0))
     return (text, logprob) if isinstance(text, str) and logprob is not None else None

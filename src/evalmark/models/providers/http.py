@@ -15,17 +15,17 @@ from evalmark.core.values.plain_data import canonical
 from evalmark.inputs.documents.known import without_key
 from evalmark.inputs.documents.strict_json import RefusedError, decode_at
 
-from .names import Endpoint, missing_key
-from .waiting import retry_after
+from .endpoint import Endpoint, missing_key
+from .retry_after import retry_after
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from evalmark.core.errors import CallFault
 
-    from .pool import Pool
+    from .pool import ConnectionPool
 
 PROXY = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY"
-KEPT = 4096
+MAX_BODY_CHARS = 4096
 """Characters of a response that an Attempt keeps."""
 _LARGE_BODY = 1 << 20
 _SECRET_HEADERS = ("authorization", "api-key", "x-api-key", "x-goog-api-key")
@@ -49,7 +49,7 @@ class Response(NamedTuple):
     """From the first byte sent to the last one read."""
 
 
-class Http:
+class HttpClient:
     """Sends requests over one pool of connections for each event loop.
 
     Proxies are those of `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` in `environ`, never for this machine itself.
@@ -58,7 +58,7 @@ class Http:
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._proxies = _proxies(environ or {})
-        self._pools: dict[asyncio.AbstractEventLoop, Pool] = {}
+        self._pools: dict[asyncio.AbstractEventLoop, ConnectionPool] = {}
         self._others: dict[asyncio.AbstractEventLoop, list[Callable[[], Awaitable[None]]]] = {}
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> Awaitable[Response]:
@@ -71,7 +71,7 @@ class Http:
         """
         return self._pool().post(url, body, headers, within)
 
-    def close_too(self, close: Callable[[], Awaitable[None]]) -> None:
+    def on_close(self, close: Callable[[], Awaitable[None]]) -> None:
         """Have something else closed with the connections that were made on the running loop."""
         self._others.setdefault(asyncio.get_running_loop(), []).append(close)
 
@@ -83,12 +83,14 @@ class Http:
         if pool := self._pools.pop(loop, None):
             await pool.close()
 
-    def _pool(self) -> "Pool":
+    def _pool(self) -> "ConnectionPool":
         loop = asyncio.get_running_loop()
         if pool := self._pools.get(loop):
             return pool
         self._pools = {kept: pool for kept, pool in self._pools.items() if not kept.is_closed()}
-        made: Pool = need("evalmark.models.providers.pool").Pool(self._proxy if self._proxies else None)
+        made: ConnectionPool = need("evalmark.models.providers.pool").ConnectionPool(
+            self._proxy if self._proxies else None
+        )
         self._pools[loop] = made
         return made
 
@@ -131,7 +133,7 @@ def without_secrets(response: Response, raw: tuple[tuple[bytes, bytes], ...], se
     return response
 
 
-def said(response: Response, endpoint: Endpoint) -> dict[str, Any]:
+def read_json(response: Response, endpoint: Endpoint) -> dict[str, Any]:
     """The JSON object of a successful response.
 
     Raises:
@@ -142,7 +144,7 @@ def said(response: Response, endpoint: Endpoint) -> dict[str, Any]:
         raise _refused(response, endpoint, response.status, _read_leniently(response.body))
     kind = response.headers.get("content-type", "json")
     if "json" not in kind.lower():
-        raise failed(response, endpoint, f"answered with {one_line(kind, 60)!r} where JSON was expected")
+        raise response_error(response, endpoint, f"answered with {one_line(kind, 60)!r} where JSON was expected")
     data = _object(response, endpoint)
     if (error := data.get("error")) and "choices" not in data:
         code = error.get("code") if isinstance(error, dict) else None
@@ -156,23 +158,29 @@ def _object(response: Response, endpoint: Endpoint) -> dict[str, Any]:
         text = response.body.decode("utf-8")
         value, end = decode_at(text, len(text) - len(text.lstrip(_SPACE)))
     except UnicodeDecodeError as error:
-        raise failed(response, endpoint, f"answered with bytes that are no UTF-8 (at byte {error.start})") from None
+        raise response_error(
+            response, endpoint, f"answered with bytes that are no UTF-8 (at byte {error.start})"
+        ) from None
     except JSONDecodeError as error:
         said_of_it = (
             "starts with a byte order mark" if response.body.startswith(_MARK) else f"{error.msg} at {error.pos}"
         )
-        raise failed(response, endpoint, f"answered with a text that is no JSON ({said_of_it})") from None
+        raise response_error(response, endpoint, f"answered with a text that is no JSON ({said_of_it})") from None
     except RefusedError:
         unclear = "a key twice in one object, NaN, too large a number, or too deep a nest"
-        raise failed(response, endpoint, f"answered with JSON that holds {unclear}") from None
+        raise response_error(response, endpoint, f"answered with JSON that holds {unclear}") from None
     if text[end:].strip(_SPACE):
-        raise failed(response, endpoint, f"answered with more text after its JSON (at {end})")
+        raise response_error(response, endpoint, f"answered with more text after its JSON (at {end})")
     if not isinstance(value, dict):
-        raise failed(response, endpoint, f"answered with a JSON {type(value).__name__} where an object was expected")
+        raise response_error(
+            response, endpoint, f"answered with a JSON {type(value).__name__} where an object was expected"
+        )
     return value
 
 
-def failed(response: Response, endpoint: Endpoint, what: str, fault: "CallFault" = "transient") -> ModelCallError:
+def response_error(
+    response: Response, endpoint: Endpoint, what: str, fault: "CallFault" = "transient"
+) -> ModelCallError:
     """The error for a response that holds no reply; `what` goes on after the name of the server."""
     message = f"{endpoint.name}: {endpoint.host} {what}."
     attempt = Attempt(seconds=response.seconds, error=message, status=response.status, body=_start(response.body))
@@ -182,7 +190,7 @@ def failed(response: Response, endpoint: Endpoint, what: str, fault: "CallFault"
 
 def _start(body: bytes) -> str:
     # A character has at most four bytes, and the rest need not be decoded.
-    return body[: 4 * KEPT].decode("utf-8", errors="replace")[:KEPT]
+    return body[: 4 * MAX_BODY_CHARS].decode("utf-8", errors="replace")[:MAX_BODY_CHARS]
 
 
 def _read_leniently(body: bytes) -> Any:
@@ -198,7 +206,7 @@ def _refused(response: Response, endpoint: Endpoint, status: int, data: Any) -> 
     told = one_line(_told(data), 300).rstrip(".")
     fault = _fault(status, data)
     phrase = f"answered {status} {_PHRASES.get(status, '')}".rstrip()
-    return failed(response, endpoint, f"{phrase}{told and ': '}{told}{_advice(status, fault, endpoint)}", fault)
+    return response_error(response, endpoint, f"{phrase}{told and ': '}{told}{_advice(status, fault, endpoint)}", fault)
 
 
 def _told(data: Any) -> str:

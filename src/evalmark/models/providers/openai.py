@@ -9,11 +9,11 @@ from evalmark.core.values.call import Reply, ReplyForm, ReplyStatus, Request, To
 from evalmark.core.values.case import ToolCall
 from evalmark.core.values.usage import Usage
 
-from .http import Http, Response, failed, one_line, require_key, said
-from .names import Endpoint
-from .replies import counted, finite, kept_headers, tool_call, whole_object
-from .structured import TOOL, Ladder, Wanted
-from .wire import content_of, encoded, messages_text, refuse_replaced, scalar, text_of
+from .endpoint import Endpoint
+from .http import HttpClient, Response, one_line, read_json, require_key, response_error
+from .replies import finite_float, kept_headers, parse_object, token_count, tool_call
+from .request_body import content_of, encode_body, json_value, messages_text, refuse_reserved_settings, text_of
+from .structured import TOOL, ReplyFormat, StructuredOutputFallback
 
 _CUT = frozenset(("length", "max_tokens", "model_length"))
 _FILTERED = re.compile(rb'"code"\s*:\s*"(?:content_filter|content_policy_violation)"|"flagged_input"\s*:')
@@ -26,7 +26,7 @@ _NEW_LIMIT_SINCE = "2024-09-01"
 class OpenAIChat:
     """A chat model behind any server that speaks OpenAI's chat completions, Azure's included."""
 
-    def __init__(self, endpoint: Endpoint, http: Http, within: float) -> None:
+    def __init__(self, endpoint: Endpoint, http: HttpClient, within: float) -> None:
         self.name = endpoint.name
         self.identity = endpoint.identity
         self._endpoint = endpoint
@@ -35,7 +35,7 @@ class OpenAIChat:
         self._url = address(endpoint, "chat/completions")
         self._headers = key_headers(endpoint)
         self._limit = "max_completion_tokens" if _knows_new_limit(endpoint) else "max_tokens"
-        self._ladder = Ladder()
+        self._fallback = StructuredOutputFallback()
 
     async def __call__(self, request: Request) -> Reply:
         """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
@@ -44,14 +44,14 @@ class OpenAIChat:
             ModelCallError: there is none.
         """
         require_key(self._endpoint)
-        refuse_replaced(request, self._endpoint)
+        refuse_reserved_settings(request, self._endpoint)
         if request.schema is None:
             return await self._ask(request, "")
-        return await self._ladder.climb(request, self._ask)
+        return await self._fallback.ask(request, self._ask)
 
     async def _ask(self, request: Request, form: ReplyForm) -> Reply:
         known = messages_text(request)
-        body = encoded(self._body(request, form, with_messages=known is None), self._endpoint, known)
+        body = encode_body(self._body(request, form, with_messages=known is None), self._endpoint, known)
         response = await self._http.post(self._url, body, self._headers, within=self._within)
         return read_reply(response, self._endpoint, form)
 
@@ -61,11 +61,11 @@ class OpenAIChat:
             body["messages"] = [{"role": t.role, "content": content_of(t.content)} for t in request.messages]
         for name, value in request.settings.items():
             if value is not None:
-                body[self._limit if name == "max_tokens" else name] = scalar(value)
+                body[self._limit if name == "max_tokens" else name] = json_value(value)
         if request.logprobs:
             body["logprobs"], body["top_logprobs"] = True, request.logprobs
         if request.schema is not None and form in ("schema", "tool"):
-            body |= _asking(self._ladder.wanted(request.schema), form)
+            body |= _asking(self._fallback.reply_format(request.schema), form)
         return body
 
 
@@ -93,7 +93,7 @@ def _knows_new_limit(endpoint: Endpoint) -> bool:
     return endpoint.base_url.startswith(f"{_OWN_HOST}/")
 
 
-def _asking(wanted: Wanted, form: ReplyForm) -> dict[str, Any]:
+def _asking(wanted: ReplyFormat, form: ReplyForm) -> dict[str, Any]:
     """The part of a request that asks for one object."""
     if form == "schema":
         asked = {"name": TOOL, "schema": wanted.schema, "strict": wanted.strict}
@@ -113,7 +113,7 @@ def read_reply(response: Response, endpoint: Endpoint, form: ReplyForm) -> Reply
     """
     if response.status in (400, 403) and _FILTERED.search(response.body):
         return Reply(status="filtered", seconds=response.seconds, headers=kept_headers(response.headers))
-    data = said(response, endpoint)
+    data = read_json(response, endpoint)
     choice = _choice(data, response, endpoint)
     message = choice["message"]
     text = text_of(message.get("content"))
@@ -149,10 +149,10 @@ def _choice(data: Mapping[str, Any], response: Response, endpoint: Endpoint) -> 
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict) or not isinstance(choice.get("message"), dict):
-        raise failed(response, endpoint, "answered without a message")
+        raise response_error(response, endpoint, "answered without a message")
     if choice.get("finish_reason") == "error" or choice.get("error"):
         told = one_line(str(choice.get("error") or "no reason given"), 200)
-        raise failed(response, endpoint, f"broke off its answer: {told}")
+        raise response_error(response, endpoint, f"broke off its answer: {told}")
     return choice
 
 
@@ -187,7 +187,7 @@ def _answer(
     """What was said, the object, and the model's own calls, where the object was asked for as a call of `TOOL`."""
     asked = next((call for call in calls if call.name == TOOL), None)
     if asked is None:  # the server let the model answer in words
-        return text, whole_object(text), calls
+        return text, parse_object(text), calls
     others = tuple(call for call in calls if call.name != TOOL)
     if asked.error is None:
         return text, dict(asked.arguments), others
@@ -200,16 +200,16 @@ def read_usage(usage: Mapping[str, Any]) -> Usage:
     into, out = usage.get("prompt_tokens_details"), usage.get("completion_tokens_details")
     cached = into.get("cached_tokens") if isinstance(into, dict) else usage.get("prompt_cache_hit_tokens")
     return Usage(
-        input_tokens=counted(usage.get("prompt_tokens")),
-        output_tokens=counted(usage.get("completion_tokens")),
-        cached_tokens=counted(cached),
-        reasoning_tokens=counted(out.get("reasoning_tokens")) if isinstance(out, dict) else None,
+        input_tokens=token_count(usage.get("prompt_tokens")),
+        output_tokens=token_count(usage.get("completion_tokens")),
+        cached_tokens=token_count(cached),
+        reasoning_tokens=token_count(out.get("reasoning_tokens")) if isinstance(out, dict) else None,
     )
 
 
 def _cost(usage: Any) -> float | None:
     """What OpenRouter says a call came to, in US dollars."""
-    cost = finite(usage.get("cost")) if isinstance(usage, dict) else None
+    cost = finite_float(usage.get("cost")) if isinstance(usage, dict) else None
     return cost if cost is not None and 0 <= cost <= 1e6 else None
 
 
@@ -227,7 +227,7 @@ def _tokens(logprobs: Any) -> tuple[Token, ...]:
 def _token(place: Any) -> tuple[str, float] | None:
     if not isinstance(place, dict):
         return None
-    text, logprob = place.get("token"), finite(place.get("logprob"))
+    text, logprob = place.get("token"), finite_float(place.get("logprob"))
     return (text, logprob) if isinstance(text, str) and logprob is not None else None
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 import aiohttp
 
 from .http import Response, without_secrets
-from .lost import MOST_BYTES, TooLargeError, lost
+from .network_errors import MOST_BYTES, TooLargeError, network_error
 
 _LARGE_BODY = 1 << 20
 
 
-class Pool:
+class ConnectionPool:
     """Sends requests over connections that are kept open; made on the event loop that it is for."""
 
     def __init__(self, proxy: Callable[[str], str | None] | None) -> None:
@@ -43,7 +43,7 @@ class Pool:
             )
             content = await _read(answer)
         except (aiohttp.ClientError, OSError, ValueError) as error:  # OSError: TimeoutError is one
-            raise lost(error, url, within, time.perf_counter() - started) from None
+            raise network_error(error, url, within, time.perf_counter() - started) from None
         return without_secrets(
             Response(answer.status, answer.headers, content, time.perf_counter() - started), answer.raw_headers, headers
         )

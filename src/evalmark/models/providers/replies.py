@@ -25,19 +25,19 @@ _KEPT_HEADERS = frozenset(
 _KEPT_PREFIXES = ("x-ratelimit-", "anthropic-ratelimit-")
 
 
-def counted(value: Any) -> int | None:
+def token_count(value: Any) -> int | None:
     """A number of tokens; None where it is missing or cannot be.
 
-    >>> counted(12), counted(-1), counted(True), counted(10**12), counted("7")
+    >>> token_count(12), token_count(-1), token_count(True), token_count(10**12), token_count("7")
     (12, None, None, None, None)
     """
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
-def finite(value: Any) -> float | None:
+def finite_float(value: Any) -> float | None:
     """A number as a float; None for all else: NaN, infinities, whole numbers beyond every float.
 
-    >>> finite(1), finite(True), finite("1"), finite(float("nan")), finite(10**400)
+    >>> finite_float(1), finite_float(True), finite_float("1"), finite_float(float("nan")), finite_float(10**400)
     (1.0, None, None, None, None)
     """
     try:
@@ -56,10 +56,10 @@ def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def whole_object(text: str) -> dict[str, Any] | None:
+def parse_object(text: str) -> dict[str, Any] | None:
     """The object, if the text is exactly one strict JSON object with nothing around it but space.
 
-    >>> whole_object(' {"a": 1} '), whole_object('Sure: {"a": 1}')
+    >>> parse_object(' {"a": 1} '), parse_object('Sure: {"a": 1}')
     ({'a': 1}, None)
     """
     text = text.strip(" \t\r\n")
@@ -77,7 +77,7 @@ def tool_call(name: Any, arguments: Any) -> ToolCall:
 
     Arguments that are no object leave none, and an `error` that holds what came instead.
     """
-    found = whole_object(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
+    found = parse_object(arguments) if isinstance(arguments, str) and arguments.strip() else arguments or {}
     if isinstance(found, dict):
         return ToolCall(name=str(name), arguments=found)
     return ToolCall(name=str(name), error=f"its arguments are no JSON object: {arguments!r:.200}")

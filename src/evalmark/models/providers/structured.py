@@ -11,7 +11,7 @@ from evalmark.core.values.call import Attempt, Reply, ReplyForm, Request
 from evalmark.core.values.case import Turn
 from evalmark.core.values.plain_data import canonical, plain
 
-from .replies import whole_object
+from .replies import parse_object
 
 TOOL = "answer"
 """The name of the one tool that a forced call goes to, and of a native schema."""
@@ -38,7 +38,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Wanted(NamedTuple):
+class ReplyFormat(NamedTuple):
     """An object that is asked for."""
 
     schema: dict[str, Any]
@@ -50,13 +50,13 @@ class Wanted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ladder:
+class StructuredOutputFallback:
     """Which form of structured replies a server takes, for each schema; one object a model, filled while calls run."""
 
     _known: dict[str, ReplyForm] = field(default_factory=dict, repr=False)
-    _wanted: dict[int, Wanted] = field(default_factory=dict, repr=False)
+    _wanted: dict[int, ReplyFormat] = field(default_factory=dict, repr=False)
 
-    async def climb(self, request: Request, ask: Ask) -> Reply:
+    async def ask(self, request: Request, ask: Ask) -> Reply:
         """The reply, in the first form that the server does not reject; `form` and `data` are filled.
 
         A rejected form costs an attempt (`Reply.attempts`) and is not tried again for the same schema. A server that
@@ -67,25 +67,25 @@ class Ladder:
         """
         if request.schema is None:
             return await ask(request, "")
-        which = self.wanted(request.schema).text
+        which = self.reply_format(request.schema).text
         first = self._known.get(which, FORMS[0])
         rejected: list[Attempt] = []
         for form in FORMS[FORMS.index(first) :]:
             try:
-                reply = await ask(instructed(request) if form == "text" else request, form)
+                reply = await ask(with_schema_instruction(request) if form == "text" else request, form)
             except ModelCallError as error:
-                if form == "text" or not speaks_of_form(error):
+                if form == "text" or not is_format_rejection(error):
                     raise _with_attempts(error, rejected) from None
                 rejected += error.attempts
                 continue
             return _filled(reply, _keep(self._known, which, form), rejected)
         raise AssertionError("the last form returns or raises")
 
-    def wanted(self, schema: Mapping[str, Any]) -> Wanted:
+    def reply_format(self, schema: Mapping[str, Any]) -> ReplyFormat:
         """What a schema comes to, worked out once: the same few schemas come with thousands of requests."""
         found = self._wanted.get(id(schema))
         if found is None or found.schema != schema:  # another object may have come to the place of one that is gone
-            found = _keep(self._wanted, id(schema), Wanted(plain(schema), canonical(schema), is_strict(schema)))
+            found = _keep(self._wanted, id(schema), ReplyFormat(plain(schema), canonical(schema), is_strict(schema)))
         return found
 
 
@@ -97,7 +97,7 @@ def _keep(kept: dict[K, V], key: K, value: V) -> V:
 
 
 def _filled(reply: Reply, form: ReplyForm, rejected: list[Attempt]) -> Reply:
-    data = reply.data if form == "tool" else whole_object(reply.text)
+    data = reply.data if form == "tool" else parse_object(reply.text)
     return replace(reply, form=form, data=data, attempts=(*rejected, *reply.attempts))
 
 
@@ -106,7 +106,7 @@ def _with_attempts(error: ModelCallError, earlier: list[Attempt]) -> ModelCallEr
     return error
 
 
-def speaks_of_form(error: ModelCallError) -> bool:
+def is_format_rejection(error: ModelCallError) -> bool:
     """Whether a server turned a request down for the form it was asked to answer in."""
     if not error.attempts:
         return False
@@ -117,7 +117,7 @@ def speaks_of_form(error: ModelCallError) -> bool:
     return refused and not last.body.lstrip().startswith("<") and bool(_FORM_WORDS.search(last.body))
 
 
-def instructed(request: Request) -> Request:
+def with_schema_instruction(request: Request) -> Request:
     """The request with the schema as its last instruction, and no other way to ask for the object.
 
     It goes to the end of the last message where that is the user's: many models want the two to take turns.

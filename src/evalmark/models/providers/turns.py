@@ -7,14 +7,14 @@ from evalmark.core.errors import ModelCallError
 from evalmark.core.values.call import Attempt
 from evalmark.core.values.case import Turn
 
-from .names import Endpoint
-from .wire import content_of, text_of
+from .endpoint import Endpoint
+from .request_body import content_of, text_of
 
 _SYSTEM = ("system", "developer")
 _SPOKEN = {"user": "user", "tool": "user", "assistant": "assistant"}
 
 
-class Turns(NamedTuple):
+class SplitMessages(NamedTuple):
     """A conversation with its system texts apart."""
 
     system: str
@@ -23,7 +23,7 @@ class Turns(NamedTuple):
     """Role (`user` or `assistant`) and content of the others, a text or a list of parts; at least one."""
 
 
-def apart(messages: Sequence[Turn], endpoint: Endpoint) -> Turns:
+def split_system(messages: Sequence[Turn], endpoint: Endpoint) -> SplitMessages:
     """The system texts, and what was said.
 
     What a tool returned is said by the user. Where nothing but system texts is given, they are what the user says:
@@ -38,4 +38,4 @@ def apart(messages: Sequence[Turn], endpoint: Endpoint) -> Turns:
             raise ModelCallError(fault, fault="rejected", attempts=(Attempt(seconds=0.0, error=fault),))
     system = "\n\n".join(text_of(content_of(turn.content)) for turn in messages if turn.role in _SYSTEM)
     spoken = [(_SPOKEN[turn.role], content_of(turn.content)) for turn in messages if turn.role in _SPOKEN]
-    return Turns(system, spoken) if spoken else Turns("", [("user", system)])
+    return SplitMessages(system, spoken) if spoken else SplitMessages("", [("user", system)])

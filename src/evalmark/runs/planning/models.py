@@ -20,18 +20,18 @@ from evalmark.models.middleware.prices import Prices, read_prices
 from evalmark.models.middleware.rate_limits import RateLimits
 from evalmark.models.middleware.retry import RetryingModel
 from evalmark.models.middleware.throttle import Throttle
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.names import find_endpoint, missing_key
+from evalmark.models.providers.endpoint import find_endpoint, missing_key
+from evalmark.models.providers.http import HttpClient
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
     from evalmark.models.middleware import call_config as conditions_module
-    from evalmark.models.providers import embeddings, opening
-    from evalmark.models.providers.names import Endpoint
+    from evalmark.models.providers import chat_models, embeddings
+    from evalmark.models.providers.endpoint import Endpoint
 else:
     conditions_module = LazyModule("evalmark.models.middleware.call_config")
     embeddings = LazyModule("evalmark.models.providers.embeddings")
-    opening = LazyModule("evalmark.models.providers.opening")
+    chat_models = LazyModule("evalmark.models.providers.chat_models")
 
 
 DEFAULTS = Settings()
@@ -72,9 +72,9 @@ class Models:
     environ: Mapping[str, str] = field(default_factory=lambda: own_environ, repr=False)
 
     @cached_property
-    def http(self) -> "Http":
+    def http(self) -> "HttpClient":
         """All connections; made, and the library behind it loaded, with the first model."""
-        return Http(self.environ)
+        return HttpClient(self.environ)
 
     async def close(self) -> None:
         """Let go of all connections."""
@@ -88,7 +88,9 @@ class Models:
             ConfigError: the name means no model.
         """
         within = self.settings.call_timeout
-        return opening.open_chat(name, environ=self.environ, table=self.settings.models, http=self.http, within=within)
+        return chat_models.open_chat(
+            name, environ=self.environ, table=self.settings.models, http=self.http, within=within
+        )
 
     def embedder(self, name: str) -> Embedder | None:
         """The embedding model behind a server that a name means; None where it means none.

@@ -9,10 +9,10 @@ from evalmark import ToolCall, Turn
 from evalmark.core.values.call import Request
 from evalmark.core.values.usage import Usage
 from evalmark.errors import MissingExtraError, ModelCallError
-from evalmark.models.providers.bridge import BridgedChat
-from evalmark.models.providers.http import Http
-from evalmark.models.providers.names import Endpoint
-from evalmark.models.providers.opening import open_chat
+from evalmark.models.providers.chat_models import open_chat
+from evalmark.models.providers.endpoint import Endpoint
+from evalmark.models.providers.http import HttpClient
+from evalmark.models.providers.pydantic_ai import PydanticAIChat
 from evalmark.testing.scripted import (
     Cut,
     Finish,
@@ -40,8 +40,8 @@ ENDPOINT = Endpoint(name="pydantic-ai/openai-chat:some-model", provider="pydanti
 
 def ask(*requests, model=None, within=5.0, endpoint=ENDPOINT, environ=None):
     async def work():
-        http = Http()
-        chat = BridgedChat(endpoint, http, within, environ=environ, model=model)
+        http = HttpClient()
+        chat = PydanticAIChat(endpoint, http, within, environ=environ, model=model)
         try:
             return [await chat(request) for request in requests]
         finally:
@@ -62,9 +62,9 @@ def test_without_the_package_one_sentence_says_what_to_install():
         import pydantic_ai  # noqa: F401
     except ModuleNotFoundError:
         with pytest.raises(MissingExtraError, match=r"pip install 'evalmark\[pydantic-ai\]'"):
-            open_chat(ENDPOINT.name, environ={}, table={}, http=Http(), within=1.0)
+            open_chat(ENDPOINT.name, environ={}, table={}, http=HttpClient(), within=1.0)
     else:
-        model = open_chat(ENDPOINT.name, environ={}, table={}, http=Http(), within=1.0)
+        model = open_chat(ENDPOINT.name, environ={}, table={}, http=HttpClient(), within=1.0)
         assert (model.name, model.identity) == (ENDPOINT.name, "pydantic-ai/openai-chat:some-model@")
 
 
@@ -278,6 +278,6 @@ def test_a_model_serves_one_loop_after_another(server):
         finally:
             await http.close()
 
-    http = Http()
-    chat = BridgedChat(ENDPOINT, http, 5.0)
+    http = HttpClient()
+    chat = PydanticAIChat(ENDPOINT, http, 5.0)
     assert [asyncio.run(work(chat, http)) for _ in range(2)] == ['"hello you"'] * 2

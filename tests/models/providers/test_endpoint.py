@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalmark.errors import ConfigError
-from evalmark.models.providers.addresses import checked_address
-from evalmark.models.providers.names import PROVIDERS, Endpoint, find_endpoint, missing_key
+from evalmark.models.providers.addresses import validate_address
+from evalmark.models.providers.endpoint import PROVIDERS, Endpoint, find_endpoint, missing_key
 from tests.conftest import ROOT
 
 CANARY = "sk-canary-0123456789"
@@ -220,7 +220,7 @@ def test_every_provider_stands_on_the_page_with_its_variables():
 
 
 def test_looking_up_a_name_loads_no_http_client():
-    program = "import sys; from evalmark.models.providers.names import find_endpoint; find_endpoint('openai/m', {}, {}); print('aiohttp' in sys.modules)"
+    program = "import sys; from evalmark.models.providers.endpoint import find_endpoint; find_endpoint('openai/m', {}, {}); print('aiohttp' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
 
@@ -235,7 +235,7 @@ schemes = st.sampled_from(
 def test_whatever_a_name_holds_it_is_an_endpoint_or_refused(scheme, rest, variable):
     found = outcome(scheme + rest, {variable: rest})
     if isinstance(found, Endpoint):
-        assert found.base_url == "" or checked_address(found.base_url, "x") == found.base_url
+        assert found.base_url == "" or validate_address(found.base_url, "x") == found.base_url
     else:
         assert "\n" not in found
 

@@ -13,13 +13,13 @@ from evalmark.core.values.plain_data import canonical, plain
 from evalmark.core.values.usage import Usage
 from evalmark.inputs.documents.known import index_of, secrets_of
 
-from .forced import NOTHING, Forced, forced_answer
-from .http import KEPT, Http, one_line
-from .names import Endpoint
-from .replies import counted, tool_call
-from .structured import TOOL, Ladder, object_schema
-from .turns import apart
-from .wire import content_of, text_of
+from .endpoint import Endpoint
+from .forced import EMPTY_CALL, ForcedCall, read_forced_call
+from .http import MAX_BODY_CHARS, HttpClient, one_line
+from .replies import token_count, tool_call
+from .request_body import content_of, text_of
+from .structured import TOOL, StructuredOutputFallback, object_schema
+from .turns import split_system
 
 if TYPE_CHECKING:
     from evalmark.core.errors import CallFault
@@ -48,7 +48,7 @@ _CLOSED = (401, 402, 403, 404)
 _PASSING = (408, 409, 425, 429)
 
 
-class BridgedChat:
+class PydanticAIChat:
     """A chat model of pydantic-ai, which finds its address and its key by itself.
 
     `model` takes the place of the one that the endpoint names: a `Model` of pydantic-ai. Values of `environ` that may
@@ -61,7 +61,7 @@ class BridgedChat:
     def __init__(
         self,
         endpoint: Endpoint,
-        http: Http,
+        http: HttpClient,
         within: float,
         *,
         environ: Mapping[str, str] | None = None,
@@ -76,7 +76,7 @@ class BridgedChat:
         self._secrets = index_of(secrets_of(environ or {}))
         self._given = model
         self._models: dict[asyncio.AbstractEventLoop, Any] = {}
-        self._ladder = Ladder()
+        self._fallback = StructuredOutputFallback()
 
     async def __call__(self, request: Request) -> Reply:
         """The reply to one request: one attempt, and one more for each form of structured reply that is rejected.
@@ -89,7 +89,7 @@ class BridgedChat:
         async def ask(part: Request, form: ReplyForm) -> Reply:
             return await self._ask(model, part, form)
 
-        return await self._ladder.climb(request, ask)
+        return await self._fallback.ask(request, ask)
 
     async def _model(self) -> Any:
         """The model for the running loop: its connections belong to that."""
@@ -108,7 +108,7 @@ class BridgedChat:
             self._models.pop(loop, None)
             await model.__aexit__(None, None, None)
 
-        self._http.close_too(close)
+        self._http.on_close(close)
         return model
 
     async def _ask(self, model: Any, request: Request, form: ReplyForm) -> Reply:
@@ -145,7 +145,10 @@ class BridgedChat:
         shown = f" {status}" if isinstance(status, int) else ""
         message = f"{self.name}: {type(error).__name__}{shown}: {one_line(told, 300).rstrip('.')}."
         attempt = Attempt(
-            seconds=seconds, error=message, status=status if isinstance(status, int) else None, body=told[:KEPT]
+            seconds=seconds,
+            error=message,
+            status=status if isinstance(status, int) else None,
+            body=told[:MAX_BODY_CHARS],
         )
         wait = getattr(error, "retry_after", None)
         asked = float(wait) if fault == "transient" and isinstance(wait, (int, float)) and wait >= 0 else None
@@ -171,7 +174,7 @@ def _fault(error: Exception) -> "CallFault":
 def _messages(request: Request, endpoint: Endpoint) -> list[Any]:
     """The conversation in pydantic-ai's own words: requests and responses in turn."""
     words = _part("messages")
-    system, spoken = apart(request.messages, endpoint)
+    system, spoken = split_system(request.messages, endpoint)
     found: list[Any] = []
     waiting = [words.SystemPromptPart(system)] if system else []
     for role, content in spoken:
@@ -212,8 +215,8 @@ def _parameters(request: Request, form: ReplyForm) -> Any:
 def _reply(response: Any, form: ReplyForm, seconds: float) -> Reply:
     text = "".join(_contents(response, "text"))
     calls = tuple(tool_call(part.tool_name, part.args) for part in response.parts if part.part_kind == "tool-call")
-    found = forced_answer(text, calls) if form == "tool" else Forced(text, None, calls)
-    status = _status(response, empty=found == NOTHING)
+    found = read_forced_call(text, calls) if form == "tool" else ForcedCall(text, None, calls)
+    status = _status(response, empty=found == EMPTY_CALL)
     if not found.text and status == "refused":
         found = found._replace(text=str((response.provider_details or {}).get("refusal") or ""))
     return Reply(
@@ -244,13 +247,13 @@ def _status(response: Any, *, empty: bool) -> ReplyStatus:
 
 def read_usage(given: Any) -> Usage:
     """The tokens as pydantic-ai counted them; its zeros stand for what was not said, too, and become None."""
-    used = counted(getattr(given, "input_tokens", None)) or None
+    used = token_count(getattr(given, "input_tokens", None)) or None
     if used is None or getattr(given, "unmeasured_requests", None):
         return Usage()
     return Usage(
         input_tokens=used,
-        output_tokens=counted(given.output_tokens),
-        cached_tokens=counted(given.cache_read_tokens) or None,
-        cache_write_tokens=counted(given.cache_write_tokens) or None,
-        reasoning_tokens=counted(getattr(given, "output_reasoning_tokens", None)) or None,
+        output_tokens=token_count(given.output_tokens),
+        cached_tokens=token_count(given.cache_read_tokens) or None,
+        cache_write_tokens=token_count(given.cache_write_tokens) or None,
+        reasoning_tokens=token_count(getattr(given, "output_reasoning_tokens", None)) or None,
     )

@@ -8,12 +8,12 @@ from evalmark.core.errors import ModelCallError
 from evalmark.core.values.call import RESERVED_SETTINGS, Request
 from evalmark.core.values.plain_data import canonical, plain
 
-from .names import Endpoint
+from .endpoint import Endpoint
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def encoded(body: Mapping[str, Any], endpoint: Endpoint, messages: str | None = None) -> bytes:
+def encode_body(body: Mapping[str, Any], endpoint: Endpoint, messages: str | None = None) -> bytes:
     """The JSON text of a request; half a surrogate pair, which no server takes, becomes U+FFFD.
 
     `messages` is their JSON text where it is known already; then they do not stand in `body`, which is not empty.
@@ -45,7 +45,7 @@ def messages_text(request: Request) -> str | None:
     return None if "\\u" in text else text
 
 
-def refuse_replaced(request: Request, endpoint: Endpoint) -> None:
+def refuse_reserved_settings(request: Request, endpoint: Endpoint) -> None:
     """See to it that what is asked is what the request says, since that is what is recorded.
 
     Raises:
@@ -87,6 +87,6 @@ def text_of(content: Any) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def scalar(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A setting as JSON data."""
     return value if type(value) in (str, int, float, bool) else plain(value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalmark.core.errors import ConfigError
 
-from .addresses import checked_address
+from .addresses import validate_address
 
 _PLACE = "pyproject.toml: [tool.evalmark.models]"
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class ModelEntry:
     """One row of the table."""
 
     provider: str
@@ -31,7 +31,7 @@ class Named:
     """Where it stands, for messages."""
 
 
-def read_table(table: Mapping[str, Any], providers: Collection[str]) -> dict[str, Named]:
+def read_table(table: Mapping[str, Any], providers: Collection[str]) -> dict[str, ModelEntry]:
     """The named endpoints.
 
     Raises:
@@ -44,7 +44,7 @@ def read_table(table: Mapping[str, Any], providers: Collection[str]) -> dict[str
     return named
 
 
-def _row(name: str, given: Any, providers: Collection[str], faults: list[str]) -> Named | None:
+def _row(name: str, given: Any, providers: Collection[str], faults: list[str]) -> ModelEntry | None:
     place = f"{_PLACE} {name}"
     if not _NAME.fullmatch(name):
         faults.append(f"{_PLACE} {name!r} cannot be a name. Use letters, digits, dots, dashes and underscores.")
@@ -62,7 +62,7 @@ def _row(name: str, given: Any, providers: Collection[str], faults: list[str]) -
     faults += [f"{place}.{key} is missing." for key in ("provider", "model") if key not in given]
     if len(faults) == before:
         _check(place, texts, providers, faults)
-    return Named(place=place, **texts) if len(faults) == before else None
+    return ModelEntry(place=place, **texts) if len(faults) == before else None
 
 
 def _text(place: str, given: Any, faults: list[str]) -> str:
@@ -89,6 +89,6 @@ def _check(place: str, texts: Mapping[str, str], providers: Collection[str], fau
         faults.append(f"{place}.api_version is for azure only. Leave it out.")
     if "base_url" in texts:
         try:
-            checked_address(texts["base_url"], f"{place}.base_url")
+            validate_address(texts["base_url"], f"{place}.base_url")
         except ConfigError as error:
             faults.append(str(error))

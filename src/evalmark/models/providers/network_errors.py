@@ -40,7 +40,7 @@ _FOR_GOOD = (aiohttp.ClientConnectorCertificateError, ValueError)
 """What will not be otherwise in a second: a certificate that is not trusted, an address that is none."""
 
 
-def lost(error: Exception, url: str, within: float, seconds: float) -> ModelCallError:
+def network_error(error: Exception, url: str, within: float, seconds: float) -> ModelCallError:
     """The error for a request that brought no response."""
     causes = (text for kind, text in _CAUSES if isinstance(error, kind))
     text = next(causes, f"the request failed ({type(error).__name__})")

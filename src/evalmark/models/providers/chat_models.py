@@ -6,15 +6,15 @@ from typing import Any
 from evalmark.core.lazy import need
 from evalmark.core.protocols import ChatModel
 
-from .http import Http
-from .names import BRIDGE, find_endpoint
+from .endpoint import PYDANTIC_AI, find_endpoint
+from .http import HttpClient
 
 _OWN = {"anthropic": "AnthropicChat", "gemini": "GeminiChat"}
 """Providers with a form of their own, each in a file that is loaded for it alone; all others speak as OpenAI does."""
 
 
 def open_chat(
-    name: str, *, environ: Mapping[str, str], table: Mapping[str, Any], http: Http, within: float
+    name: str, *, environ: Mapping[str, str], table: Mapping[str, Any], http: HttpClient, within: float
 ) -> ChatModel:
     """The chat model that a name means; nothing is sent before its first call, and no key is needed before it.
 
@@ -24,8 +24,8 @@ def open_chat(
         ConfigError: the name means none, or needs pydantic-ai, which is not installed; the sentence says what to do.
     """
     endpoint = find_endpoint(name, environ, table)
-    if endpoint.provider == BRIDGE:
-        bridged: ChatModel = need("evalmark.models.providers.bridge").BridgedChat(
+    if endpoint.provider == PYDANTIC_AI:
+        bridged: ChatModel = need("evalmark.models.providers.pydantic_ai").PydanticAIChat(
             endpoint, http, within, environ=environ
         )
         return bridged

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from evalmark.core.errors import ConfigError
 from evalmark.inputs.documents.known import remember
 
-from .addresses import checked_address, divided, ollama_address, without_end
-from .table import Named, read_table
+from .addresses import ollama_address, split_model_url, strip_suffix, validate_address
+from .model_table import ModelEntry, read_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +91,10 @@ PROVIDERS: Mapping[str, Provider] = {
     "xai": Provider(base_url="https://api.x.ai/v1", key_variables=("XAI_API_KEY",)),
 }
 COMPATIBLE = "openai_compatible"
-BRIDGE = "pydantic-ai"
+PYDANTIC_AI = "pydantic-ai"
 _COMPATIBLE_KEY = "OPENAI_COMPATIBLE_API_KEY"
 _ALIASES = {"google": "gemini"}
-_KNOWN = (*PROVIDERS, COMPATIBLE, BRIDGE)
+_KNOWN = (*PROVIDERS, COMPATIBLE, PYDANTIC_AI)
 
 
 def find_endpoint(name: str, environ: Mapping[str, str], table: Mapping[str, Any]) -> Endpoint:
@@ -113,7 +113,7 @@ def find_endpoint(name: str, environ: Mapping[str, str], table: Mapping[str, Any
     if name in named:
         return _of_table(name, named[name], environ)
     if name.startswith(f"{COMPATIBLE}:"):
-        base_url, model = divided(name.removeprefix(f"{COMPATIBLE}:"), COMPATIBLE)
+        base_url, model = split_model_url(name.removeprefix(f"{COMPATIBLE}:"), COMPATIBLE)
         key = _key(environ, _COMPATIBLE_KEY)
         return Endpoint(
             name=f"{COMPATIBLE}:{base_url}/{model}",
@@ -125,10 +125,10 @@ def find_endpoint(name: str, environ: Mapping[str, str], table: Mapping[str, Any
         )
     provider, _, model = name.partition("/")
     provider = _ALIASES.get(provider, provider)
-    if not model or (provider not in PROVIDERS and provider != BRIDGE):
+    if not model or (provider not in PROVIDERS and provider != PYDANTIC_AI):
         raise ConfigError(_unknown(name, named))
-    if provider == BRIDGE:
-        return Endpoint(name=name, provider=BRIDGE, model=model)
+    if provider == PYDANTIC_AI:
+        return Endpoint(name=name, provider=PYDANTIC_AI, model=model)
     return _of_provider(name, provider, model, environ)
 
 
@@ -161,7 +161,7 @@ def _of_provider(name: str, provider: str, model: str, environ: Mapping[str, str
     )
 
 
-def _of_table(name: str, entry: Named, environ: Mapping[str, str]) -> Endpoint:
+def _of_table(name: str, entry: ModelEntry, environ: Mapping[str, str]) -> Endpoint:
     """A named endpoint; a key goes to an address of the table only where the table names the key."""
     provider = _ALIASES.get(entry.provider, entry.provider)
     if entry.base_url:
@@ -169,8 +169,8 @@ def _of_table(name: str, entry: Named, environ: Mapping[str, str]) -> Endpoint:
         found = replace(found, base_url=_base_url(provider, entry.base_url, f"{entry.place}.base_url"))
         if provider == "azure":
             found = replace(found, api_version=_api_version(environ.get("OPENAI_API_VERSION", "")))
-    elif provider == BRIDGE:
-        found = Endpoint(name=name, provider=BRIDGE, model=entry.model)
+    elif provider == PYDANTIC_AI:
+        found = Endpoint(name=name, provider=PYDANTIC_AI, model=entry.model)
     else:
         found = _of_provider(name, provider, entry.model, environ)
     if entry.api_version:
@@ -184,7 +184,7 @@ def _base_url(provider: str, written: str, place: str) -> str:
     if provider == "ollama":
         return ollama_address(written)
     path = PROVIDERS[provider].path if provider in PROVIDERS else ()
-    return without_end(checked_address(written, place), path)
+    return strip_suffix(validate_address(written, place), path)
 
 
 def _key(environ: Mapping[str, str], variable: str) -> str:
@@ -196,7 +196,7 @@ def _api_version(text: str) -> str:
     return "" if text.strip() in ("", "v1", "preview", "latest") else text.strip()
 
 
-def _unknown(name: str, named: Mapping[str, Named]) -> str:
+def _unknown(name: str, named: Mapping[str, ModelEntry]) -> str:
     if set("@?#") & set(name) or len(name) > 200:
         return "A model's name holds what none does. Write provider/model, such as openai/MODEL."
     provider, slash, _ = name.partition("/")
@@ -210,5 +210,5 @@ def _unknown(name: str, named: Mapping[str, Named]) -> str:
     known = ", ".join(PROVIDERS)
     return (
         f"{name!r}: {provider!r} is none of {known}.{hint} For a server that speaks as OpenAI does, write "
-        f"{COMPATIBLE}:http://HOST/v1/MODEL. For any other, write {BRIDGE}/PROVIDER:MODEL."
+        f"{COMPATIBLE}:http://HOST/v1/MODEL. For any other, write {PYDANTIC_AI}/PROVIDER:MODEL."
     )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalmark.models.providers.waiting import retry_after
+from evalmark.models.providers.retry_after import retry_after
 
 NOON = "Sat, 21 Nov 2026 12:00:00 GMT"
 
