@@ -34,9 +34,9 @@ from rows import Tell, add_json, telling
 
 from evalmark.core.settings import Settings
 from evalmark.models.embeddings.bert import write_graph
-from evalmark.models.embeddings.cached import CachedEmbedder
-from evalmark.models.embeddings.loading import load_embedder
-from evalmark.models.embeddings.local import Loaded
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder
+from evalmark.models.embeddings.load import load_embedder
+from evalmark.models.embeddings.local import LoadedModel
 from evalmark.models.embeddings.runtime import onnx_runtime, open_int8
 from evalmark.store import open_store
 
@@ -251,7 +251,7 @@ print(json.dumps({"seconds": seconds, "cpu": cpu, "embedded": len(given), "peak_
 def ready() -> float:
     """Seconds from the start of Python to the first vector, the best of five, less what bare Python takes."""
     code = (
-        "import asyncio; from evalmark.models.embeddings.loading import load_embedder; from evalmark.core.settings import Settings\n"
+        "import asyncio; from evalmark.models.embeddings.load import load_embedder; from evalmark.core.settings import Settings\n"
         f"asyncio.run(load_embedder({MODEL!r}, Settings())(['ready']))\n"
         "import sys; assert 'torch' not in sys.modules"
     )
@@ -321,7 +321,7 @@ def int8_part(folder: Path) -> dict:
 def unsigned_part(folder: Path) -> dict:
     """The way of the int8 mode where products with signed weights come out wrong; the results are the same."""
     model = local("int8")
-    loaded = Loaded(infer=open_int8(model.folder, unsigned=True), tokenizer=model.tokenizer, folder=model.folder)
+    loaded = LoadedModel(infer=open_int8(model.folder, unsigned=True), tokenizer=model.tokenizer, folder=model.folder)
     return speed(lambda given: loaded.embed(given, threading.Event()), given_texts(folder))
 
 

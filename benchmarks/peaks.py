@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from evalmark.models.embeddings.onnx import FLOAT, INT8, UINT8, GraphWriter
-from evalmark.models.embeddings.runtime import onnx_runtime, openvino_runtime, processors
+from evalmark.models.embeddings.runtime import onnx_runtime, openvino_runtime, processor_count
 from evalmark.models.embeddings.tensors import TensorFile
 
 onnxruntime = onnx_runtime()
@@ -34,7 +34,7 @@ def best_rate(product: Callable[[], object]) -> float:
 
     `product` is made by one thread.
     """
-    together = threading.Barrier(processors() + 1)
+    together = threading.Barrier(processor_count() + 1)
 
     def seconds() -> list[float]:
         taken = []
@@ -47,13 +47,13 @@ def best_rate(product: Callable[[], object]) -> float:
         return taken
 
     product()
-    with ThreadPoolExecutor(processors()) as pool:
-        futures = [pool.submit(seconds) for _ in range(processors())]
+    with ThreadPoolExecutor(processor_count()) as pool:
+        futures = [pool.submit(seconds) for _ in range(processor_count())]
         together.wait()
         used = time.process_time()
         taken = [one for future in futures for one in future.result()]
         used = time.process_time() - used
-    return processors() * 2 * ROWS * ROWS * INNER / 1e9 / min(*taken, used / len(taken))
+    return processor_count() * 2 * ROWS * ROWS * INNER / 1e9 / min(*taken, used / len(taken))
 
 
 def floats() -> tuple["np.ndarray", "np.ndarray"]:
@@ -102,7 +102,11 @@ def of_openvino() -> Rates:
     rows, weights = floats()
     given = ops.parameter(list(rows.shape), np.float32)
     product = ops.matmul(given, ops.constant(weights), False, False)
-    hints = {"INFERENCE_PRECISION_HINT": "bf16", "NUM_STREAMS": processors(), "INFERENCE_NUM_THREADS": processors()}
+    hints = {
+        "INFERENCE_PRECISION_HINT": "bf16",
+        "NUM_STREAMS": processor_count(),
+        "INFERENCE_NUM_THREADS": processor_count(),
+    }
     compiled = core.compile_model(ov.Model([product], [given]), "CPU", hints)
     own = threading.local()
 

@@ -10,7 +10,7 @@ from typing import Any
 import ray
 
 from evalmark.core.settings import Settings
-from evalmark.models.embeddings.loading import load_embedder
+from evalmark.models.embeddings.load import load_embedder
 
 
 class Embedder:

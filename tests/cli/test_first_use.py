@@ -8,8 +8,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from evalmark.core.settings import Settings
-from evalmark.models.embeddings.shelf import get_model
-from evalmark.models.embeddings.weights import KNOWN
+from evalmark.models.embeddings.model_cache import fetch_model
+from evalmark.models.embeddings.weights import KNOWN_MODELS
 
 SUITE = {"datasets": ["cases.jsonl"], "metrics": [{"similarity": {"positive": 0.5}}]}
 ROW = {"id": "a", "question": "Who?", "answer": "She did.", "reference": "She did it.", "contexts": ["She did it."]}
@@ -22,8 +22,8 @@ CALLS = [
 @pytest.fixture(scope="module")
 def hub():
     """A server that has the real files where the hub has them; gives its address and what was asked of it."""
-    folder = get_model("all-MiniLM-L6-v2", Settings())
-    model, asked = KNOWN[0], []
+    folder = fetch_model("all-MiniLM-L6-v2", Settings())
+    model, asked = KNOWN_MODELS[0], []
 
     class Handler(SimpleHTTPRequestHandler):
         def do_GET(self):
@@ -58,13 +58,13 @@ def fresh(world, hub, monkeypatch):
 def test_the_first_run_says_that_it_fetches_and_the_second_fetches_nothing(evalmark, fresh, call):
     first = evalmark(*call)
     assert (first.code, first.err.count("Fetching")) == (0, 1), first.text
-    assert len(fresh) == len(KNOWN[0].files)
+    assert len(fresh) == len(KNOWN_MODELS[0].files)
     second = evalmark(*call)
-    assert (second.code, second.err.count("Fetching"), len(fresh)) == (0, 0, len(KNOWN[0].files)), second.text
+    assert (second.code, second.err.count("Fetching"), len(fresh)) == (0, 0, len(KNOWN_MODELS[0].files)), second.text
 
 
 def test_quiet_fetches_without_a_word(evalmark, fresh):
-    assert (evalmark("run", "suite.json", "--quiet").text, len(fresh)) == ("", len(KNOWN[0].files))
+    assert (evalmark("run", "suite.json", "--quiet").text, len(fresh)) == ("", len(KNOWN_MODELS[0].files))
 
 
 def test_validate_fetches_nothing(evalmark, fresh):

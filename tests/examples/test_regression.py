@@ -12,7 +12,7 @@ import pytest
 
 from evalmark.core.settings import Settings
 from evalmark.errors import ModelError
-from evalmark.models.embeddings.shelf import get_model
+from evalmark.models.embeddings.model_cache import fetch_model
 from tests.conftest import ROOT
 
 FOLDER = ROOT / "examples" / "regression"
@@ -35,7 +35,7 @@ EXPECTED = {
 def weights() -> Path:
     """The embedded model; where it can be had from nowhere, nothing here can be said."""
     try:
-        return get_model("all-MiniLM-L6-v2", Settings())
+        return fetch_model("all-MiniLM-L6-v2", Settings())
     except ModelError as error:
         pytest.skip(f"the weights of all-MiniLM-L6-v2 are not to be had here: {error}")
 

@@ -10,7 +10,7 @@ import pytest
 
 from evalmark.core.settings import Settings
 from evalmark.errors import ModelError
-from evalmark.models.embeddings.shelf import get_model
+from evalmark.models.embeddings.model_cache import fetch_model
 from tests.conftest import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -21,7 +21,7 @@ UNDECIDED = 3
 def weights() -> Path:
     """all-MiniLM-L6-v2; where it can be had from nowhere, nothing here can be said."""
     try:
-        return get_model("all-MiniLM-L6-v2", Settings())
+        return fetch_model("all-MiniLM-L6-v2", Settings())
     except ModelError as error:
         pytest.skip(f"the weights of all-MiniLM-L6-v2 are not to be had here: {error}")
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from evalmark.errors import ConfigError, ModelError
 from evalmark.models.embeddings.bert import write_graph
-from evalmark.models.embeddings.cached import CachedEmbedder, MemoryCache
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder, MemoryVectorCache
 from evalmark.models.embeddings.folder import read_folder
-from evalmark.models.embeddings.integers import IntegerProducts, read_matrix
 from evalmark.models.embeddings.local import LocalEmbedder, open_local
 from evalmark.models.embeddings.onnx import FLOAT, GraphWriter
-from evalmark.models.embeddings.runtime import cuts_sums_off, onnx_runtime, open_int8
+from evalmark.models.embeddings.quantization import QuantizedLinear, read_matrix
+from evalmark.models.embeddings.runtime import onnx_runtime, open_int8, saturates_signed_products
 from evalmark.models.embeddings.tensors import read_tensor_file
 
 from .test_graph import TEXTS
@@ -70,7 +70,7 @@ def product(weights: np.ndarray, rows: np.ndarray, folder: Path, *, unsigned: bo
     path.write_bytes(safetensors({"a.weight": weights, "a.bias": np.zeros(len(weights))}))
     g = GraphWriter(read_tensor_file(path), inline=True)
     as_floats = g.op("Cast", "rows", to=FLOAT)
-    out = IntegerProducts(unsigned=unsigned)(g, "a", as_floats, weights.shape[1], len(weights))
+    out = QuantizedLinear(unsigned=unsigned)(g, "a", as_floats, weights.shape[1], len(weights))
     session = ORT.InferenceSession(g.model(("rows",), out, len(weights)), providers=["CPUExecutionProvider"])
     return session.run(None, {"rows": rows.astype(np.int32)})[0]
 
@@ -78,7 +78,7 @@ def product(weights: np.ndarray, rows: np.ndarray, folder: Path, *, unsigned: bo
 @pytest.fixture(scope="module")
 def unsigned(tmp_path_factory) -> bool:
     """What this processor needs."""
-    return cuts_sums_off(read_folder(Tiny().write(tmp_path_factory.mktemp("tiny"))))
+    return saturates_signed_products(read_folder(Tiny().write(tmp_path_factory.mktemp("tiny"))))
 
 
 @settings(max_examples=25, deadline=None)
@@ -135,7 +135,7 @@ def test_the_error_is_that_which_the_page_tells(minilm: LocalEmbedder, int8: Loc
 
 
 def test_each_mode_has_a_fingerprint_of_its_own_and_no_vector_is_another_modes(tmp_path: Path):
-    folder, cache = Tiny().write(tmp_path), MemoryCache()
+    folder, cache = Tiny().write(tmp_path), MemoryVectorCache()
     exact, int8 = LocalEmbedder(folder), LocalEmbedder(folder, "int8")
     prints = [exact.fingerprint, int8.fingerprint, LocalEmbedder(folder, "fast", bf16=lambda: True).fingerprint]
     assert len(set(prints)) == 3
@@ -178,5 +178,5 @@ def test_the_written_model_is_valid_onnx(tmp_path: Path):
     onnx = pytest.importorskip("onnx")
     folder = read_folder(Tiny().write(tmp_path))
     for unsigned in (False, True):
-        graph = write_graph(folder.weights, folder.encoder, inline=True, linear=IntegerProducts(unsigned=unsigned))
+        graph = write_graph(folder.weights, folder.encoder, inline=True, linear=QuantizedLinear(unsigned=unsigned))
         onnx.checker.check_model(onnx.load_from_string(graph), full_check=True)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from evalmark.models.embeddings.cached import CachedEmbedder
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.models.embeddings.local import LocalEmbedder
 
 from .tiny import Tiny

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalmark.errors import MissingExtraError
-from evalmark.models.embeddings.cached import CachedEmbedder
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.models.embeddings.local import LocalEmbedder
 
 from .tiny import Tiny

@@ -19,14 +19,14 @@ import pytest
 
 from evalmark.core.settings import Settings
 from evalmark.errors import ConfigError, ModelError
-from evalmark.models.embeddings.loading import load_embedder
-from evalmark.models.embeddings.routes import Hub, InstalledPackage, PackageIndex, routes_for
-from evalmark.models.embeddings.shelf import get_model, local_models
+from evalmark.models.embeddings.load import load_embedder
+from evalmark.models.embeddings.model_cache import fetch_model, local_models
+from evalmark.models.embeddings.sources import Hub, InstalledPackage, PackageIndex, weight_sources
 from evalmark.models.embeddings.weights import (
-    KNOWN,
+    KNOWN_MODELS,
     KnownFile,
     KnownModel,
-    RouteError,
+    WeightSourceError,
     cache_folder,
     find_weights,
     get_weights,
@@ -222,7 +222,7 @@ def test_a_hub_that_drips_is_given_up(tmp_path: Path):
         into = tmp_path / "into"
         into.mkdir()
         slow = _Slow()
-        with pytest.raises(RouteError, match="came too slowly"):
+        with pytest.raises(WeightSourceError, match="came too slowly"):
             replace(route, slowest=10**12).fetch(MODEL, into, slow)
 
 
@@ -321,16 +321,16 @@ def test_processes_that_fetch_at_once_all_get_the_whole_files(tmp_path: Path):
     ],
 )
 def test_the_settings_decide_the_routes(settings: Settings, environ: dict[str, str], kinds: list[type]):
-    assert [type(route) for route in routes_for(settings, environ)] == kinds
+    assert [type(route) for route in weight_sources(settings, environ)] == kinds
 
 
 def test_another_hub_can_be_named():
-    named = [r for r in routes_for(Settings(), {"HF_ENDPOINT": "https://hub.example/"}) if isinstance(r, Hub)]
+    named = [r for r in weight_sources(Settings(), {"HF_ENDPOINT": "https://hub.example/"}) if isinstance(r, Hub)]
     assert named[0].endpoint == "https://hub.example"
 
 
 def test_a_hub_that_is_no_web_address_is_not_opened(tmp_path: Path):
-    with pytest.raises(RouteError, match="no http address"):
+    with pytest.raises(WeightSourceError, match="no http address"):
         Hub("file:///etc").fetch(MODEL, tmp_path, lambda *_: None)
 
 
@@ -350,20 +350,20 @@ def test_where_weights_are_kept(cache_dir: str, environ: dict[str, str], platfor
 
 
 def test_known_models_are_found_by_both_names():
-    assert known_model("all-MiniLM-L6-v2") is known_model("sentence-transformers/all-MiniLM-L6-v2") is KNOWN[0]
+    assert known_model("all-MiniLM-L6-v2") is known_model("sentence-transformers/all-MiniLM-L6-v2") is KNOWN_MODELS[0]
     assert known_model("minilm") is None
-    pins = dict(KNOWN[0].pins)
+    pins = dict(KNOWN_MODELS[0].pins)
     assert pins["model.safetensors"] == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def test_an_unknown_model_is_a_usage_error():
     with pytest.raises(ConfigError, match="knows no model 'gpt'; it knows all-MiniLM-L6-v2"):
-        get_model("gpt", Settings())
+        fetch_model("gpt", Settings())
 
 
 def test_offline_and_without_weights_nothing_is_sent(tmp_path: Path):
     with pytest.raises(ModelError, match="not in the cache") as caught:
-        get_model("all-MiniLM-L6-v2", Settings(cache_dir=str(tmp_path), offline=True))
+        fetch_model("all-MiniLM-L6-v2", Settings(cache_dir=str(tmp_path), offline=True))
     assert "hub" not in str(caught.value)
 
 
@@ -378,7 +378,7 @@ def test_the_list_says_what_is_here_and_whether_it_is_right(minilm_folder: Path,
 
 def test_spoilt_files_in_the_cache_are_found_when_listed_and_when_used(minilm_folder: Path, tmp_path: Path):
     copy = tmp_path / "models" / minilm_folder.name
-    for name, _ in KNOWN[0].pins:
+    for name, _ in KNOWN_MODELS[0].pins:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).symlink_to(minilm_folder / name)
     config = (minilm_folder / "config.json").read_text(encoding="utf-8")
@@ -405,7 +405,7 @@ def test_weights_that_changed_in_the_cache_embed_nothing(minilm_folder: Path, tm
 
 def test_nothing_of_the_network_is_loaded_while_the_weights_are_here(minilm_folder: Path):
     code = (
-        "import sys; from evalmark.models.embeddings.shelf import get_model; from evalmark.core.settings import Settings\n"
+        "import sys; from evalmark.models.embeddings.model_cache import get_model; from evalmark.core.settings import Settings\n"
         "get_model('all-MiniLM-L6-v2', Settings())\n"
         "assert not {'urllib.request', 'http.client', 'numpy', 'onnxruntime'} & sys.modules.keys()\n"
     )

@@ -13,7 +13,7 @@ from evalmark.inputs.datasets.options import ReadOptions
 from evalmark.inputs.datasets.read import check_cases
 from evalmark.inputs.documents.top import top_keys
 from evalmark.inputs.suites.suite import RECORDED
-from evalmark.models.embeddings.loading import load_embedder
+from evalmark.models.embeddings.load import load_embedder
 from evalmark.models.embeddings.weights import known_model
 from evalmark.runs.execution.recorded_cases import recorded_cases
 from evalmark.runs.planning.check import check

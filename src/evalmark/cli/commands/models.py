@@ -6,7 +6,7 @@ import typer
 
 from evalmark.cli.terminal.output import print_line
 from evalmark.cli.terminal.progress import Progress
-from evalmark.models.embeddings.shelf import get_model, local_models
+from evalmark.models.embeddings.model_cache import fetch_model, local_models
 
 from . import flags
 
@@ -25,7 +25,7 @@ def get(
 ) -> None:
     """Fetch a model's weights once, and check them by their SHA-256."""
     with Progress() as progress:
-        folder = get_model(name, flags.settings(offline=offline), progress.fetched)
+        folder = fetch_model(name, flags.settings(offline=offline), progress.fetched)
     print_line(f"{name} is in {folder}")
 
 

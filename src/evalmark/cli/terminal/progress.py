@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from evalmark.core.protocols import Embedder
     from evalmark.core.settings import Settings
     from evalmark.core.values.score import Result
-    from evalmark.models.embeddings import loading as loading_module
+    from evalmark.models.embeddings import load as loading_module
 else:
-    loading_module = LazyModule("evalmark.models.embeddings.loading")
+    loading_module = LazyModule("evalmark.models.embeddings.load")
 
 
 _SHOWN = (("pass", "passed"), ("fail", "failed"), ("error", "errors"), ("unscored", "unscored"))

@@ -16,7 +16,7 @@ from evalmark.core.values.case import Output
 from evalmark.core.values.plain_data import fingerprint
 from evalmark.core.values.run import Metric, Run, RunStatus
 from evalmark.core.values.score import Result, Score, Trial
-from evalmark.models.embeddings.cached import CachedEmbedder
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.runs.engine.trial import run_scorers
 from evalmark.runs.execution.run_store import RunStore
 from evalmark.runs.execution.run_writer import RunWriter, start_run

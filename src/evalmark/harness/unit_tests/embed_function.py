@@ -9,7 +9,7 @@ from typing import Any, get_origin
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Embedder
-from evalmark.models.embeddings.foreign import ForeignEmbedder, as_embedder
+from evalmark.models.embeddings.adapters import FunctionEmbedder, as_embedder
 from evalmark.runs.planning.models import Models
 from evalmark.runs.planning.plan import load_embedder
 
@@ -42,7 +42,7 @@ def embedder_of(given: Any, models: Models) -> Embedder:
             f"embed_function is {given!r:.100}; give a function of a text that returns its vector, an object with "
             "`embed_query` (LangChain's Embeddings), or the name of a model."
         ) from None
-    if isinstance(embedder, ForeignEmbedder) and embedder.function is given:
+    if isinstance(embedder, FunctionEmbedder) and embedder.function is given:
         return replace(embedder, function=OneOrMany(given))
     return embedder
 

@@ -13,7 +13,7 @@ from evalmark.core.settings import load_settings
 from evalmark.core.sync import run_sync
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
-from evalmark.models.embeddings.cached import CachedEmbedder, MemoryCache
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder, MemoryVectorCache
 from evalmark.runs.planning.models import Models
 from evalmark.scoring.binding.bound import BoundScorer, as_scorer
 from evalmark.scoring.builtin.similarity import Similarity, comparable, compared_text
@@ -66,7 +66,7 @@ class CosineScoreEvaluationStrategy(EvaluationStrategyBase):
     """A labelled output `{"text": "Oslo"}` with a single key is compared as `Oslo` with a result that is text."""
     liked_guard: bool = False
     """Where liked outputs exist, a result that is closer to a disliked one cannot pass. Off, as in PromptWatch."""
-    _vectors: MemoryCache = field(default_factory=MemoryCache, init=False, repr=False)
+    _vectors: MemoryVectorCache = field(default_factory=MemoryVectorCache, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.liked_guard, bool):

@@ -12,7 +12,7 @@ from evalmark.core.embedding_modes import EmbeddingMode, fingerprint_in_mode
 from evalmark.core.errors import ModelError
 from evalmark.core.values.plain_data import fingerprint
 
-from .tensors import TensorFile, opened, read_tensor_file
+from .tensors import TensorFile, open_model_file, read_tensor_file
 
 WEIGHTS = "model.safetensors"
 HASHED = (WEIGHTS, "tokenizer.json")
@@ -94,13 +94,13 @@ def sha256(path: Path) -> str:
         ModelError: it cannot be read.
     """
     try:
-        with opened(path) as file:
+        with open_model_file(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror}.") from error
 
 
-def pinned(path: Path, pins: Iterable[tuple[str, str]]) -> dict[str, str]:
+def verify_hashes(path: Path, pins: Iterable[tuple[str, str]]) -> dict[str, str]:
     """The hashes of the pinned files of a folder.
 
     Raises:
@@ -136,7 +136,7 @@ def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:
     if optional and not path.exists():
         return {}
     try:
-        with opened(path) as file:
+        with open_model_file(path) as file:
             text = file.read(_LARGEST_JSON + 1)
         if len(text) > _LARGEST_JSON:
             raise ModelError(f"{path}: {path.stat().st_size} bytes are too many for a configuration.")

@@ -13,9 +13,9 @@ from evalmark.core.embedding_modes import EMBEDDING_MODES, EmbeddingMode
 from evalmark.core.errors import ConfigError, ModelError
 from evalmark.core.lazy import LazyModule, need
 
-from .folder import HASHED, ModelFolder, pinned, read_folder, sha256
+from .folder import HASHED, ModelFolder, read_folder, sha256, verify_hashes
 from .packing import pack
-from .runtime import has_bf16, open_exact, open_int8, open_openvino, processors
+from .runtime import has_bf16, open_exact, open_int8, open_openvino, processor_count
 from .vectors import clean_texts
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ else:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class LoadedModel:
     """A model in memory."""
 
     infer: "Infer"
@@ -47,7 +47,7 @@ class Loaded:
             if not stop.is_set():
                 vectors[batch] = self.infer(*_padded([rows[i] for i in batch], self.folder))
 
-        with ThreadPoolExecutor(processors(), thread_name_prefix="evalmark-embed") as workers:
+        with ThreadPoolExecutor(processor_count(), thread_name_prefix="evalmark-embed") as workers:
             try:
                 for _ in workers.map(run, pack([len(row) for row in rows])):
                     pass
@@ -101,13 +101,15 @@ class LocalEmbedder:
     @cached_property
     def folder(self) -> ModelFolder:
         """What the folder holds."""
-        pinned(self.path, [pin for pin in self.pins if pin[0] not in HASHED])
+        verify_hashes(self.path, [pin for pin in self.pins if pin[0] not in HASHED])
         return read_folder(self.path)
 
     @cached_property
     def hashes(self) -> dict[str, str]:
         """The SHA-256 of the weights and of the tokenizer."""
-        return pinned(self.path, [p for p in self.pins if p[0] in HASHED]) or {n: sha256(self.path / n) for n in HASHED}
+        return verify_hashes(self.path, [p for p in self.pins if p[0] in HASHED]) or {
+            n: sha256(self.path / n) for n in HASHED
+        }
 
     @cached_property
     def mode_in_force(self) -> EmbeddingMode:
@@ -125,13 +127,13 @@ class LocalEmbedder:
         return _tokenizer(self.folder)
 
     @cached_property
-    def loaded(self) -> Loaded:
+    def loaded(self) -> LoadedModel:
         """The model in memory."""
         with ThreadPoolExecutor(1) as aside:  # hashing needs no interpreter, so it costs no time here
             checked = aside.submit(lambda: self.hashes)
             infer = _OPEN[self.mode_in_force](self.folder)
             checked.result()
-        return Loaded(infer=infer, tokenizer=self.tokenizer, folder=self.folder)
+        return LoadedModel(infer=infer, tokenizer=self.tokenizer, folder=self.folder)
 
     async def __call__(self, texts: Sequence[str]) -> "Vectors":
         """One vector a text. The work is done in threads; when cancelled, they stop after the batch in hand."""

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .tensors import Tensor, TensorFile, opened
+from .tensors import Tensor, TensorFile, open_model_file
 
 Attribute = int | float | str | Sequence[int]
 
@@ -79,7 +79,7 @@ class GraphWriter:
     def _data(self, tensor: Tensor) -> bytes:
         """The bytes of a tensor, or where to find them."""
         if self.inline:
-            with opened(self.weights.path) as file:
+            with open_model_file(self.weights.path) as file:
                 file.seek(tensor.offset)
                 return _field(9, file.read(tensor.length))
         where = {"location": self.weights.path.name, "offset": str(tensor.offset), "length": str(tensor.length)}

@@ -11,7 +11,7 @@ from evalmark.core.lazy import LazyModule, need
 
 from .bert import write_graph
 from .folder import ModelFolder
-from .integers import PROBED, IntegerProducts, probe
+from .quantization import PROBE_INPUT, QuantizedLinear, saturation_probe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,7 +59,7 @@ def openvino_runtime() -> Any:
         sys.modules.pop(_REPORTS, None)
 
 
-def processors() -> int:
+def processor_count() -> int:
     """How many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -86,19 +86,19 @@ def open_int8(folder: ModelFolder, *, unsigned: bool | None = None) -> "Infer":
     Raises:
         ModelError: the runtime refuses the model.
     """
-    products = IntegerProducts(unsigned=cuts_sums_off(folder) if unsigned is None else unsigned)
+    products = QuantizedLinear(unsigned=saturates_signed_products(folder) if unsigned is None else unsigned)
     return _inference(folder, write_graph(folder.weights, folder.encoder, linear=products))
 
 
-def cuts_sums_off(folder: ModelFolder) -> bool:
+def saturates_signed_products(folder: ModelFolder) -> bool:
     """Whether products with signed 8-bit weights come out wrong here, as they do on x86 processors without VNNI.
 
     Their instruction adds two products in 16 bits, which is too few for the largest. The runtime takes another one for
     weights without a sign.
     """
-    session = _session(folder, probe(folder.weights))
+    session = _session(folder, saturation_probe(folder.weights))
     rows = [np.full((count, 64), 255, np.int32) for count in (1, 8)]  # one row alone goes through code of its own
-    return any((session.run(None, {PROBED: many})[0] != 64 * 255 * 127).any() for many in rows)
+    return any((session.run(None, {PROBE_INPUT: many})[0] != 64 * 255 * 127).any() for many in rows)
 
 
 def _inference(folder: ModelFolder, graph: bytes) -> "Infer":
@@ -140,7 +140,7 @@ def open_openvino(folder: ModelFolder, precision: str = "bf16") -> "Infer":
         MissingExtraError: OpenVINO is not installed.
     """
     core = openvino_runtime().Core()
-    workers = str(processors())
+    workers = str(processor_count())
     hints = {"INFERENCE_PRECISION_HINT": precision, "NUM_STREAMS": workers, "INFERENCE_NUM_THREADS": workers}
     graph = write_graph(folder.weights, folder.encoder, inline=True)
     try:

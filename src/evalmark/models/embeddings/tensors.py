@@ -59,7 +59,7 @@ class TensorFile:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BufferedReader]:
+def open_model_file(path: Path) -> Iterator[BufferedReader]:
     """A file of a model, open to be read.
 
     Raises:
@@ -80,7 +80,7 @@ def read_tensor_file(path: Path) -> TensorFile:
         ModelError: the file is missing, cut short, or its header does not hold together.
     """
     try:
-        with opened(path) as file:
+        with open_model_file(path) as file:
             start = file.read(8)
             size = path.stat().st_size
             length = struct.unpack("<Q", start)[0] if len(start) == 8 else -1

@@ -38,7 +38,7 @@ def _clean(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def checked_vectors(given: Any, count: int, name: str) -> "Vectors":
+def validate_vectors(given: Any, count: int, name: str) -> "Vectors":
     """What an embedder returned, as `count` finite rows of 32-bit floats.
 
     Raises:

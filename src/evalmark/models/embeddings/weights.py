@@ -11,7 +11,7 @@ from typing import Protocol
 from evalmark.core.errors import ModelError
 from evalmark.core.settings import Settings
 
-from .folder import WEIGHTS, pinned
+from .folder import WEIGHTS, verify_hashes
 
 Progress = Callable[[str, int, int | None], None]
 """Called with what is being fetched, the bytes so far, and all bytes where that is known."""
@@ -53,7 +53,7 @@ class KnownModel:
         return tuple((file.name, file.sha256) for file in self.files)
 
 
-KNOWN: tuple[KnownModel, ...] = (
+KNOWN_MODELS: tuple[KnownModel, ...] = (
     KnownModel(
         name="all-MiniLM-L6-v2",
         repository="sentence-transformers/all-MiniLM-L6-v2",
@@ -98,11 +98,11 @@ KNOWN: tuple[KnownModel, ...] = (
 )
 
 
-class RouteError(Exception):
+class WeightSourceError(Exception):
     """One way does not lead to the files; the next may."""
 
 
-class Route(Protocol):
+class WeightSource(Protocol):
     """One way to the files of a known model."""
 
     @property
@@ -119,7 +119,7 @@ def known_model(name: str) -> KnownModel | None:
     >>> known_model("sentence-transformers/all-MiniLM-L6-v2") is known_model("all-MiniLM-L6-v2")
     True
     """
-    return next((model for model in KNOWN if name in (model.name, model.repository)), None)
+    return next((model for model in KNOWN_MODELS if name in (model.name, model.repository)), None)
 
 
 def cache_folder(settings: Settings, environ: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
@@ -142,7 +142,9 @@ def find_weights(model: KnownModel, cache: Path) -> Path | None:
     return folder if complete else None
 
 
-def get_weights(model: KnownModel, cache: Path, routes: Sequence[Route], progress: Progress | None = None) -> Path:
+def get_weights(
+    model: KnownModel, cache: Path, routes: Sequence[WeightSource], progress: Progress | None = None
+) -> Path:
     """The folder of a model's files: from the cache, or by the first route that has them.
 
     Files come into the cache whole and checked or not at all, also when two processes fetch at once.
@@ -159,7 +161,7 @@ def get_weights(model: KnownModel, cache: Path, routes: Sequence[Route], progres
                 route.fetch(model, Path(folder), progress or _silent)
                 _check(model, Path(folder), route)
                 return _keep(model, Path(folder), cache / model.folder)
-        except RouteError as reason:
+        except WeightSourceError as reason:
             reasons.append(f"{route.name}: {reason}")
         except OSError as error:
             raise ModelError(f"{cache}: the weights of {model.name} cannot be kept here: {error.strerror}.") from error
@@ -179,9 +181,9 @@ def _incoming(cache: Path) -> "tempfile.TemporaryDirectory[str]":
     return tempfile.TemporaryDirectory(dir=cache, prefix=".incoming-", ignore_cleanup_errors=True)
 
 
-def _check(model: KnownModel, folder: Path, route: Route) -> None:
+def _check(model: KnownModel, folder: Path, route: WeightSource) -> None:
     try:
-        pinned(folder, model.pins)
+        verify_hashes(folder, model.pins)
     except ModelError as error:
         raise ModelError(f"{route.name} has other weights for {model.name}. {error}") from error
 
@@ -196,5 +198,5 @@ def _keep(model: KnownModel, incoming: Path, folder: Path) -> Path:
         try:
             source.replace(place)
         except PermissionError:  # Windows, where another process may have the same file in use
-            pinned(folder, [(file.name, file.sha256)])
+            verify_hashes(folder, [(file.name, file.sha256)])
     return folder

@@ -14,7 +14,7 @@ import numpy as np
 
 from evalmark.core.errors import EvalmarkError, ModelError
 from evalmark.core.protocols import Embedder
-from evalmark.models.embeddings.cached import CachedEmbedder
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 from evalmark.runs.engine.pipeline import Work
 from evalmark.runs.planning.chat_models import ModelProvider
 from evalmark.runs.planning.check import raise_faults

@@ -13,7 +13,7 @@ from .messages import ServiceRequested, TicketResult
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
-    from evalmark.models.embeddings.cached import CachedEmbedder
+    from evalmark.models.embeddings.cached_embedder import CachedEmbedder
 
 
 class SharedServices:

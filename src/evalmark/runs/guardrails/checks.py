@@ -14,9 +14,9 @@ from evalmark.core.protocols import ChatModel, Embedder
 from evalmark.core.settings import Settings, load_settings
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Score
-from evalmark.models.embeddings.cached import CachedEmbedder
-from evalmark.models.embeddings.foreign import as_embedder
-from evalmark.models.embeddings.loading import load_embedder
+from evalmark.models.embeddings.adapters import as_embedder
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder
+from evalmark.models.embeddings.load import load_embedder
 from evalmark.runs.engine.trial import run_scorers
 from evalmark.runs.planning.chat_models import chat_model
 from evalmark.runs.planning.models import Models

@@ -17,7 +17,7 @@ from evalmark.core.values.score import Mode
 from evalmark.inputs.datasets.options import BadRow, ReadOptions
 from evalmark.inputs.datasets.read import read_cases
 from evalmark.inputs.documents.files import dataset_name
-from evalmark.models.embeddings import loading
+from evalmark.models.embeddings import load
 from evalmark.runs.targets.given_target import GivenTarget
 from evalmark.scoring.binding.bound import BoundScorer, as_scorer
 from evalmark.scoring.binding.named import resolve
@@ -25,12 +25,12 @@ from evalmark.scoring.binding.named import resolve
 from .models import Models
 
 if TYPE_CHECKING:
-    from evalmark.models.embeddings import cached, foreign
-    from evalmark.models.embeddings.cached import CachedEmbedder
+    from evalmark.models.embeddings import adapters, cached_embedder
+    from evalmark.models.embeddings.cached_embedder import CachedEmbedder
     from evalmark.stats.calibration.lock import Locked
 else:
-    cached = LazyModule("evalmark.models.embeddings.cached")
-    foreign = LazyModule("evalmark.models.embeddings.foreign")
+    cached_embedder = LazyModule("evalmark.models.embeddings.cached_embedder")
+    adapters = LazyModule("evalmark.models.embeddings.adapters")
 
 
 DEFAULT_READ_OPTIONS: ReadOptions = ReadOptions()
@@ -132,7 +132,7 @@ Loader = Callable[[str, Settings, tuple[Path, ...]], Embedder | None]
 
 def load_embedder(name: str, settings: Settings, folders: tuple[Path, ...]) -> Embedder | None:
     """The embedding model of a name; a run that needs none loads neither it nor an array library."""
-    return loading.load_embedder(name, settings, folders)
+    return load.load_embedder(name, settings, folders)
 
 
 def embedder_for(
@@ -146,7 +146,7 @@ def embedder_for(
     if not any(a.needs_embedder for a in asked):
         return None
     if not isinstance(wanted, str):
-        return foreign.as_embedder(wanted)
+        return adapters.as_embedder(wanted)
     return models.embedder(wanted) or load(wanted, models.settings, folders)
 
 
@@ -209,7 +209,7 @@ class Plan:
 
     def bound(self, cache: EmbeddingCache | None = None, through: ModelWrapper = unwrapped) -> BoundPlan:
         """The target and the scorers as the engine wants them; their vectors are kept in `cache`."""
-        shared = None if self.embedder is None else cached.CachedEmbedder(self.embedder, cache)
+        shared = None if self.embedder is None else cached_embedder.CachedEmbedder(self.embedder, cache)
         scorers: dict[Mode, list[BoundScorer]] = {"single": [], "conversation": []}
         for asked in self.asked:
             scorers[asked.mode].append(asked.bound(shared, through))

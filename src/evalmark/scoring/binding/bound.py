@@ -22,10 +22,10 @@ from .verdict import meets
 from .wording import shown
 
 if TYPE_CHECKING:
-    from evalmark.models.embeddings import cached, foreign
+    from evalmark.models.embeddings import adapters, cached_embedder
 else:
-    cached = LazyModule("evalmark.models.embeddings.cached")
-    foreign = LazyModule("evalmark.models.embeddings.foreign")
+    cached_embedder = LazyModule("evalmark.models.embeddings.cached_embedder")
+    adapters = LazyModule("evalmark.models.embeddings.adapters")
 
 OFFERS: Mapping[str, Callable[[Case, Output], Any]] = {
     "case": lambda case, output: case,
@@ -245,7 +245,7 @@ def as_scorer(
         metric=metric,
         scorer=scorer,
         binding=binding,
-        embedder=embedder if bound_to is None else cached.CachedEmbedder(foreign.as_embedder(bound_to), None),
+        embedder=embedder if bound_to is None else cached_embedder.CachedEmbedder(adapters.as_embedder(bound_to), None),
         needs_embedder="embedder" in binding.names and bound_to is None,
         judge=judging,
         needs_judge="judge" in binding.names and own_judge is None and not _is_skipped(scorer),

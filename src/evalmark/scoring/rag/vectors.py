@@ -10,8 +10,8 @@ from typing import Any
 from evalmark.core.errors import ConfigError
 from evalmark.core.protocols import Embedder
 from evalmark.core.settings import Settings, load_settings
-from evalmark.models.embeddings.foreign import ForeignEmbedder, as_embedder
-from evalmark.models.embeddings.loading import load_embedder
+from evalmark.models.embeddings.adapters import FunctionEmbedder, as_embedder
+from evalmark.models.embeddings.load import load_embedder
 from evalmark.scoring.builtin.cosine import Matrix, rows
 
 Model = str | Callable[[list[str]], Any]
@@ -28,14 +28,14 @@ async def embedded(texts: Iterable[str], model: Model) -> Callable[[Sequence[str
 
 async def _exact(embedder: Embedder, texts: list[str]) -> Matrix:
     """The vectors in the precision that the user's own function gives, where it is one."""
-    if not isinstance(embedder, ForeignEmbedder):
+    if not isinstance(embedder, FunctionEmbedder):
         return rows(await embedder(texts))
     given: list[Any] = []
     checked = await replace(embedder, function=_kept(embedder, given))(texts)
     return rows(checked if isinstance(given[0], Awaitable) else given[0])
 
 
-def _kept(embedder: ForeignEmbedder, given: list[Any]) -> Callable[[list[str]], Any]:
+def _kept(embedder: FunctionEmbedder, given: list[Any]) -> Callable[[list[str]], Any]:
     """The function of an embedder, leaving what it gives in a list as well."""
 
     def call(texts: list[str]) -> Any:

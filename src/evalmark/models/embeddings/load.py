@@ -10,11 +10,11 @@ from evalmark.core.lazy import need
 from evalmark.core.protocols import Embedder
 from evalmark.core.settings import Settings
 
+from .adapters import as_embedder, sentence_transformer
 from .folder import read_folder
-from .foreign import as_embedder, sentence_transformer
 from .local import open_local
-from .shelf import get_model
-from .weights import KNOWN, Progress, known_model
+from .model_cache import fetch_model
+from .weights import KNOWN_MODELS, Progress, known_model
 
 _SENTENCE_TRANSFORMERS = "sentence-transformers:"
 
@@ -33,7 +33,7 @@ def load_embedder(
         ModelError: the weights cannot be had or used.
     """
     if model := known_model(name):
-        return open_local(get_model(name, settings, progress), settings.embedding_mode, model.pins)
+        return open_local(fetch_model(name, settings, progress), settings.embedding_mode, model.pins)
     if name.startswith(_SENTENCE_TRANSFORMERS):
         return _load_sentence_transformer(name.removeprefix(_SENTENCE_TRANSFORMERS), settings)
     if found := _folder(name, folders):
@@ -42,7 +42,7 @@ def load_embedder(
     if is_named_object(name):
         return as_embedder(load_object(name, folders, what="embedder"), name)
     raise ConfigError(
-        f"There is no embedding model {name!r}: it is neither a known model ({', '.join(m.name for m in KNOWN)}), "
+        f"There is no embedding model {name!r}: it is neither a known model ({', '.join(m.name for m in KNOWN_MODELS)}), "
         "nor a folder with a model, nor 'package.module:attribute', nor 'sentence-transformers:NAME'."
     )
 

@@ -14,7 +14,7 @@ from evalmark.core.errors import ConfigError, ModelError
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.protocols import Embedder
 
-from .vectors import checked_vectors, clean_texts
+from .vectors import clean_texts, validate_vectors
 
 if TYPE_CHECKING:
     from evalmark.core.protocols import Vectors
@@ -24,7 +24,7 @@ _SETTINGS = ("model", "model_name", "model_id", "deployment", "dimensions", "siz
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForeignEmbedder:
+class FunctionEmbedder:
     """A function of `list[str]` that returns one vector a text; its answers are checked before they are used."""
 
     function: Callable[[list[str]], Any]
@@ -51,7 +51,7 @@ class ForeignEmbedder:
             raise
         except BaseException as error:  # foreign code
             raise ModelError(f"The embedder {self.name} raised {type(error).__name__}: {error}") from error
-        return checked_vectors(given, len(wanted), self.name)
+        return validate_vectors(given, len(wanted), self.name)
 
 
 def as_embedder(thing: object, name: str = "") -> Embedder:
@@ -73,7 +73,7 @@ def as_embedder(thing: object, name: str = "") -> Embedder:
             return cast(Embedder, thing)
         if callable(thing):
             called, identity = name or _name(thing), _identity(thing, name)
-            return ForeignEmbedder(
+            return FunctionEmbedder(
                 function=thing, name=called, fingerprint=f"function:{identity}", awaits=_is_async(thing)
             )
     raise ConfigError(
@@ -82,17 +82,17 @@ def as_embedder(thing: object, name: str = "") -> Embedder:
     )
 
 
-def sentence_transformer(model: Any, name: str) -> ForeignEmbedder:
+def sentence_transformer(model: Any, name: str) -> FunctionEmbedder:
     """A loaded SentenceTransformer as an embedder."""
     encode = functools.partial(model.encode, convert_to_numpy=True, show_progress_bar=False)
-    return ForeignEmbedder(function=encode, name=name, fingerprint=f"sentence-transformers:{name}")
+    return FunctionEmbedder(function=encode, name=name, fingerprint=f"sentence-transformers:{name}")
 
 
-def _langchain(thing: Any, method: Callable[[list[str]], Any]) -> ForeignEmbedder:
+def _langchain(thing: Any, method: Callable[[list[str]], Any]) -> FunctionEmbedder:
     settings = [f"{key}={value}" for key in _SETTINGS if isinstance(value := getattr(thing, key, None), str | int)]
     waits = getattr(thing, "aembed_documents", None)
     identity = ",".join([_name(thing), *settings])
-    return ForeignEmbedder(
+    return FunctionEmbedder(
         function=waits or method, name=_name(thing), fingerprint=f"langchain:{identity}", awaits=waits is not None
     )
 

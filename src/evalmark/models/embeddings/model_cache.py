@@ -6,9 +6,9 @@ from pathlib import Path
 from evalmark.core.errors import ConfigError, ModelError
 from evalmark.core.settings import Settings
 
-from .folder import pinned
-from .routes import routes_for
-from .weights import KNOWN, KnownModel, Progress, cache_folder, find_weights, get_weights, known_model
+from .folder import verify_hashes
+from .sources import weight_sources
+from .weights import KNOWN_MODELS, KnownModel, Progress, cache_folder, find_weights, get_weights, known_model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class LocalModel:
         return f"{self.model.name}  {size}  {self.model.licence}  {state}"
 
 
-def get_model(name: str, settings: Settings, progress: Progress | None = None) -> Path:
+def fetch_model(name: str, settings: Settings, progress: Progress | None = None) -> Path:
     """The folder with the checked files of a known model, fetched where they are missing.
 
     Raises:
@@ -38,23 +38,23 @@ def get_model(name: str, settings: Settings, progress: Progress | None = None) -
     """
     model = known_model(name)
     if model is None:
-        raise ConfigError(f"evalmark knows no model {name!r}; it knows {', '.join(m.name for m in KNOWN)}.")
+        raise ConfigError(f"evalmark knows no model {name!r}; it knows {', '.join(m.name for m in KNOWN_MODELS)}.")
     cache = cache_folder(settings)
     if found := find_weights(model, cache):
         return found
     # Asked of the package, which loads the room's network half only now.
-    return get_weights(model, cache, routes_for(settings), progress)
+    return get_weights(model, cache, weight_sources(settings), progress)
 
 
 def local_models(settings: Settings) -> tuple[LocalModel, ...]:
     """Every known model; the files that are here are hashed and compared."""
-    return tuple(_look(model, cache_folder(settings)) for model in KNOWN)
+    return tuple(_look(model, cache_folder(settings)) for model in KNOWN_MODELS)
 
 
 def _look(model: KnownModel, cache: Path) -> LocalModel:
     path = find_weights(model, cache)
     try:
-        pinned(path or cache, model.pins if path else ())
+        verify_hashes(path or cache, model.pins if path else ())
     except ModelError as error:
         return LocalModel(model=model, path=path, fault=str(error))
     return LocalModel(model=model, path=path)

@@ -12,8 +12,8 @@ import pytest
 
 from evalmark.core.settings import Settings
 from evalmark.errors import ConfigError, MissingExtraError, ModelError
-from evalmark.models.embeddings.foreign import as_embedder
-from evalmark.models.embeddings.loading import load_embedder
+from evalmark.models.embeddings.adapters import as_embedder
+from evalmark.models.embeddings.load import load_embedder
 from evalmark.models.embeddings.local import LocalEmbedder
 from evalmark.testing.embedders import HashEmbedder
 
@@ -179,7 +179,7 @@ def test_the_fingerprint_lasts_from_process_to_process(world: Path):
     (world / "mine.py").write_text(
         "def embed(texts):\n    return [[len(t), t in {'a', 'b', 'c', 'd'}] for t in texts]\n", encoding="utf-8"
     )
-    code = "import mine; from evalmark.models.embeddings.foreign import as_embedder; print(as_embedder(mine.embed).fingerprint)"
+    code = "import mine; from evalmark.models.embeddings.adapters import as_embedder; print(as_embedder(mine.embed).fingerprint)"
     runs = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         for _ in range(3)

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalmark.errors import ModelError, StoreFullError
-from evalmark.models.embeddings.cached import CachedEmbedder, MemoryCache
+from evalmark.models.embeddings.cached_embedder import CachedEmbedder, MemoryVectorCache
 from evalmark.testing.embedders import AngleEmbedder, HashEmbedder
 
 
 @dataclass
-class Watched(MemoryCache):
+class Watched(MemoryVectorCache):
     """A cache that remembers how it was asked."""
 
     gets: list[list[str]] = field(default_factory=list)
@@ -23,11 +23,11 @@ class Watched(MemoryCache):
 
     async def get(self, fingerprint: str, texts: Sequence[str]) -> Mapping:
         self.gets.append(list(texts))
-        return await MemoryCache.get(self, fingerprint, texts)
+        return await MemoryVectorCache.get(self, fingerprint, texts)
 
     async def put(self, fingerprint: str, vectors: Mapping) -> None:
         self.puts.append(list(vectors))
-        await MemoryCache.put(self, fingerprint, vectors)
+        await MemoryVectorCache.put(self, fingerprint, vectors)
 
 
 def alone(texts: Sequence[str]) -> np.ndarray:
@@ -272,7 +272,7 @@ def test_whoever_asks_when_gets_the_right_vectors(asked: list[tuple[int, list[st
 
 
 def test_the_memory_forgets_the_oldest_beyond_its_limit():
-    cache = MemoryCache(limit=2)
+    cache = MemoryVectorCache(limit=2)
 
     async def main():
         for name in "abc":

@@ -12,7 +12,7 @@ from evalmark.core.errors import ModelError
 from evalmark.core.lazy import LazyModule
 
 from .onnx import FLOAT, INT8, UINT8, GraphWriter
-from .tensors import TensorFile, opened
+from .tensors import TensorFile, open_model_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ _LEAST = 1e-30
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _QuantizedRows:
     """What is known of rows that are integers now: rows = step * integers + shift."""
 
     integers: str
@@ -40,12 +40,12 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IntegerProducts:
+class QuantizedLinear:
     """Writes a linear part of the graph in 8-bit integers."""
 
     unsigned: bool
     """Weights without a sign, for processors whose faster instruction cuts sums off; the results are the same."""
-    _rows: dict[str, _Row] = field(default_factory=dict)
+    _rows: dict[str, _QuantizedRows] = field(default_factory=dict)
 
     def __call__(self, g: GraphWriter, name: str, rows: str, inputs: int, outputs: int) -> str:
         """The rows times the weights of this name, plus their bias.
@@ -76,7 +76,7 @@ class IntegerProducts:
         return g.op("MatMulInteger", rows, weights, g.array(UINT8, [], b"\0"), g.array(UINT8, [], b"\x80"))
 
 
-def _in_integers(g: GraphWriter, rows: str) -> _Row:
+def _in_integers(g: GraphWriter, rows: str) -> _QuantizedRows:
     """Each row from 0 to 255, by its own least and largest number."""
     zero, columns = g.number(0.0), g.integers(1)
     low = g.op("Min", g.op("ReduceMin", rows, columns, keepdims=0), zero)
@@ -84,7 +84,7 @@ def _in_integers(g: GraphWriter, rows: str) -> _Row:
     step = g.op("Max", g.op("Mul", g.op("Sub", high, low), g.number(1 / 255)), g.number(_LEAST))
     place = g.op("Round", g.op("Neg", g.op("Div", low, step)))
     integers = g.op("QuantizeLinear", rows, step, g.op("Cast", place, to=UINT8), axis=0)
-    return _Row(integers, step, g.op("Unsqueeze", g.op("Neg", g.op("Mul", place, step)), columns))
+    return _QuantizedRows(integers, step, g.op("Unsqueeze", g.op("Neg", g.op("Mul", place, step)), columns))
 
 
 def read_matrix(weights: TensorFile, name: str, *shape: int) -> "Matrix":
@@ -94,7 +94,7 @@ def read_matrix(weights: TensorFile, name: str, *shape: int) -> "Matrix":
         ModelError: there is no such tensor of this shape, or its numbers are not finite.
     """
     tensor = weights.tensor(name, *shape)
-    with opened(weights.path) as file:
+    with open_model_file(weights.path) as file:
         file.seek(tensor.offset)
         data = file.read(tensor.length)
     if tensor.dtype == "BF16":
@@ -106,12 +106,12 @@ def read_matrix(weights: TensorFile, name: str, *shape: int) -> "Matrix":
     return matrix.reshape(shape)
 
 
-def probe(weights: TensorFile) -> bytes:
+def saturation_probe(weights: TensorFile) -> bytes:
     """A model of one product whose sums are the largest there are: 64 times 255 x 127 where nothing is cut off."""
     g = GraphWriter(weights)
     table = g.array(INT8, [64, 32], bytes([127]) * (64 * 32))
-    product = g.op("MatMulInteger", g.op("Cast", PROBED, to=UINT8), table)
-    return g.model((PROBED,), g.op("Cast", product, to=FLOAT), 32)
+    product = g.op("MatMulInteger", g.op("Cast", PROBE_INPUT, to=UINT8), table)
+    return g.model((PROBE_INPUT,), g.op("Cast", product, to=FLOAT), 32)
 
 
-PROBED = "rows"
+PROBE_INPUT = "rows"
