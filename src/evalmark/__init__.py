@@ -8,16 +8,16 @@ from evalmark.core.lazy import deferred
 TYPE_CHECKING = False  # importing it from `typing` would take longer than all the rest
 
 if TYPE_CHECKING:
+    from evalmark.harness.evals.definition import describe_eval
+    from evalmark.harness.evals.failure import EvalFailedError
     from evalmark.runs.planning.chat_models import chat_model
 
     from .core.errors import ConfigError, DataError, EvalmarkError, ModelError, StoreError
     from .core.values.case import Case, Example, Output, ToolCall, Turn
     from .core.values.run import Gate, Run
     from .core.values.score import Result, Score
-    from .harness.evals.described import describe_eval
     from .harness.evals.expectation import expect
     from .harness.evals.factuality import check_factuality
-    from .harness.evals.failing import EvalFailedError
     from .runs.execution.evaluation import evaluate, evaluate_async
     from .scoring.builtin.similarity import Similarity
     from .scoring.builtin.structured_output import StructuredOutput
@@ -68,7 +68,7 @@ __getattr__ = deferred(
         "Case": "evalmark.core.values.case",
         "ConfigError": "evalmark.core.errors",
         "DataError": "evalmark.core.errors",
-        "EvalFailedError": "evalmark.harness.evals.failing",
+        "EvalFailedError": "evalmark.harness.evals.failure",
         "EvalmarkError": "evalmark.core.errors",
         "Example": "evalmark.core.values.case",
         "Factuality": "evalmark.scoring.judges.shipped",
@@ -87,7 +87,7 @@ __getattr__ = deferred(
         "chat_model": "evalmark.runs.planning.chat_models",
         "check_factuality": "evalmark.harness.evals.factuality",
         "compare": "evalmark.stats.comparison.comparing",
-        "describe_eval": "evalmark.harness.evals.described",
+        "describe_eval": "evalmark.harness.evals.definition",
         "evaluate": "evalmark.runs.execution.evaluation",
         "evaluate_async": "evalmark.runs.execution.evaluation",
         "expect": "evalmark.harness.evals.expectation",

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from evalmark.core.lazy import deferred
 
 if TYPE_CHECKING:
-    from evalmark.harness.unit_tests.door import UnitTest
     from evalmark.harness.unit_tests.labeled import LabeledOutput, TestCase
     from evalmark.harness.unit_tests.memory import TestMemory
     from evalmark.harness.unit_tests.pending import CaseUnderTest
     from evalmark.harness.unit_tests.results import TestCaseResult
     from evalmark.harness.unit_tests.session import UnitTestSession
     from evalmark.harness.unit_tests.summary import UnitTestFailedError
+    from evalmark.harness.unit_tests.unit_test import UnitTest
 
 __all__ = [
     "CaseUnderTest",
@@ -32,7 +32,7 @@ __getattr__ = deferred(
         "TestCase": "evalmark.harness.unit_tests.labeled",
         "TestCaseResult": "evalmark.harness.unit_tests.results",
         "TestMemory": "evalmark.harness.unit_tests.memory",
-        "UnitTest": "evalmark.harness.unit_tests.door",
+        "UnitTest": "evalmark.harness.unit_tests.unit_test",
         "UnitTestFailedError": "evalmark.harness.unit_tests.summary",
         "UnitTestSession": "evalmark.harness.unit_tests.session",
     },

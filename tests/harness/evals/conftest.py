@@ -2,12 +2,12 @@
 
 import pytest
 
-from evalmark.harness.evals.host import HOST
+from evalmark.harness.evals.session import CURRENT_SESSION
 
 
 @pytest.fixture(autouse=True)
 def script(world):
     """As outside of tests, in an empty folder."""
-    token = HOST.set(None)
+    token = CURRENT_SESSION.set(None)
     yield world
-    HOST.reset(token)
+    CURRENT_SESSION.reset(token)

@@ -6,10 +6,10 @@ from evalmark import Case, Output, Result, Score, describe_eval
 from evalmark.core.values.run import Metric
 from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
-from evalmark.harness.evals.described import evals_of
-from evalmark.harness.evals.failing import failure
-from evalmark.harness.evals.rows import rows_of
-from evalmark.harness.evals.thresholds import NOT_SAID
+from evalmark.harness.evals.definition import evals_in
+from evalmark.harness.evals.failure import failure_message
+from evalmark.harness.evals.rows import read_rows
+from evalmark.harness.evals.thresholds import UNSET
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import judge
@@ -57,9 +57,9 @@ def test_an_eval_stands_in_the_module_whose_body_describes_it():
     first, second = module["__evalmark__"]
     assert (first.name, first.line, first.file) == ("one", 4, "some_module.py")
     assert (second.name, second.line, second.place) == ("two", 5, "some_module.py:5")
-    assert (first.threshold, second.threshold) == (NOT_SAID, None)
-    assert evals_of(type("Module", (), module)) == [first, second]
-    assert evals_of(object()) == ()
+    assert (first.threshold, second.threshold) == (UNSET, None)
+    assert evals_in(type("Module", (), module)) == [first, second]
+    assert evals_in(object()) == ()
 
 
 def broken():
@@ -98,7 +98,7 @@ ONE = ["a"]
     ],
 )
 def test_data_is_read_as_far_as_it_goes(data, inputs, said):
-    rows = rows_of(data, "test_x.py:3")
+    rows = read_rows(data, "test_x.py:3")
     assert [row.input for row in rows if isinstance(row, Case)] == inputs
     bad = [str(row) for row in rows if isinstance(row, BadRow)]
     assert len(bad) == (1 if said else 0)
@@ -121,7 +121,7 @@ def test_the_worst_score_is_told_first_and_markup_of_others_is_taken_out():
     )
     trial = Trial(case=Case(id="x", input="in\x07put", expected="y"))
     metrics = [Metric(name=s.name, threshold=0.5, direction=s.direction) for s in scores]
-    said = failure(Result(trial=trial, output=Output(value="out"), scores=scores), metrics)
+    said = failure_message(Result(trial=trial, output=Output(value="out"), scores=scores), metrics)
     told = [line.split(":")[0].strip() for line in said.splitlines() if line.startswith("  ") and line[2] != " "]
     assert told == ["input", "output", "expected", "broken", "costly", "lowest", "low", "silent", "noted", "best"]
     assert said.startswith("Error: the scorer broken broke.")
@@ -133,7 +133,7 @@ def test_the_worst_score_is_told_first_and_markup_of_others_is_taken_out():
 @pytest.mark.parametrize("verdict", [True, None], ids=["passed", "cannot fail"])
 def test_nothing_is_said_of_what_passed(verdict):
     result = Result(trial=Trial(case=Case(id="x")), output=Output(value=1), scores=(score("s", 0.5, verdict),))
-    assert failure(result, []) is None
+    assert failure_message(result, []) is None
 
 
 def test_an_eval_that_is_skipped_runs_no_case_and_keeps_no_run(tmp_path):

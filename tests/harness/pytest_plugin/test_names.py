@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evalmark import Case
 from evalmark.harness.pytest_plugin.items import case_name
-from evalmark.harness.pytest_plugin.marked import turns_of
-from evalmark.harness.pytest_plugin.skipping import node_name
+from evalmark.harness.pytest_plugin.marker import marked_rows
+from evalmark.harness.pytest_plugin.skips import node_name
 from evalmark.inputs.datasets.options import BadRow
 
 texts = (
@@ -44,7 +44,7 @@ def test_no_two_cases_are_called_the_same(several):
 
 @given(rows, st.integers(1, 3))
 def test_no_two_turns_of_a_marked_test_are_called_the_same(several, repeats):
-    called = [turn.name for turn in turns_of(several, repeats)]
+    called = [turn.name for turn in marked_rows(several, repeats)]
     assert len(set(called)) == len(called)
     assert all(is_safe(name) for name in called)
 

@@ -7,10 +7,10 @@ from dataclasses import fields
 
 import pytest
 
-from evalmark.harness.evals.described import EvalOptions
+from evalmark.harness.evals.definition import EvalOptions
+from evalmark.harness.evals.eval_case import EvalCase
 from evalmark.harness.evals.expectation import ExpectOptions
-from evalmark.harness.evals.recorder import EvalCase
-from evalmark.harness.pytest_plugin.marked import Mark
+from evalmark.harness.pytest_plugin.marker import EvalMarker
 from evalmark.testing.scripted import ScriptedServer
 from tests.conftest import ROOT
 
@@ -96,7 +96,7 @@ def test_the_tables_name_what_can_be_said():
     said = re.search(r"`to_eval` takes (.*?)\. `@pytest\.mark\.evalmark` takes (.*?)\.\n\n", PAGE, re.DOTALL)
     assert set(re.findall(r"`(\w+)`", said[1])) == set(ExpectOptions.__annotations__)
     marks = re.sub(r"\(.*?\)", "", said[2], flags=re.DOTALL)
-    assert re.findall(r"`(\w+)`", marks) == [field.name for field in fields(Mark)]
+    assert re.findall(r"`(\w+)`", marks) == [field.name for field in fields(EvalMarker)]
 
 
 def test_the_table_of_the_fixture_names_what_a_test_may_use():

@@ -10,8 +10,8 @@ from evalmark.core.settings import Settings
 from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.score import Trial
 from evalmark.errors import ConfigError
-from evalmark.harness.evals.described import Eval
-from evalmark.harness.evals.seating import seat_of
+from evalmark.harness.evals.definition import Eval
+from evalmark.harness.evals.eval_plan import prepare_eval
 from evalmark.runs.engine.pipeline import AnsweredTrial
 from evalmark.runs.execution.run_store import MemoryRunStore
 from evalmark.runs.execution.session import RunSession
@@ -26,7 +26,7 @@ def sitting(**settings):
 
 
 def seat(of, task=lambda q: "yes", scorers=("equals",), **more):
-    return seat_of(Eval(name="e", data=(), task=task, scorers=tuple(scorers), **more), CASES, of)
+    return prepare_eval(Eval(name="e", data=(), task=task, scorers=tuple(scorers), **more), CASES, of)
 
 
 def ask(of, seated, items, **more):

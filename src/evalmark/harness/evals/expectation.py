@@ -21,12 +21,12 @@ from evalmark.runs.execution.session import PreparedPlan, RunSession
 from evalmark.runs.planning.judges import ScorerLike
 from evalmark.storage.store.store import open_store
 
-from .described import PATIENCE, Eval, Judges, short_path
-from .failing import EvalFailedError, failure
-from .host import Host
-from .host import host as current_host
-from .seating import seat_of
-from .thresholds import NOT_SAID, Threshold
+from .definition import DEFAULT_TIMEOUT, Eval, Judges, short_path
+from .eval_plan import prepare_eval
+from .failure import EvalFailedError, failure_message
+from .session import EvalSession
+from .session import current_session as current_host
+from .thresholds import UNSET, Threshold
 
 
 class ExpectOptions(TypedDict, total=False):
@@ -63,15 +63,15 @@ class Expectation:
             ConfigError: no scorer is named, or something cannot be used; the task was not run.
         """
         __tracebackhide__ = True
-        described = _described(expected, task, scorers, options)
+        described = _eval_of(expected, task, scorers, options)
         host = _host()
         if host is None:
-            return _passed(*run_sync(_alone(described, self._case(expected), asked_once)))
+            return _require_pass(*run_sync(_run_standalone(described, self._case(expected), run_once)))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
         part = host.loop.run(_found(host.sitting, seat, trial))
         host.keep(part)
-        return _passed(seat, next(iter(part.results)))
+        return _require_pass(seat, next(iter(part.results)))
 
     def to_eval_async(
         self, expected: Any, task: Any, *scorers: ScorerLike, **options: Unpack[ExpectOptions]
@@ -79,13 +79,13 @@ class Expectation:
         """`to_eval` with the task on the caller's own loop, to be awaited; what cannot be used is said at once."""
         __tracebackhide__ = True
         # here, since a coroutine does not know in which line it was made
-        return self._awaited(expected, _described(expected, task, scorers, options))
+        return self._awaited(expected, _eval_of(expected, task, scorers, options))
 
     async def _awaited(self, expected: Any, described: Eval) -> Result:
         __tracebackhide__ = True
         host = _host()
         if host is None:
-            return _passed(*await _alone(described, self._case(expected), _answered))
+            return _require_pass(*await _run_standalone(described, self._case(expected), _answered))
         host.begin()
         seat, trial = _ready(described, self._case(expected), host)
         before = host.sitting.spending()
@@ -93,7 +93,7 @@ class Expectation:
         judging = host.loop.start(_found(host.sitting, seat, AnsweredTrial(trial=trial, output=output), before))
         part = await asyncio.wrap_future(judging)
         host.keep(part)
-        return _passed(seat, next(iter(part.results)))
+        return _require_pass(seat, next(iter(part.results)))
 
     def _case(self, expected: Any) -> Case:
         return Case(id="expect", input=self.input, expected=expected)
@@ -104,13 +104,13 @@ def expect(input: Any) -> Expectation:  # noqa: A002  what users call it
     return Expectation(input)
 
 
-def _host() -> Host | None:
+def _host() -> EvalSession | None:
     """Who keeps what is found here; None outside of tests, and inside a trial of theirs, which is kept as a whole."""
     host, tools = current_host(), current_tools()
     return None if host is None or (tools is not None and tools is not host.tools) else host
 
 
-def _described(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: ExpectOptions) -> Eval:
+def _eval_of(expected: Any, task: Any, scorers: Sequence[ScorerLike], options: ExpectOptions) -> Eval:
     """The one-row eval that an expectation is; raises ConfigError where it is none."""
     __tracebackhide__ = True
     frame = sys._getframe(2)
@@ -130,17 +130,17 @@ def _described(expected: Any, task: Any, scorers: Sequence[ScorerLike], options:
             raise ConfigError(
                 f"{place}: to_eval() takes scorers one after the other, in no list: to_eval(expected, task, first, second)."
             )
-    given: dict[str, Any] = {"timeout": PATIENCE, **options}
+    given: dict[str, Any] = {"timeout": DEFAULT_TIMEOUT, **options}
     return Eval(name="expect", data=(), task=task, scorers=tuple(scorers), file=file, line=line, **given)
 
 
-def _ready(described: Eval, case: Case, host: Host) -> tuple[PreparedPlan, Trial]:
+def _ready(described: Eval, case: Case, host: EvalSession) -> tuple[PreparedPlan, Trial]:
     """The expectation, ready to be asked, as part of the test that is running."""
     __tracebackhide__ = True
-    if described.threshold is NOT_SAID:
+    if described.threshold is UNSET:
         described = replace(described, threshold=host.threshold)
     trial = host.trial(replace(case, place=described.place))
-    seat = seat_of(replace(described, name=trial.dataset), [trial.case], host.sitting)
+    seat = prepare_eval(replace(described, name=trial.dataset), [trial.case], host.sitting)
     return seat, replace(trial, target=seat.bound.target.name)
 
 
@@ -149,11 +149,11 @@ async def _found(
 ) -> Run:
     """What is found for a trial, and what that took, as a part of the run; on the loop of the sitting."""
     before = sitting.spending() if before is None else before
-    result = await asked_once(sitting, seat, item)
+    result = await run_once(sitting, seat, item)
     return seat.part([result], sitting.spent_since(before))
 
 
-async def asked_once(sitting: RunSession, seat: PreparedPlan, item: Trial | AnsweredTrial) -> Result:
+async def run_once(sitting: RunSession, seat: PreparedPlan, item: Trial | AnsweredTrial) -> Result:
     """What is found for one trial.
 
     Raises:
@@ -173,10 +173,10 @@ async def _answered(sitting: RunSession, seat: PreparedPlan, item: Trial | Answe
     """`asked_once`, with the task on this very loop and in this very context."""
     if isinstance(item, Trial):
         item = AnsweredTrial(trial=item, output=await sitting.answer(seat, item))
-    return await asked_once(sitting, seat, item)
+    return await run_once(sitting, seat, item)
 
 
-async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[PreparedPlan, Result]:
+async def _run_standalone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[PreparedPlan, Result]:
     """The expectation by itself, kept nowhere; only the calls of models are, so that none is paid for twice."""
     opened: list[Any] = []
 
@@ -189,7 +189,7 @@ async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[
     settings = load_settings(environ, Path.cwd()) if host is None else host.sitting.settings
     sitting = RunSession(settings, ledger, lambda: ledger().call_log())
     try:
-        seat = seat_of(described, [case], sitting)
+        seat = prepare_eval(described, [case], sitting)
         trial = Trial(case=case, dataset=described.name, target=seat.bound.target.name)
         return seat, await ask(sitting, seat, trial)
     finally:
@@ -198,8 +198,8 @@ async def _alone(described: Eval, case: Case, ask: Callable[..., Any]) -> tuple[
             store.close()
 
 
-def _passed(seat: PreparedPlan, result: Result) -> Result:
+def _require_pass(seat: PreparedPlan, result: Result) -> Result:
     __tracebackhide__ = True
-    if (why := failure(result, [scorer.metric for scorer in seat.bound.scorers])) is not None:
+    if (why := failure_message(result, [scorer.metric for scorer in seat.bound.scorers])) is not None:
         raise EvalFailedError(why, result)
     return result

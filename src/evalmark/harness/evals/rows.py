@@ -15,12 +15,12 @@ from evalmark.inputs.datasets.options import BadRow
 from evalmark.inputs.datasets.read import made_cases, read_cases
 from evalmark.runs.engine.trial import describe_error
 
-Row = Case | Mapping[str, Any] | str
-Data = str | PathLike[str] | Iterable[Row] | AsyncIterator[Row] | Callable[[], Any]
+RowLike = Case | Mapping[str, Any] | str
+Data = str | PathLike[str] | Iterable[RowLike] | AsyncIterator[RowLike] | Callable[[], Any]
 """A list, an iterator, the path of a dataset, or a sync or async function that gives one of these."""
 
 
-def rows_of(data: Data, place: str) -> list[Case | BadRow]:
+def read_rows(data: Data, place: str) -> list[Case | BadRow]:
     """All rows; where reading them breaks off, those before and a last one that says why. Never empty.
 
     A row that cannot be a case, and one whose id an earlier one has, is a `BadRow` in its place.

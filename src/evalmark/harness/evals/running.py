@@ -15,11 +15,11 @@ from evalmark.runs.execution.run_store import MemoryRunStore, with_results
 from evalmark.runs.execution.session import RunSession
 from evalmark.storage.store.store import open_store
 
-from .rows import rows_of
-from .seating import plan_of
+from .eval_plan import plan_eval
+from .rows import read_rows
 
 if TYPE_CHECKING:
-    from .described import Eval
+    from .definition import Eval
 
 
 SKIPPED = "The eval was skipped: its skip_if is true. No case was run, and nothing was stored."
@@ -32,7 +32,7 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
         ConfigError: something of it cannot be used, or a row is no case; nothing was started.
     """
     settings = load_settings(environ, Path.cwd())
-    rows = [] if described.skip_if else rows_of(described.data, described.place)
+    rows = [] if described.skip_if else read_rows(described.data, described.place)
     store = None if described.skip_if else store
     found: list[Result] = []
     opened = (
@@ -40,7 +40,7 @@ def run_eval(described: "Eval", store: str | PathLike[str] | Literal["settings"]
     )
     with opened as ledger:
         sitting = RunSession(settings, lambda: ledger, ledger.call_log)
-        plan = replace(plan_of(described, rows, sitting), gate=gate)
+        plan = replace(plan_eval(described, rows, sitting), gate=gate)
         conduct = RunOptions(ledger=ledger, settings=settings, watch=found.extend)
         run = run_sync(execute(plan, conduct))
     run = replace(run, notes=(*run.notes, SKIPPED)) if described.skip_if else run

@@ -15,21 +15,21 @@ PERFECT = 1.0
 """What a score has to reach where neither the eval nor the scorer says anything."""
 
 
-class _NotSaid(Enum):
-    NOT_SAID = "not said"
+class _Unset(Enum):
+    UNSET = "unset"
 
     def __repr__(self) -> str:
-        return "NOT_SAID"
+        return "UNSET"
 
 
-NOT_SAID: Final = _NotSaid.NOT_SAID
+UNSET: Final = _Unset.UNSET
 """In the place of a threshold: the scorer decides, and what it leaves open has to be perfect. None never fails."""
-Limit = float | Literal[_NotSaid.NOT_SAID] | None
+Limit = float | Literal[_Unset.UNSET] | None
 Threshold = Limit | Mapping[str, Limit]
 """One threshold for all scorers, or one each by name."""
 
 
-def held(asked: "Sequence[ScorerSpec]", threshold: Threshold, place: str) -> "tuple[ScorerSpec, ...]":
+def with_thresholds(asked: "Sequence[ScorerSpec]", threshold: Threshold, place: str) -> "tuple[ScorerSpec, ...]":
     """The scorers, held to their thresholds.
 
     A number is the least value that passes (the most, where lower is better). None: scores are only recorded.
@@ -40,20 +40,20 @@ def held(asked: "Sequence[ScorerSpec]", threshold: Threshold, place: str) -> "tu
     """
     __tracebackhide__ = True
     if not isinstance(threshold, Mapping):
-        return tuple(_held(one, threshold, place) for one in asked)
+        return tuple(_with_threshold(one, threshold, place) for one in asked)
     names = {id(one): one.base or one.bound(None).name for one in asked}
     if unknown := [name for name in threshold if name not in names.values()]:
         close = get_close_matches(str(unknown[0]), names.values(), n=1)
         advice = f"did you mean {close[0]!r}?" if close else f"the scorers are {', '.join(names.values())}."
         raise ConfigError(f"{place}: there is a threshold for {unknown[0]!r}, which is no scorer here; {advice}")
-    return tuple(_held(one, threshold.get(names[id(one)], NOT_SAID), place) for one in asked)
+    return tuple(_with_threshold(one, threshold.get(names[id(one)], UNSET), place) for one in asked)
 
 
-def _held(asked: "ScorerSpec", limit: Any, place: str) -> "ScorerSpec":
+def _with_threshold(asked: "ScorerSpec", limit: Any, place: str) -> "ScorerSpec":
     __tracebackhide__ = True
     if limit is None:
         return replace(asked, threshold=None, decides=False)
-    if limit is NOT_SAID:
+    if limit is UNSET:
         return replace(asked, otherwise=PERFECT)
     if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 <= limit <= 1:
         raise ConfigError(

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from evalmark.core.lazy import need
-from evalmark.harness.evals.host import HOST
+from evalmark.harness.evals.session import CURRENT_SESSION
 
-from .skipping import PLACE, Skips, skip, skipped
+from .skips import PLACE, Skips, mark_skipped, skipped_items
 
 REPLAY = ("auto", "replay", "record", "strict", "off")
 _DESK = pytest.StashKey[Any]()
@@ -73,12 +73,12 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.pluginmanager.register(Skips(), "evalmark-skips")
     config.stash[_ITEM] = None
-    config.stash[_HOST] = HOST.set(lambda: desk_of(config))
+    config.stash[_HOST] = CURRENT_SESSION.set(lambda: desk_of(config))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Let expectations stand for themselves again."""
-    HOST.reset(config.stash[_HOST])
+    CURRENT_SESSION.reset(config.stash[_HOST])
 
 
 def desk_of(config: pytest.Config) -> Any:
@@ -87,7 +87,7 @@ def desk_of(config: pytest.Config) -> Any:
         need(
             "evalmark.core.foreign.import_guard"
         ).guard_imports()  # pytest puts the folders of tests in front of the import path
-        desk = need("evalmark.harness.pytest_plugin.desk").Desk(config, lambda: config.stash[_ITEM])
+        desk = need("evalmark.harness.pytest_plugin.state").PluginState(config, lambda: config.stash[_ITEM])
         config.stash[_DESK] = desk
     return config.stash[_DESK]
 
@@ -107,7 +107,7 @@ def pytest_pycollect_makeitem(collector: Any, name: str, obj: Any) -> list[pytes
     if name != "__evalmark__":
         return None
     if not _is_on(collector.config):
-        return skipped(collector, obj)
+        return skipped_items(collector, obj)
     items: list[pytest.Item] = desk_of(collector.config).items(collector, obj)
     return items
 
@@ -128,7 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if marked and _is_on(config):
         desk_of(config).gather(marked)
     elif marked:
-        skip(marked)
+        mark_skipped(marked)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -10,17 +10,17 @@ import pytest
 from evalmark.core.context.trial_context import TrialContext, trial_context
 from evalmark.core.errors import ConfigError, EvalmarkError
 from evalmark.core.values.run import Run
-from evalmark.harness.evals.failing import EvalFailedError
-from evalmark.harness.evals.recorder import EvalCase
+from evalmark.harness.evals.eval_case import EvalCase
+from evalmark.harness.evals.failure import EvalFailedError
 from evalmark.inputs.datasets.options import BadRow
 
-from .items import EvalItem, harmless
-from .keeping import Parcels
-from .running import bad_part
-from .standing import CASE, EXPECTED, VERDICT, case_of, note, turn_of
+from .item_identity import CASE, EXPECTED, VERDICT, case_of, record_scores, row_of
+from .items import EvalItem, without_commands
+from .result_store import WorkerResults
+from .runner import bad_part
 
 if TYPE_CHECKING:
-    from .desk import Desk
+    from .state import PluginState
 
 CLOSED = pytest.StashKey[bool]()
 """Set where a marked test came to its end and its scores fail it: no line of it is to blame."""
@@ -29,7 +29,7 @@ CLOSED = pytest.StashKey[bool]()
 class Hooks:
     """Hears of every test, once there is an eval."""
 
-    def __init__(self, desk: "Desk") -> None:
+    def __init__(self, desk: "PluginState") -> None:
         self._desk = desk
 
     def pytest_unconfigure(self) -> None:
@@ -67,7 +67,7 @@ class Hooks:
     @pytest.hookimpl(tryfirst=True, specname="pytest_pyfunc_call")
     def pytest_pyfunc_call_of_bad_rows(self, pyfuncitem: pytest.Function) -> None:
         """A test is not asked about a row that is no case."""
-        row = turn_of(pyfuncitem).row
+        row = row_of(pyfuncitem).row
         if isinstance(row, BadRow):
             pyfuncitem.stash[CLOSED] = True
             raise ConfigError(str(row))
@@ -101,7 +101,7 @@ class Hooks:
             raise
         self._desk.keeper.take(part)
         for result in part.results:
-            note(item, result)
+            record_scores(item, result)
             if why is not None and error is None:
                 item.stash[CLOSED] = True
                 raise EvalFailedError(why, result)
@@ -112,12 +112,12 @@ class Hooks:
         report: Any = yield
         if CLOSED in item.stash and call.when == "call" and call.excinfo is not None:
             said = f"{call.excinfo.value}\n\n{case_of(item).place}: {type(call.excinfo.value).__name__}"
-            report.longrepr = harmless(said)
+            report.longrepr = without_commands(said)
         elif call.excinfo is not None and isinstance(call.excinfo.value, EvalFailedError):
             _in_short(report, str(call.excinfo.value))
         if call.when == "call" and VERDICT in item.stash:
             report.evalmark_verdict = item.stash[VERDICT]
-        if isinstance(self._desk.keeper, Parcels):
+        if isinstance(self._desk.keeper, WorkerResults):
             self._desk.keeper.send(report, self._begun(item) if call.when == "setup" else None)
         return report
 
@@ -133,7 +133,7 @@ def _in_short(report: Any, said: str) -> None:
     """What the line of a failed test in pytest's short summary says: the score, without the name of the exception."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
-        crash.message = harmless(said)
+        crash.message = without_commands(said)
 
 
 def _counted(

@@ -13,20 +13,20 @@ from evalmark.core.errors import EvalmarkError
 from evalmark.core.text import escape_workflow_commands, one_line
 from evalmark.core.values.case import Case, Output
 from evalmark.core.values.score import Result, Trial
-from evalmark.harness.evals.described import Eval
-from evalmark.harness.evals.failing import EvalFailedError
-from evalmark.harness.evals.seating import seat_of
+from evalmark.harness.evals.definition import Eval
+from evalmark.harness.evals.eval_plan import prepare_eval
+from evalmark.harness.evals.failure import EvalFailedError
 from evalmark.inputs.datasets.options import BadRow
 from evalmark.runs.execution.session import PreparedPlan
 
-from .skipping import LONGEST_NAME, node_name, unused
+from .skips import LONGEST_NAME, node_name, placeholder
 
 if TYPE_CHECKING:
-    from .desk import Desk
+    from .state import PluginState
 
 
 @dataclass
-class Group:
+class EvalGroup:
     """The tests of one eval: what they share."""
 
     described: Eval
@@ -34,7 +34,7 @@ class Group:
     """What its tests are called."""
     target: str
     """What its task is called."""
-    desk: "Desk"
+    desk: "PluginState"
     rows: Sequence[Case | BadRow]
     seated: PreparedPlan | EvalmarkError | None = None
 
@@ -46,7 +46,7 @@ class Group:
         """
         if self.seated is None:
             try:
-                seat = seat_of(self.described, self.rows, self.desk.sitting)
+                seat = prepare_eval(self.described, self.rows, self.desk.sitting)
                 self.seated = replace(seat, info=replace(seat.info, plan=seat.plan.fingerprint))
             except EvalmarkError as fault:
                 self.seated = fault
@@ -58,8 +58,8 @@ class Group:
 class EvalItem(pytest.Function):
     """One case of an eval, for the n-th time."""
 
-    def __init__(self, *, group: Group, trial: Trial, bad: BadRow | None = None, **named: Any) -> None:
-        super().__init__(callobj=unused, **named)
+    def __init__(self, *, group: EvalGroup, trial: Trial, bad: BadRow | None = None, **named: Any) -> None:
+        super().__init__(callobj=placeholder, **named)
         self.group, self.trial, self.bad = group, trial, bad
         self.result: Result | None = None
         """What was found, once it has run."""
@@ -83,7 +83,7 @@ class EvalItem(pytest.Function):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The message alone: where in evalmark it was raised is of no use."""
         if isinstance(excinfo.value, (EvalFailedError, EvalmarkError)):
-            return harmless(f"{excinfo.value}\n\n{self.group.described.place}: {type(excinfo.value).__name__}")
+            return without_commands(f"{excinfo.value}\n\n{self.group.described.place}: {type(excinfo.value).__name__}")
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -91,7 +91,7 @@ class EvalItem(pytest.Function):
         return Path(self.group.described.file), max(0, self.group.described.line - 1), self.name
 
 
-def tests_of(collector: Any, group: Group) -> Iterator[EvalItem]:
+def items_of(collector: Any, group: EvalGroup) -> Iterator[EvalItem]:
     """The tests of an eval, in the order of its data; the first repeat of all cases first."""
     described = group.described
     title, names = group.title, Counter[str]()
@@ -122,6 +122,6 @@ def case_name(row: Case | BadRow, names: Counter[str]) -> str:
     return name
 
 
-def harmless(text: str) -> str:
+def without_commands(text: str) -> str:
     """What a model has said, so that the runner of GitHub Actions does not take it for a command."""
     return escape_workflow_commands(text) if environ.get("GITHUB_ACTIONS") == "true" else text

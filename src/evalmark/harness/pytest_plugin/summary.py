@@ -17,20 +17,20 @@ from evalmark.stats.summary.collect import summarise
 from evalmark.stats.summary.gate import GateVerdict, judge
 from evalmark.storage.store.location import display_location
 
-from .items import harmless
-from .keeping import Keeper, opened
+from .items import without_commands
+from .result_store import RunKeeper, read_payload
 
 if TYPE_CHECKING:
-    from .desk import Desk
+    from .state import PluginState
 
 WORDS = {"unscored": ("unscored", "u", "UNSCORED"), "error": ("eval errors", "e", "EVAL ERROR")}
 """How pytest counts, marks and calls a test that could not be judged."""
 
 
-class Ending:
+class SessionSummary:
     """Hears of every report, and says at the end what the evals came to; in the process that leads."""
 
-    def __init__(self, desk: "Desk") -> None:
+    def __init__(self, desk: "PluginState") -> None:
         self._desk = desk
         self._others_failed = 0
         """Tests that failed and are no evals, or failed beside their scores."""
@@ -57,14 +57,14 @@ class Ending:
 
     def _take(self, report: Any) -> None:
         begun = getattr(report, "evalmark_begun", None)
-        if begun is not None and (part := opened(begun)) is not None:
+        if begun is not None and (part := read_payload(begun)) is not None:
             self._begun[report.nodeid] = part
         if report.when == "call":
             self._begun.pop(report.nodeid, None)
         elif report.when == "???" and report.nodeid in self._begun:
             self._keep(_lost(self._begun.pop(report.nodeid), str(report.longrepr)))
         for parcel in getattr(report, "evalmark", ()):
-            if (part := opened(parcel)) is not None:
+            if (part := read_payload(parcel)) is not None:
                 self._keep(part)
 
     def _keep(self, part: Run) -> None:
@@ -116,10 +116,12 @@ class Ending:
         desk = self._desk
         with suppress(KeyboardInterrupt):
             if self._interrupted and desk.runner.is_busy:
-                say(desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out")
+                print_line(
+                    desk.config, "waiting for cases under way, 10 s at the most; press Ctrl-C again to leave them out"
+                )
             desk.stop()
         keeper = desk.keeper
-        if not isinstance(keeper, Keeper) or not keeper.is_used:
+        if not isinstance(keeper, RunKeeper) or not keeper.is_used:
             return None
         stopped = self._interrupted or keeper.is_broken or bool(session.shouldstop or session.shouldfail)
         status: RunStatus = "interrupted" if stopped else "complete"
@@ -165,17 +167,17 @@ class Ending:
         )
         reporter.section("evals")
         run = self._run or Run(id="", name="pytest", created="")
-        costs = desk.keeper.costs if isinstance(desk.keeper, Keeper) else {}
-        baseline = desk.keeper.baseline if isinstance(desk.keeper, Keeper) else None
+        costs = desk.keeper.costs if isinstance(desk.keeper, RunKeeper) else {}
+        baseline = desk.keeper.baseline if isinstance(desk.keeper, RunKeeper) else None
         verdict = None if desk.gate is None else self._verdict(desk.gate)
-        reporter.write(harmless(evals(run, costs, look, verdict=verdict, baseline=baseline)))
+        reporter.write(without_commands(evals(run, costs, look, verdict=verdict, baseline=baseline)))
         if run.id:
             reporter.write_line(f"Look again with: evalmark show {run.id}{store}")
         if run.status == "interrupted":
             reporter.write_line(f"To go on, call pytest as before and add: --evalmark-resume {run.id}")
 
 
-def say(config: pytest.Config, text: str) -> None:
+def print_line(config: pytest.Config, text: str) -> None:
     """Tell whoever waits, also while pytest keeps to itself what is printed."""
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
     capture: Any = config.pluginmanager.getplugin("capturemanager")

@@ -14,11 +14,11 @@ from evalmark.runs.engine.trial import describe_error, error_details, with_tool_
 from evalmark.runs.targets.function import run_and_time
 from evalmark.runs.targets.identity import target_name
 
-from .calling import add_hint, bound_call, finished_now, output_of
-from .desk import GIVEN, Desk, Found, failed
+from .function_call import add_hint, bound_call, output_of, wait_for
 from .labeled import LabeledOutput, TestCase
-from .results import Judging, judged, score_of
-from .selecting import Item
+from .results import PendingResult, score_of, validated_result
+from .run import GIVEN, JudgedCase, UnitTestRun, failed_result
+from .selection import SelectedCase
 
 if TYPE_CHECKING:
     from .session import UnitTestSession
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class CaseUnderTest:
     """One test case while the test is about it; the next one comes when this has a result."""
 
-    def __init__(self, session: "UnitTestSession", desk: Desk, item: Item, position: int) -> None:
+    def __init__(self, session: "UnitTestSession", desk: UnitTestRun, item: SelectedCase, position: int) -> None:
         self._session, self._desk, self._item, self._position = session, desk, item, position
 
     @property
@@ -45,7 +45,7 @@ class CaseUnderTest:
         """What people have labelled for these inputs."""
         return list(self.test_case.outputs)
 
-    def evaluate(self, function: Any, continue_on_error: bool = False) -> Judging:
+    def evaluate(self, function: Any, continue_on_error: bool = False) -> PendingResult:
         """Call a function or a chain with the inputs, and judge what it gives.
 
         It gets a copy of the inputs as one argument, or by name where it has several parameters that are all among them; a
@@ -63,7 +63,7 @@ class CaseUnderTest:
         try:
             call = bound_call(function, copy_value(self.inputs))
             with trial_context(uses), clock:
-                returned = finished_now(call())
+                returned = wait_for(call())
             output = self._output(function, returned, uses)
         except Exception as error:
             found = self._broken(error, target, uses)
@@ -72,7 +72,7 @@ class CaseUnderTest:
             return found
         return self._judge(output, target, go_on=continue_on_error)
 
-    async def evaluate_async(self, function: Any, continue_on_error: bool = False) -> Judging:
+    async def evaluate_async(self, function: Any, continue_on_error: bool = False) -> PendingResult:
         """`evaluate` on the caller's loop: coroutines are awaited there, plain functions run in a thread."""
         __tracebackhide__ = True
         self._session.claim(self)
@@ -90,10 +90,10 @@ class CaseUnderTest:
             if not continue_on_error:
                 raise
             return found
-        judging: Judging = await threads.run(lambda _: self._judge(output, target, go_on=continue_on_error))
+        judging: PendingResult = await threads.run(lambda _: self._judge(output, target, go_on=continue_on_error))
         return judging
 
-    def evaluate_result(self, generated_result: Any) -> Judging:
+    def evaluate_result(self, generated_result: Any) -> PendingResult:
         """Judge a result that is there already.
 
         Raises:
@@ -104,13 +104,13 @@ class CaseUnderTest:
         given = generated_result if isinstance(generated_result, Output) else Output(value=generated_result)
         return self._judge(given, GIVEN)
 
-    async def evaluate_result_async(self, generated_result: Any) -> Judging:
+    async def evaluate_result_async(self, generated_result: Any) -> PendingResult:
         """`evaluate_result` without keeping the caller's loop waiting."""
         __tracebackhide__ = True
-        judging: Judging = await self._session.threads.run(lambda _: self.evaluate_result(generated_result))
+        judging: PendingResult = await self._session.threads.run(lambda _: self.evaluate_result(generated_result))
         return judging
 
-    def mark_as_failed(self, error_description: object) -> Judging:
+    def mark_as_failed(self, error_description: object) -> PendingResult:
         """Give the case up as failed, and say why."""
         __tracebackhide__ = True
         self._session.claim(self)
@@ -135,19 +135,19 @@ class CaseUnderTest:
         output = output_of(function, returned, uses.active_seconds(), is_template=self._session.is_template)
         return with_tool_calls(output, uses.tools)
 
-    def _broken(self, error: Exception, target: str, uses: TrialContext) -> Judging:
+    def _broken(self, error: Exception, target: str, uses: TrialContext) -> PendingResult:
         found = self._fail(describe_error(error), target, uses.active_seconds(), error_details(error))
         add_hint(error)
         return found
 
     def _fail(
         self, why: str, target: str, seconds: float | None = None, details: Mapping[str, Any] | None = None
-    ) -> Judging:
+    ) -> PendingResult:
         output = Output(error=why or "no reason was given", seconds=seconds, metadata=details or {})
-        found = failed(self.test_case, self._desk.strategy.evaluation_method, output)
+        found = failed_result(self.test_case, self._desk.strategy.evaluation_method, output)
         return self._keep(self._desk.said(found, self._desk.trial(self._item, self._position, target), output, None))
 
-    def _judge(self, output: Output, target: str, *, go_on: bool = False) -> Judging:
+    def _judge(self, output: Output, target: str, *, go_on: bool = False) -> PendingResult:
         __tracebackhide__ = True
         desk, trial = self._desk, self._desk.trial(self._item, self._position, target)
         if output.error is not None:
@@ -156,11 +156,11 @@ class CaseUnderTest:
             return self._keep(desk.judging(self._item, trial, output))
         name = desk.strategy.evaluation_method
         try:
-            said: Any = finished_now(desk.strategy.evaluate(output.value, self.test_case))
+            said: Any = wait_for(desk.strategy.evaluate(output.value, self.test_case))
             score = score_of(said, name, self.test_case)
         except Exception as error:
             why = describe_error(error)
-            found = replace(failed(self.test_case, name, output), error_description=why)
+            found = replace(failed_result(self.test_case, name, output), error_description=why)
             broken = Score(name=name, status="error", reason=why, detail=error_details(error))
             judging = self._keep(desk.said(found, trial, output, broken))
             if not go_on:
@@ -168,8 +168,8 @@ class CaseUnderTest:
             return judging
         given = said.generated_result if said.generated_result is not None else output.value
         said = replace(said, evaluation_method=said.evaluation_method or name, generated_result=given)
-        return self._keep(desk.said(judged(said, score), trial, output, score))
+        return self._keep(desk.said(validated_result(said, score), trial, output, score))
 
-    def _keep(self, future: "Future[Found]") -> Judging:
+    def _keep(self, future: "Future[JudgedCase]") -> PendingResult:
         self._session.answered(self)
-        return Judging(lambda: future.result()[0])
+        return PendingResult(lambda: future.result()[0])

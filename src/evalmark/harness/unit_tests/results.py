@@ -36,7 +36,7 @@ class TestCaseResult:
     conversation_session_id: str | None = None
 
 
-class Judging:
+class PendingResult:
     """The result of a case that may still be judged: whoever looks at a field of it waits for the judgement."""
 
     __slots__ = ("_found",)
@@ -85,7 +85,7 @@ def _not_a_score(found: TestCaseResult) -> str:
     return f"the evaluator gave the score {found.score!r:.100}, which is no number from 0 to 1"
 
 
-def judged(found: TestCaseResult, score: Score) -> TestCaseResult:
+def validated_result(found: TestCaseResult, score: Score) -> TestCaseResult:
     """An evaluator's word as it counts: a score that is none is taken out, and its case does not pass."""
     if score.status == "scored":
         return replace(found, passed=bool(score.passed))

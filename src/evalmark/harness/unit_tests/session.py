@@ -9,18 +9,18 @@ from evalmark.core.errors import ConfigError
 from evalmark.core.foreign.threads import DaemonThreads
 from evalmark.core.values.words import count
 
-from .desk import Desk
 from .labeled import TestCase
 from .memory import LangChainTools
 from .pending import CaseUnderTest
 from .results import TestCaseResult
-from .selecting import Selected
+from .run import UnitTestRun
+from .selection import Selection
 
 
 class UnitTestSession:
     """What `with UnitTest(…) as test` gives; made by it."""
 
-    def __init__(self, name: str, selected: Selected, desk: Desk) -> None:
+    def __init__(self, name: str, selected: Selection, desk: UnitTestRun) -> None:
         self.test_name = name
         """What the test is called."""
         self.is_template = selected.is_template
@@ -34,13 +34,13 @@ class UnitTestSession:
         self._lock = Lock()
         self._langchain = LangChainTools(self._inputs)
 
-    def test_cases(self) -> "Cases":
+    def test_cases(self) -> "CaseIterator":
         """The cases that are still to come, for `for` or `async for`.
 
         Raises:
             ConfigError: the next case is asked for while this one has no result.
         """
-        return Cases(self)
+        return CaseIterator(self)
 
     def skip(self, n: int = 1) -> list[TestCase]:
         """Leave out so many cases, the one the test is about first, and give them; they are not counted.
@@ -142,13 +142,13 @@ class UnitTestSession:
             raise ConfigError(f"{self.test_name}: case {self._next} is being evaluated already; a case has one result.")
 
 
-class Cases(Iterator[CaseUnderTest], AsyncIterator[CaseUnderTest]):
+class CaseIterator(Iterator[CaseUnderTest], AsyncIterator[CaseUnderTest]):
     """The cases of a test, for `for` or `async for`."""
 
     def __init__(self, session: UnitTestSession) -> None:
         self._session = session
 
-    def __iter__(self) -> "Cases":
+    def __iter__(self) -> "CaseIterator":
         return self
 
     def __next__(self) -> CaseUnderTest:
@@ -158,7 +158,7 @@ class Cases(Iterator[CaseUnderTest], AsyncIterator[CaseUnderTest]):
             raise StopIteration
         return found
 
-    def __aiter__(self) -> "Cases":
+    def __aiter__(self) -> "CaseIterator":
         return self
 
     async def __anext__(self) -> CaseUnderTest:

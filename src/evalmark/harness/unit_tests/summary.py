@@ -16,8 +16,8 @@ from evalmark.reports.terminal.console import Look
 from evalmark.reports.terminal.run_report import terminal
 from evalmark.reports.text.numbers import duration, figure
 
-from .desk import Found
 from .results import TestCaseResult
+from .run import JudgedCase
 
 _MOST_LISTED = 20
 _LONGEST = 300
@@ -36,12 +36,12 @@ class UnitTestFailedError(AssertionError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class UnitTestSummary:
     """The facts of a unit test that is over."""
 
     name: str
     run: Run
-    found: Sequence[Found]
+    found: Sequence[JudgedCase]
     seconds: float
     store: str
     """Where the run is kept; empty where it is not."""
@@ -49,7 +49,7 @@ class Summary:
     """Names the store to commands; empty where they find it by themselves."""
 
     @property
-    def failed(self) -> list[Found]:
+    def failed(self) -> list[JudgedCase]:
         """The cases that did not pass."""
         return [found for found in self.found if not found[0].passed]
 
@@ -65,7 +65,7 @@ class Summary:
         return sum(result.score is not None for result, _ in self.found)
 
 
-def told(summary: Summary, look: Look) -> str:
+def summary_text(summary: UnitTestSummary, look: Look) -> str:
     """What is printed at the end: the run as `evalmark show` has it, and the facts of the test."""
     total, failing = len(summary.found), len(summary.failed)
     mean = "none" if summary.overall is None else f"{figure(summary.overall)} (mean of {summary.scored:,})"
@@ -77,7 +77,7 @@ def told(summary: Summary, look: Look) -> str:
     return text if look.unicode else text.encode("ascii", "replace").decode("ascii")
 
 
-def own_look(store: str, flags: str) -> Look:
+def stdout_look(store: str, flags: str) -> Look:
     """What the standard output can show."""
     is_open = sys.stdout is not None and not sys.stdout.closed
     interactive = is_open and sys.stdout.isatty()
@@ -90,7 +90,7 @@ def own_look(store: str, flags: str) -> Look:
     )
 
 
-def say(text: str) -> None:
+def print_summary(text: str) -> None:
     """Write to the standard output; a test is none the worse where that is closed."""
     if sys.stdout is None or sys.stdout.closed:
         return
@@ -101,7 +101,7 @@ def say(text: str) -> None:
         return
 
 
-def failure(summary: Summary) -> UnitTestFailedError | None:
+def failure_of(summary: UnitTestSummary) -> UnitTestFailedError | None:
     """The error of a test that did not pass; None where every case did."""
     failing = summary.failed
     again = f" Look again with: evalmark show {summary.run.id} --failed{summary.flag}" if summary.store else ""

@@ -275,8 +275,8 @@ def _asked_of(model: ChatModel) -> int:
 def tokens_of(request: Request) -> int:
     """About how many tokens a request has.
 
-    >>> from evalmark import Turn
-    >>> tokens_of(Request(messages=(Turn(role="user", content="Where is Oslo?"),)))
+    >>> from evalmark import MarkedRow
+    >>> tokens_of(Request(messages=(MarkedRow(role="user", content="Where is Oslo?"),)))
     3
     """
     said = sum(

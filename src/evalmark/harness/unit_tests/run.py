@@ -27,7 +27,7 @@ from .embed_function import embedder_of
 from .evaluation import CosineScoreEvaluationStrategy, EvaluationStrategyBase
 from .labeled import TestCase
 from .results import TestCaseResult
-from .selecting import Item, Selected
+from .selection import SelectedCase, Selection
 
 WINDOW = 2_048
 """As many results may wait for their judgement before the test waits for the oldest."""
@@ -36,23 +36,23 @@ AHEAD = 256
 GIVEN = "given answers"
 """The target of results that the test brings itself."""
 
-Found = tuple[TestCaseResult, Result]
+JudgedCase = tuple[TestCaseResult, Result]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CosineRule:
     """The cosine rule with its model, as it judges beside the test."""
 
     strategy: CosineScoreEvaluationStrategy
     scorer: BoundScorer
     embedder: CachedEmbedder
 
-    async def __call__(self, item: Item, output: Output) -> Score:
+    async def __call__(self, item: SelectedCase, output: Output) -> Score:
         """The word on one result; what the model raises is a score that says so."""
         (score,) = await run_scorers([self.scorer], item.case, output)
         return score
 
-    async def ahead(self, items: Sequence[Item]) -> None:
+    async def ahead(self, items: Sequence[SelectedCase]) -> None:
         """Embed the labelled outputs before their results are there; a fault is said when these are judged."""
         texts = list(dict.fromkeys(text for item in items for text in self.strategy.texts(item.test_case)))
         with suppress(EvalmarkError):
@@ -60,11 +60,11 @@ class Rule:
                 await self.embedder(texts[start : start + AHEAD])
 
 
-class Desk:
+class UnitTestRun:
     """One run of a unit test: a loop of its own, the models asked on it, and the run that grows in the ledger."""
 
     def __init__(
-        self, name: str, strategy: EvaluationStrategyBase, selected: Selected, ledger: RunStore, settings: Settings
+        self, name: str, strategy: EvaluationStrategyBase, selected: Selection, ledger: RunStore, settings: Settings
     ) -> None:
         self._selected, self.strategy = selected, strategy
         self.loop = BackgroundLoop()
@@ -77,24 +77,24 @@ class Desk:
             raise
         self._metric = self._described()
         self._met: dict[str, None] = {}
-        self._found: list[Future[Found]] = []
-        self._open: deque[Future[Found]] = deque()
+        self._found: list[Future[JudgedCase]] = []
+        self._open: deque[Future[JudgedCase]] = deque()
         self._queue: list[Result] = []
         self._writer: asyncio.Task[None] | None = None
         self._fault: EvalmarkError | None = None
         if self.rule is not None:
             self.loop.start(self.rule.ahead(selected.items))
 
-    def trial(self, item: Item, position: int, target: str) -> Trial:
+    def trial(self, item: SelectedCase, position: int, target: str) -> Trial:
         """Where a result stands in the run."""
         return Trial(case=item.case, dataset=self._selected.info.name, target=target, position=position)
 
-    def judging(self, item: Item, trial: Trial, output: Output) -> "Future[Found]":
+    def judging(self, item: SelectedCase, trial: Trial, output: Output) -> "Future[JudgedCase]":
         """Have a result judged by the rule and kept; gives at once what will be found."""
         self.meet(trial.target)
         return self._begun(self._judged(item, trial, output))
 
-    def said(self, found: TestCaseResult, trial: Trial, output: Output, score: Score | None) -> "Future[Found]":
+    def said(self, found: TestCaseResult, trial: Trial, output: Output, score: Score | None) -> "Future[JudgedCase]":
         """Keep what is known of a result already."""
         self.meet(trial.target)
         result = Result(trial=trial, output=output, scores=() if score is None else (score,))
@@ -115,7 +115,7 @@ class Desk:
             self._book.meet(replace(header, datasets=(self._selected.info,)))
             self._met[target] = None
 
-    def settled(self) -> list[Found]:
+    def settled(self) -> list[JudgedCase]:
         """Everything that was found, in the order of the cases; waits until all of it is judged."""
         return sorted((future.result() for future in self._found), key=lambda found: found[1].trial.position)
 
@@ -144,12 +144,12 @@ class Desk:
 
     # Inside.
 
-    def _rule(self, ledger: RunStore) -> Rule | None:
+    def _rule(self, ledger: RunStore) -> CosineRule | None:
         strategy = self.strategy
         if not isinstance(strategy, CosineScoreEvaluationStrategy) or not strategy.is_plain:
             return None
         embedder = CachedEmbedder(embedder_of(strategy.embed_function, self.sitting.models), ledger)
-        return Rule(strategy, strategy.scorer(embedder), embedder)
+        return CosineRule(strategy, strategy.scorer(embedder), embedder)
 
     def _described(self) -> Metric:
         if self.rule is not None:
@@ -157,7 +157,7 @@ class Desk:
         name = self.strategy.evaluation_method
         return Metric(name=name, version=fingerprint(name, describe_object(self.strategy, docstrings=False)))
 
-    def _begun(self, work: Coroutine[Any, Any, Found]) -> "Future[Found]":
+    def _begun(self, work: Coroutine[Any, Any, JudgedCase]) -> "Future[JudgedCase]":
         future = self.loop.start(work)
         self._found.append(future)
         self._open.append(future)
@@ -165,7 +165,7 @@ class Desk:
             self._open.popleft().result()
         return future
 
-    async def _judged(self, item: Item, trial: Trial, output: Output) -> Found:
+    async def _judged(self, item: SelectedCase, trial: Trial, output: Output) -> JudgedCase:
         assert self.rule is not None  # noqa: S101  only such are judged here
         score = await self.rule(item, output)
         found = self.rule.strategy.said(item.test_case, output, score)
@@ -173,7 +173,7 @@ class Desk:
             found = replace(found, error_description=score.reason)
         return await self._told(found, Result(trial=trial, output=output, scores=(score,)))
 
-    async def _told(self, found: TestCaseResult, result: Result) -> Found:
+    async def _told(self, found: TestCaseResult, result: Result) -> JudgedCase:
         seconds = result.output.seconds
         took = None if seconds is None else 1_000 * seconds
         found = replace(found, order=result.trial.position + 1, response_time_ms=took)
@@ -198,7 +198,7 @@ class Desk:
             await asyncio.wait({self._writer})
 
 
-def failed(test_case: TestCase, method: str, output: Output) -> TestCaseResult:
+def failed_result(test_case: TestCase, method: str, output: Output) -> TestCaseResult:
     """The result of a case that has none to be judged."""
     return TestCaseResult(
         test_case=test_case,

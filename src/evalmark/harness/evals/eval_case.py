@@ -14,11 +14,11 @@ from evalmark.runs.engine.trial import describe_error, error_details, with_tool_
 from evalmark.runs.execution.session import PreparedPlan
 from evalmark.runs.planning.judges import ScorerLike
 
-from .described import Eval, Judges
-from .expectation import asked_once
-from .failing import EvalFailedError, failure
-from .host import Host
-from .seating import seat_of
+from .definition import Eval, Judges
+from .eval_plan import prepare_eval
+from .expectation import run_once
+from .failure import EvalFailedError, failure_message
+from .session import EvalSession
 from .thresholds import Threshold
 
 TEST = "test"
@@ -30,7 +30,7 @@ class EvalCase:
 
     def __init__(
         self,
-        host: Host,
+        host: EvalSession,
         trial: Trial,
         threshold: Threshold,
         scorers: Sequence[ScorerLike] = (),
@@ -135,7 +135,7 @@ class EvalCase:
         metrics = tuple(self._metrics.values())
         spending = self._host.sitting.spent_since(self._before)
         part = replace(self.begun(), metrics=metrics, results=(result,), spending=spending)
-        return part, failure(result, metrics)
+        return part, failure_message(result, metrics)
 
     def _judge(self, scorers: Sequence[ScorerLike], name: str = "") -> tuple[Score, ...]:
         __tracebackhide__ = True
@@ -147,9 +147,9 @@ class EvalCase:
             threshold=self._threshold,
             judge=self._judges,
         )
-        seat = seat_of(described, [self.case], self._host.sitting, name)
+        seat = prepare_eval(described, [self.case], self._host.sitting, name)
         item = AnsweredTrial(trial=self._trial, output=self._output or Output())
-        result = self._host.loop.run(asked_once(self._host.sitting, seat, item))
+        result = self._host.loop.run(run_once(self._host.sitting, seat, item))
         for score in result.scores:
             self._add(score, seat)
         return result.scores

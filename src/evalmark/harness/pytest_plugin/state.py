@@ -16,22 +16,33 @@ from evalmark.core.sync import BackgroundLoop
 from evalmark.core.values.case import Case
 from evalmark.core.values.run import Gate, Run
 from evalmark.core.values.score import Trial
-from evalmark.harness.evals.described import Eval
-from evalmark.harness.evals.recorder import EvalCase
-from evalmark.harness.evals.rows import rows_of
-from evalmark.harness.evals.seating import check_eval
+from evalmark.harness.evals.definition import Eval
+from evalmark.harness.evals.eval_case import EvalCase
+from evalmark.harness.evals.eval_plan import check_eval
+from evalmark.harness.evals.rows import read_rows
 from evalmark.harness.evals.thresholds import Threshold
 from evalmark.runs.execution.session import RunSession
 
 from .hooks import Hooks
-from .items import Group, tests_of
-from .keeping import Keeper, Parcels, Place
-from .marked import read_mark, turns_of
-from .running import Runner
+from .item_identity import (
+    CASE,
+    EXPECTED,
+    KNOWN,
+    case_of,
+    marker_of,
+    owner_of,
+    record_scores,
+    row_of,
+    suite_of,
+    target_of,
+)
+from .items import EvalGroup, items_of
+from .marker import marked_rows, read_marker
+from .result_store import RunKeeper, RunLocation, WorkerResults
+from .runner import Runner
 from .sharing import share_of
-from .skipping import OFF, PLACE, check_names, node_name, skipped_item
-from .standing import CASE, EXPECTED, KNOWN, case_of, mark_of, note, owner_of, suite_of, target_of, turn_of
-from .summary import Ending, say
+from .skips import OFF, PLACE, check_names, node_name, skipped_item
+from .summary import SessionSummary, print_line
 
 GRACE = 12.0
 """Seconds that trials under way get to finish when pytest ends."""
@@ -39,7 +50,7 @@ EACH = 10_000
 """Places between two tests, for the expectations in them."""
 
 
-class Desk:
+class PluginState:
     """The host of expectations, and the hooks that evals need; one a process, made with its first eval."""
 
     def __init__(self, config: pytest.Config, running: Callable[[], pytest.Item | None]) -> None:
@@ -54,7 +65,7 @@ class Desk:
         """Runs the tests of evals."""
         config.pluginmanager.register(Hooks(self), "evalmark-hooks")
         if self.worker is None:
-            config.pluginmanager.register(Ending(self), "evalmark-ending")
+            config.pluginmanager.register(SessionSummary(self), "evalmark-ending")
 
     # What it works with, made when it is needed.
 
@@ -90,18 +101,18 @@ class Desk:
         return Gate(**said) if said else None
 
     @cached_property
-    def keeper(self) -> Keeper | Parcels:
+    def keeper(self) -> RunKeeper | WorkerResults:
         """Where results go: the store, or the process that leads."""
         if self.worker is not None:
-            return Parcels(self._running)
+            return WorkerResults(self._running)
         option = self.config.getoption
-        place = Place(
+        place = RunLocation(
             store=self.settings.store,
             gate=self.gate,
             resume=option("evalmark_resume"),
             baseline=option("evalmark_baseline"),
         )
-        return Keeper(place, self.loop, lambda text: say(self.config, text))
+        return RunKeeper(place, self.loop, lambda text: print_line(self.config, text))
 
     @cached_property
     def loop(self) -> BackgroundLoop:
@@ -161,11 +172,11 @@ class Desk:
             return
         named = replace(described, name=self._dataset(described))
         target = check_eval(named, self.sitting)
-        if isinstance(self.keeper, Keeper):
+        if isinstance(self.keeper, RunKeeper):
             _ = self.keeper.baseline  # a run that is not there is said before anything is asked
-        rows = rows_of(described.data, described.place)
-        group = Group(described=named, title=node_name(described.name), target=target, desk=self, rows=rows)
-        yield from tests_of(collector, group)
+        rows = read_rows(described.data, described.place)
+        group = EvalGroup(described=named, title=node_name(described.name), target=target, desk=self, rows=rows)
+        yield from items_of(collector, group)
 
     def _dataset(self, described: Eval) -> str:
         """What the cases of an eval go by in the run: its name, and its file where another file has an eval of that name."""
@@ -176,11 +187,11 @@ class Desk:
         """Make a marked test one test for each case and repeat."""
         why = ""
         try:
-            mark = read_mark(marker, metafunc.definition.nodeid)
+            mark = read_marker(marker, metafunc.definition.nodeid)
             if "evalmark_case" not in metafunc.fixturenames:
                 metafunc.fixturenames.append("evalmark_case")
-            rows = [None] if mark.data is None else rows_of(mark.data, metafunc.definition.nodeid)
-            turns = turns_of(rows, mark.repeat)
+            rows = [None] if mark.data is None else read_rows(mark.data, metafunc.definition.nodeid)
+            turns = marked_rows(rows, mark.repeat)
             if len(turns) > 1 or mark.data is not None:
                 metafunc.parametrize("evalmark_case", turns, indirect=True, ids=[turn.name for turn in turns])
         except EvalmarkError as fault:
@@ -205,7 +216,7 @@ class Desk:
     @property
     def threshold(self) -> Threshold:
         """That of the running test's marker."""
-        return mark_of(self._item()).threshold
+        return marker_of(self._item()).threshold
 
     @property
     def tools(self) -> TrialTools | None:
@@ -229,7 +240,7 @@ class Desk:
         known = case_of(item)
         suite = suite_of(item)
         name = known.id if number == 0 else f"{known.id} ({number + 1})"
-        repeat = turn_of(item).repeat
+        repeat = row_of(item).repeat
         position = item.stash[PLACE] * EACH + number
         return Trial(case=replace(case, id=name), dataset=suite, position=position, repeat=repeat)
 
@@ -237,19 +248,19 @@ class Desk:
         """Take what an expectation has found."""
         self.keeper.take(part)
         for result in part.results:
-            note(self._item(), result)
+            record_scores(self._item(), result)
 
     def case(self, request: pytest.FixtureRequest) -> EvalCase:
         """The case of a marked test."""
         self._prepare()
         item: pytest.Item = request.node
-        mark = mark_of(item)
+        mark = marker_of(item)
         trial = Trial(
             case=case_of(item),
             dataset=suite_of(item),
             target=target_of(item),
             position=item.stash[PLACE] * EACH,
-            repeat=turn_of(item).repeat,
+            repeat=row_of(item).repeat,
         )
         found = EvalCase(self, trial, mark.threshold, mark.scorers, mark.judge)
         item.stash[CASE] = found

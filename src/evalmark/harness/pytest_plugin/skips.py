@@ -12,7 +12,7 @@ from evalmark.core.text import one_line
 from evalmark.core.values.words import count
 
 if TYPE_CHECKING:
-    from evalmark.harness.evals.described import Eval
+    from evalmark.harness.evals.definition import Eval
 
 OFF = "evals may cost money; run them with --evalmark"
 PLACE = pytest.StashKey[int]()
@@ -25,7 +25,7 @@ class SkippedEval(pytest.Function):
     """An eval that is left out as a whole: its data is not even read."""
 
     def __init__(self, *, described: "Eval", reason: str, **named: Any) -> None:
-        super().__init__(callobj=unused, **named)
+        super().__init__(callobj=placeholder, **named)
         self.described = described
         self.add_marker(pytest.mark.skip(reason=reason))
 
@@ -53,11 +53,11 @@ class Skips:
             terminalreporter.write_line(note)
 
 
-def unused() -> None:
+def placeholder() -> None:
     """In the place of the function that pytest would call."""
 
 
-def skipped(collector: Any, evals: "Sequence[Eval]") -> list[pytest.Item]:
+def skipped_items(collector: Any, evals: "Sequence[Eval]") -> list[pytest.Item]:
     """A test for each eval of a module, which says that it was left out.
 
     Raises:
@@ -70,7 +70,7 @@ def skipped(collector: Any, evals: "Sequence[Eval]") -> list[pytest.Item]:
     return [skipped_item(collector, described, OFF) for described in evals]
 
 
-def skip(items: Sequence[pytest.Item]) -> None:
+def mark_skipped(items: Sequence[pytest.Item]) -> None:
     """Leave out tests that are evals by their marker."""
     for item in items:
         item.add_marker(pytest.mark.skip(reason=OFF))

@@ -19,14 +19,14 @@ from evalmark.runs.execution.run_store import MemoryRunStore, RunStore
 from evalmark.storage.store.location import display_location
 from evalmark.storage.store.store import Store, open_store
 
-from .desk import Desk
 from .evaluation import CosineScoreEvaluationStrategy, EvaluationStrategyBase
 from .labeled import TestCase
-from .selecting import Select, Selected, of_file, of_list, of_project, of_template
+from .run import UnitTestRun
+from .selection import Selection, Selector, of_file, of_list, of_project, of_template
 from .session import UnitTestSession
-from .summary import Summary, failure, own_look, say, told
+from .summary import UnitTestSummary, failure_of, print_summary, stdout_look, summary_text
 
-Place = str | PathLike[str] | Literal["settings"] | None
+StoreLike = str | PathLike[str] | Literal["settings"] | None
 
 
 class UnitTest:
@@ -54,7 +54,7 @@ class UnitTest:
         api_key: str | None = None,
         *,
         evaluator: EvaluationStrategyBase | None = None,
-        store: Place = "settings",
+        store: StoreLike = "settings",
         raise_on_failure: bool = True,
     ) -> None:
         if not isinstance(test_name, str) or not test_name.strip():
@@ -66,8 +66,8 @@ class UnitTest:
         self.run: Run | None = None
         """The run of the last `with`, when it is over."""
         self._store, self._raises = store, raise_on_failure
-        self._select: Select | None = None
-        self._open: _Open | None = None
+        self._select: Selector | None = None
+        self._open: _OpenTest | None = None
         self._lock = Lock()
 
     # Which cases.
@@ -144,8 +144,8 @@ class UnitTest:
             opened.close()
         if summary is not None:
             self.run = summary.run
-            say(told(summary, own_look(summary.store, summary.flag)))
-            failed = failure(summary) if self._raises and error is None else None
+            print_summary(summary_text(summary, stdout_look(summary.store, summary.flag)))
+            failed = failure_of(summary) if self._raises and error is None else None
             if failed is not None:
                 raise failed
 
@@ -161,7 +161,7 @@ class UnitTest:
 
     # Inside.
 
-    def _selected(self, settings: Settings) -> Selected:
+    def _selected(self, settings: Settings) -> Selection:
         __tracebackhide__ = True
         if self._select is None:
             raise ConfigError(
@@ -170,29 +170,29 @@ class UnitTest:
             )
         return self._select(_path(self._store, settings))
 
-    def _begun(self) -> "_Open":
+    def _begun(self) -> "_OpenTest":
         settings = load_settings(environ, Path.cwd())
         selected = self._selected(settings)
         ledger: Store | MemoryRunStore = (
             MemoryRunStore() if self._store is None else open_store(_path(self._store, settings))
         )
         try:
-            desk = Desk(self.test_name, self.evaluation, selected, ledger, settings)
+            desk = UnitTestRun(self.test_name, self.evaluation, selected, ledger, settings)
         except BaseException:
             _close(ledger)
             raise
         session = UnitTestSession(self.test_name, selected, desk)
         kept_in = "" if self._store is None else display_location(_path(self._store, settings))
         flag = "" if kept_in in ("", display_location(settings.store)) else f" --store {shlex.quote(kept_in)}"
-        return _Open(name=self.test_name, desk=desk, session=session, ledger=ledger, store=kept_in, flag=flag)
+        return _OpenTest(name=self.test_name, desk=desk, session=session, ledger=ledger, store=kept_in, flag=flag)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Open:
+class _OpenTest:
     """A test that is under way."""
 
     name: str
-    desk: Desk
+    desk: UnitTestRun
     session: UnitTestSession
     ledger: RunStore
     store: str
@@ -200,14 +200,14 @@ class _Open:
     """Names the store to commands; empty where they find it by themselves."""
     started: float = field(default_factory=time.perf_counter)
 
-    def ended(self, error: BaseException | None) -> Summary:
+    def ended(self, error: BaseException | None) -> UnitTestSummary:
         """Everything that was found; a case without a result has failed."""
         why = "it was given no result: the test ended before" if error is None else describe_error(error)
         self.session.give_up(why)
         is_whole = error is None and not self.session.is_cut_short
         run = self.desk.finish("complete" if is_whole else "interrupted", self.session.notes())
         seconds = time.perf_counter() - self.started
-        return Summary(
+        return UnitTestSummary(
             name=self.name, run=run, found=self.desk.settled(), seconds=seconds, store=self.store, flag=self.flag
         )
 
@@ -231,7 +231,7 @@ def _strategy(evaluation: Any, evaluator: Any) -> EvaluationStrategyBase:
     return given
 
 
-def _path(store: Place, settings: Settings) -> str:
+def _path(store: StoreLike, settings: Settings) -> str:
     return settings.store if store is None or store == "settings" else fspath(store)
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from evalmark.core.errors import ConfigError
 from evalmark.core.values.case import Case
-from evalmark.harness.evals.thresholds import NOT_SAID, Threshold
+from evalmark.harness.evals.thresholds import UNSET, Threshold
 from evalmark.inputs.datasets.options import BadRow
 
 from .items import case_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class EvalMarker:
     """What `@pytest.mark.evalmark(...)` says."""
 
     suite: str = ""
@@ -26,31 +26,33 @@ class Mark:
     scorers: Sequence[Any] = ()
     """What judges the logged answer at the end of the test."""
     repeat: int = 1
-    threshold: Threshold = NOT_SAID
+    threshold: Threshold = UNSET
     judge: Any = None
 
 
-def read_mark(marker: pytest.Mark, place: str) -> Mark:
+def read_marker(marker: pytest.Mark, place: str) -> EvalMarker:
     """The marker's arguments.
 
     Raises:
         ConfigError: one is unknown, or of the wrong kind.
     """
-    known = [f.name for f in fields(Mark)]
+    known = [f.name for f in fields(EvalMarker)]
     if marker.args:
         raise ConfigError(f"{place}: @pytest.mark.evalmark takes its arguments by name: {', '.join(known)}.")
     if unknown := sorted(set(marker.kwargs) - set(known)):
         raise ConfigError(
             f"{place}: @pytest.mark.evalmark has no argument {unknown[0]!r}; it knows {', '.join(known)}."
         )
-    mark = Mark(**{name: value for name, value in marker.kwargs.items() if value is not None or name == "threshold"})
+    mark = EvalMarker(
+        **{name: value for name, value in marker.kwargs.items() if value is not None or name == "threshold"}
+    )
     if isinstance(mark.repeat, bool) or not isinstance(mark.repeat, int) or mark.repeat < 1:
         raise ConfigError(f"{place}: repeat has to be a whole number of at least 1; found {mark.repeat!r}.")
     return mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class MarkedRow:
     """What one of the tests is for that are made of a marked test."""
 
     row: Case | BadRow | None = None
@@ -60,12 +62,12 @@ class Turn:
     """What the row and the repeat are called in the id of the test."""
 
 
-def turns_of(rows: Sequence[Case | BadRow | None], repeats: int) -> list[Turn]:
+def marked_rows(rows: Sequence[Case | BadRow | None], repeats: int) -> list[MarkedRow]:
     """A turn for each row and repeat; a row that is no case has one."""
     names = Counter[str]()
     labels = ["" if row is None else case_name(row, names) for row in rows]
     return [
-        Turn(row=row, repeat=repeat, name="-".join(filter(None, (called, str(repeat + 1) if repeats > 1 else ""))))
+        MarkedRow(row=row, repeat=repeat, name="-".join(filter(None, (called, str(repeat + 1) if repeats > 1 else ""))))
         for repeat in range(repeats)
         for row, called in zip(rows, labels, strict=True)
         if not (repeat and isinstance(row, BadRow))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .thresholds import Threshold
 
 
-class Host(Protocol):
+class EvalSession(Protocol):
     """What runs tests and keeps what they find; one for all tests of a process."""
 
     @property
@@ -52,11 +52,11 @@ class Host(Protocol):
 
 
 # Set once, when tests begin: loops and threads that copy a context find it, whichever test they serve.
-HOST: ContextVar[Callable[[], Host] | None] = ContextVar("evalmark_host", default=None)
+CURRENT_SESSION: ContextVar[Callable[[], EvalSession] | None] = ContextVar("evalmark_host", default=None)
 """Gives the host of this process; None outside of tests."""
 
 
-def host() -> Host | None:
+def current_session() -> EvalSession | None:
     """The host of this process, made now if nobody has asked for it yet; None outside of tests."""
-    found = HOST.get()
+    found = CURRENT_SESSION.get()
     return None if found is None else found()

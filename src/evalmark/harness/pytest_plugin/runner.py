@@ -9,25 +9,25 @@ import pytest
 from evalmark.core.errors import RunStoppedError
 from evalmark.core.values.run import DatasetInfo, Metric, Run
 from evalmark.core.values.score import Result, Trial
-from evalmark.harness.evals.expectation import asked_once
-from evalmark.harness.evals.failing import EvalFailedError, failure
+from evalmark.harness.evals.expectation import run_once
+from evalmark.harness.evals.failure import EvalFailedError, failure_message
 from evalmark.runs.execution.session import PreparedPlan
 
-from .ahead import Ahead
+from .item_identity import record_scores
 from .items import EvalItem
-from .keeping import Key, kept_results, trial_key
-from .standing import note
+from .prefetch import Prefetch
+from .result_store import Key, earlier_results, trial_key
 
 if TYPE_CHECKING:
-    from .desk import Desk
+    from .state import PluginState
 
 
 class Runner:
     """Finds what a case of an eval is worth."""
 
-    def __init__(self, desk: "Desk") -> None:
+    def __init__(self, desk: "PluginState") -> None:
         self._desk = desk
-        self._aheads: dict[int, Ahead | None] = {}
+        self._aheads: dict[int, Prefetch | None] = {}
 
     def run(self, item: EvalItem) -> Result:
         """What is found for a case; kept before anybody hears of it.
@@ -39,7 +39,7 @@ class Runner:
         if item.bad is not None:
             part = bad_part(item)
             self._desk.keeper.take(part)
-            return _told(item, item.bad_result(), part.metrics)
+            return _checked(item, item.bad_result(), part.metrics)
         seat = item.group.seat()
         trial = item.trial
         result = self._answered_ahead(item, trial)
@@ -50,11 +50,11 @@ class Runner:
             result = self._earlier(seat, trial) or self._desk.loop.run(self._alone(seat, trial))
             part = seat.part([result], self._desk.sitting.spent_since(before))
             self._desk.keeper.take(part)
-        return _told(item, result, seat.metrics)
+        return _checked(item, result, seat.metrics)
 
     async def _alone(self, seat: PreparedPlan, trial: Trial) -> Result:
         try:
-            return await asked_once(self._desk.sitting, seat, trial)
+            return await run_once(self._desk.sitting, seat, trial)
         except RunStoppedError as why:
             raise RunStoppedError(f"Not answered: {why}") from None
 
@@ -72,7 +72,7 @@ class Runner:
         ends_early = option("maxfail") or option("stepwise", False)
         return not (item.stands_alone or self._desk.worker is not None or ends_early)
 
-    def _ahead(self, item: EvalItem) -> Ahead | None:
+    def _ahead(self, item: EvalItem) -> Prefetch | None:
         self.settle()
         group = item.group
         seat = group.seat()
@@ -80,7 +80,9 @@ class Runner:
         trials = [other.trial for other in others if other.bad is None and _will_run(other)]
         wanted = [trial for trial in trials if trial_key(trial) not in self._recorded(seat)]
         self._desk.keeper.meet(seat.part())
-        return Ahead(self._desk.sitting, self._desk.keeper, seat, wanted, self._desk.loop) if len(wanted) > 1 else None
+        return (
+            Prefetch(self._desk.sitting, self._desk.keeper, seat, wanted, self._desk.loop) if len(wanted) > 1 else None
+        )
 
     def _earlier(self, seat: PreparedPlan, trial: Trial) -> Result | None:
         return self._recorded(seat).get(trial_key(trial))
@@ -94,7 +96,7 @@ class Runner:
 
     @cached_property
     def _kept(self) -> dict[str, dict[Key, Result]]:
-        return kept_results(self._desk.settings.store, self._desk.config.getoption("evalmark_resume"))
+        return earlier_results(self._desk.settings.store, self._desk.config.getoption("evalmark_resume"))
 
     @property
     def is_busy(self) -> bool:
@@ -117,10 +119,10 @@ class Runner:
                 ahead.wait(seconds)
 
 
-def _told(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:
+def _checked(item: pytest.Item, result: Result, metrics: Sequence[Metric]) -> Result:
     """The result, if it passed; pytest is told of its scores either way."""
-    note(item, result)
-    if (why := failure(result, metrics)) is not None:
+    record_scores(item, result)
+    if (why := failure_message(result, metrics)) is not None:
         raise EvalFailedError(why, result)
     return result
 

@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from evalmark.errors import ConfigError
-from evalmark.harness.unit_tests.calling import bound_call, output_of
+from evalmark.harness.unit_tests.function_call import bound_call, output_of
 
 BOTH = {"question": "why?", "language": "en"}
 

@@ -11,20 +11,20 @@ from evalmark.core.values.score import Result, Trial
 from evalmark.runs.execution.session import PreparedPlan, RunSession
 
 if TYPE_CHECKING:
-    from .keeping import Keeper, Parcels
+    from .result_store import RunKeeper, WorkerResults
 
 CUT_SHORT = "the run was ended before this case was answered"
 Key = tuple[int, int]
 """Position and repeat."""
 
 
-class Ahead:
+class Prefetch:
     """The results of one eval, as they come in."""
 
     def __init__(
         self,
         sitting: RunSession,
-        keeper: "Keeper | Parcels",
+        keeper: "RunKeeper | WorkerResults",
         seat: PreparedPlan,
         trials: Sequence[Trial],
         loop: BackgroundLoop,

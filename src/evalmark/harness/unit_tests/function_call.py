@@ -86,7 +86,7 @@ def _needed(parameters: Iterable[inspect.Parameter], besides: str = "") -> set[s
     return {p.name for p in parameters if p.default is p.empty and p.kind not in variable and p.name != besides}
 
 
-def finished_now(returned: Any) -> Any:
+def wait_for(returned: Any) -> Any:
     """`awaited`, for code that does not wait on a loop."""
     if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
         return run_sync(resolve_result(returned))

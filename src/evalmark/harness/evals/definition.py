@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 from evalmark.core.errors import ConfigError
 from evalmark.core.lazy import need
 
-from .thresholds import NOT_SAID, Threshold
+from .thresholds import UNSET, Threshold
 
 if TYPE_CHECKING:  # a suite that leaves its evals out loads nothing that would run them
     from evalmark.core.protocols import ChatModel
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # a suite that leaves its evals out loads nothing that would 
 
 REGISTRY = "__evalmark__"
 """The name under which a module holds the evals that it describes."""
-PATIENCE = 60.0
+DEFAULT_TIMEOUT = 60.0
 """Seconds that a task gets for one case, where nobody says otherwise."""
 Judges: TypeAlias = "str | ChatModel | Sequence[str | ChatModel]"
 
@@ -55,11 +55,11 @@ class Eval:
     data: "Data"
     task: Any
     scorers: "tuple[ScorerLike, ...]"
-    threshold: Threshold = NOT_SAID
+    threshold: Threshold = UNSET
     judge: "Judges | None" = None
     embeddings: str | Callable[..., Any] | None = None
     repeat: int = 1
-    timeout: float | None = PATIENCE
+    timeout: float | None = DEFAULT_TIMEOUT
     skip_if: bool = False
     file: str = ""
     """Where it is described; empty when that is unknown."""
@@ -113,7 +113,7 @@ def describe_eval(name: str, data: "Data", task: Any, **options: Unpack[EvalOpti
     return described
 
 
-def evals_of(module: Any) -> Sequence[Eval]:
+def evals_in(module: Any) -> Sequence[Eval]:
     """The evals that a module describes, in order."""
     found: Sequence[Eval] = getattr(module, REGISTRY, ())
     return found

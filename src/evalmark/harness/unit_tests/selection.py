@@ -22,7 +22,7 @@ PROJECT_VARIABLES = ("EVALMARK_TRACKING_PROJECT", "PROMPTWATCH_TRACKING_PROJECT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class SelectedCase:
     """A test case, and the row it is in the run."""
 
     test_case: TestCase
@@ -30,21 +30,21 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selected:
+class Selection:
     """Everything a unit test is about."""
 
     info: DatasetInfo
-    items: tuple[Item, ...]
+    items: tuple[SelectedCase, ...]
     is_template: bool = False
     """Whether the outputs are those of a prompt, and so texts."""
     notes: tuple[str, ...] = ()
 
 
-Select = Callable[[str], Selected]
+Selector = Callable[[str], Selection]
 """Finds the cases; is told the store."""
 
 
-def of_project(given: str | None, environ: Mapping[str, str]) -> Select:
+def of_project(given: str | None, environ: Mapping[str, str]) -> Selector:
     """The labelled answers of a project, named here or in the environment.
 
     Raises:
@@ -57,7 +57,7 @@ def of_project(given: str | None, environ: Mapping[str, str]) -> Select:
             "evalmark.record() has, or set EVALMARK_TRACKING_PROJECT."
         )
 
-    def select(place: str) -> Selected:
+    def select(place: str) -> Selection:
         with _recorded(place, f"project {project!r}") as store:
             found = store.sessions.labelled(project)
             known = store.sessions.projects() if not found.cases else []
@@ -67,7 +67,7 @@ def of_project(given: str | None, environ: Mapping[str, str]) -> Select:
     return select
 
 
-def of_template(name: Any) -> Select:
+def of_template(name: Any) -> Selector:
     """The labelled outputs of a registered prompt.
 
     Raises:
@@ -76,7 +76,7 @@ def of_template(name: Any) -> Select:
     if not isinstance(name, str) or not name:
         raise ConfigError(f"for_prompt_template: the name of a registered prompt is a text; found {name!r:.100}.")
 
-    def select(place: str) -> Selected:
+    def select(place: str) -> Selection:
         with _recorded(place, f"prompt {name!r}") as store:
             found = store.sessions.labelled_template(name)
         refuse_nothing(found, display_location(place), f"prompt {name!r}", "outputs", [])
@@ -86,7 +86,7 @@ def of_template(name: Any) -> Select:
     return select
 
 
-def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Select:
+def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Selector:
     """Cases made in Python.
 
     Raises:
@@ -96,18 +96,18 @@ def of_list(given: Iterable[TestCase | Mapping[str, Any]]) -> Select:
         raise ConfigError(f"for_test_cases: a list of TestCase is expected; found {given!r:.100}.")
     cases = [_made(one, place) for place, one in enumerate(given, 1)]
 
-    def select(place: str) -> Selected:
-        return _given("test cases", "", [(f"test case {number}", case) for number, case in enumerate(cases, 1)])
+    def select(place: str) -> Selection:
+        return _selection("test cases", "", [(f"test case {number}", case) for number, case in enumerate(cases, 1)])
 
     return select
 
 
-def of_file(given: Any) -> Select:
+def of_file(given: Any) -> Selector:
     """The cases of a file; it is read when the test begins."""
     path = Path(given)
 
-    def select(_: str) -> Selected:
-        return _given(dataset_name(path), str(path), read_test_cases(path))
+    def select(_: str) -> Selection:
+        return _selection(dataset_name(path), str(path), read_test_cases(path))
 
     return select
 
@@ -122,7 +122,7 @@ def _made(given: Any, place: int) -> TestCase:
         raise ConfigError(f"for_test_cases: test case {place}: {said}") from None
 
 
-def _given(name: str, path: str, cases: Sequence[tuple[str, TestCase]]) -> Selected:
+def _selection(name: str, path: str, cases: Sequence[tuple[str, TestCase]]) -> Selection:
     if not cases:
         raise ConfigError(f"{path or name}: there is no test case, so nothing would be tested; add at least one.")
     said = Counter(case.id for _, case in cases if case.id is not None)
@@ -130,19 +130,19 @@ def _given(name: str, path: str, cases: Sequence[tuple[str, TestCase]]) -> Selec
         raise ConfigError(
             f"{path or name}: the id {twice[0]!r} stands at {said[twice[0]]} test cases; give each its own."
         )
-    return Selected(info=DatasetInfo(name=name, path=path), items=_told_apart(cases))
+    return Selection(info=DatasetInfo(name=name, path=path), items=_unique_items(cases))
 
 
-def _told_apart(cases: Sequence[tuple[str, TestCase]]) -> tuple[Item, ...]:
+def _unique_items(cases: Sequence[tuple[str, TestCase]]) -> tuple[SelectedCase, ...]:
     """Rows for the run; cases with the same inputs and no id get a count behind the one that is made."""
-    items: list[Item] = []
+    items: list[SelectedCase] = []
     seen: Counter[str] = Counter()
     for place, given in cases:
         case = as_case(given, place)
         seen[case.id] += 1
         if seen[case.id] > 1:
             case = replace(case, id=f"{case.id}-{seen[case.id]}")
-        items.append(Item(test_case=given, case=case))
+        items.append(SelectedCase(test_case=given, case=case))
     return tuple(items)
 
 
@@ -181,7 +181,7 @@ def _left_out(found: Labelled) -> str:
     return ", ".join(f"{number:,} {why}" for number, why in parts if number)
 
 
-def _selected(name: str, found: Labelled, cases: Sequence[tuple[TestCase, Case]]) -> Selected:
+def _selected(name: str, found: Labelled, cases: Sequence[tuple[TestCase, Case]]) -> Selection:
     notes = (f"Left out of {name}: {_left_out(found)}.",) if found.contested or found.failed else ()
-    items = tuple(Item(test_case=given, case=case) for given, case in cases)
-    return Selected(info=DatasetInfo(name=name), items=items, notes=notes)
+    items = tuple(SelectedCase(test_case=given, case=case) for given, case in cases)
+    return Selection(info=DatasetInfo(name=name), items=items, notes=notes)

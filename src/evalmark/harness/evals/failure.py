@@ -24,7 +24,7 @@ class EvalFailedError(AssertionError):
         """All that was found for the trial."""
 
 
-def failure(result: Result, metrics: Sequence[Metric]) -> str | None:
+def failure_message(result: Result, metrics: Sequence[Metric]) -> str | None:
     """Why a trial did not pass, the worst score first; None where it passed.
 
     A trial none of whose scores can fail passes.

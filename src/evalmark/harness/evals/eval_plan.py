@@ -17,16 +17,16 @@ from evalmark.runs.planning.judges import scorer_specs
 from evalmark.runs.planning.plan import DatasetSource, Loader, Plan, embedder_for
 from evalmark.runs.targets.function import as_target
 
-from .thresholds import held
+from .thresholds import with_thresholds
 
 if TYPE_CHECKING:
-    from .described import Eval
+    from .definition import Eval
 
-NO_ANSWER = "the task gave None, which is no answer; return a text, JSON or an Output (has a `return` been forgotten?)"
+NO_OUTPUT = "the task gave None, which is no answer; return a text, JSON or an Output (has a `return` been forgotten?)"
 
 
 @dataclass(frozen=True, slots=True)
-class Answering:
+class OutputRequired:
     """A target that has to give something: None is taken for a forgotten `return`."""
 
     target: Target
@@ -45,11 +45,11 @@ class Answering:
         """What the target gives; an Output with an error where that is nothing at all."""
         output = await self.target(case)
         if output.value is None and output.error is None and not output.tool_calls and not output.transcript:
-            return replace(output, error=NO_ANSWER)
+            return replace(output, error=NO_OUTPUT)
         return output
 
 
-def plan_of(
+def plan_eval(
     described: "Eval", rows: Sequence[Case | BadRow], sitting: RunSession, called: str = "", load: Loader | None = None
 ) -> Plan:
     """The eval as a plan over these rows; its only scorer may be `called` something.
@@ -66,7 +66,7 @@ def plan_of(
         raise ConfigError(f"{described.place}: {fault}") from None
     if called:
         asked = tuple(replace(one, name=called) for one in asked)
-    asked = held(asked, described.threshold, described.place)
+    asked = with_thresholds(asked, described.threshold, described.place)
     needing = [one.bound(None).name for one in asked if one.needs_judge and one.judge is None]
     if needing:
         verb = "needs" if len(needing) == 1 else "need"
@@ -80,7 +80,7 @@ def plan_of(
         sources=(
             DatasetSource(info=DatasetInfo(name=described.name, path=described.place), read=lambda note: iter(kept)),
         ),
-        targets=(Answering(target),),
+        targets=(OutputRequired(target),),
         asked=asked,
         models=sitting.models,
         embedder=embedder_for(asked, wanted, sitting.models, here, load or sitting.load_embedder),
@@ -95,7 +95,7 @@ def check_eval(described: "Eval", sitting: RunSession) -> str:
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.
     """
-    plan = plan_of(described, (), sitting, load=_nothing_loaded)
+    plan = plan_eval(described, (), sitting, load=_nothing_loaded)
     try:
         check_usable(plan, sitting.settings)
     except ConfigError as fault:
@@ -111,14 +111,16 @@ def _nothing_loaded(name: str, settings: Settings, folders: tuple[Path, ...]) ->
     """In the place of an embedding model, which takes its time to load."""
 
 
-def seat_of(described: "Eval", rows: Sequence[Case | BadRow], sitting: RunSession, called: str = "") -> PreparedPlan:
+def prepare_eval(
+    described: "Eval", rows: Sequence[Case | BadRow], sitting: RunSession, called: str = ""
+) -> PreparedPlan:
     """The eval, ready to be asked about those of its rows that are cases.
 
     Raises:
         ConfigError: something of it cannot be used; the message begins with its place.
     """
     __tracebackhide__ = True
-    plan = plan_of(described, [row for row in rows if isinstance(row, Case)], sitting, called)
+    plan = plan_eval(described, [row for row in rows if isinstance(row, Case)], sitting, called)
     try:
         return sitting.seat(plan)
     except ConfigError as fault:

@@ -7,10 +7,10 @@ import pytest
 
 from evalmark.core.values.case import Case
 from evalmark.core.values.score import Result
-from evalmark.harness.evals.recorder import EvalCase
+from evalmark.harness.evals.eval_case import EvalCase
 from evalmark.inputs.datasets.options import BadRow
 
-from .marked import Mark, Turn, read_mark
+from .marker import EvalMarker, MarkedRow, read_marker
 
 CASE = pytest.StashKey[EvalCase]()
 """The case of a marked test."""
@@ -22,7 +22,7 @@ KNOWN = pytest.StashKey[Case]()
 _WORST_FIRST = ("error", "fail", "unscored", "pass", "ungated")
 
 
-def note(item: pytest.Item, result: Result) -> None:
+def record_scores(item: pytest.Item, result: Result) -> None:
     """Tell pytest's reports of the scores of a test, JUnit XML for one."""
     for score in result.scores:
         value = score.status if score.value is None else round(score.value, 6)
@@ -31,38 +31,38 @@ def note(item: pytest.Item, result: Result) -> None:
     item.stash[VERDICT] = min(verdicts, key=_WORST_FIRST.index)
 
 
-def mark_of(item: pytest.Item) -> Mark:
+def marker_of(item: pytest.Item) -> EvalMarker:
     """What the marker of a test says; nothing where it has none.
 
     Raises:
         ConfigError: it says what nobody understands.
     """
     marker = item.get_closest_marker("evalmark")
-    return Mark() if marker is None else read_mark(marker, item.nodeid)
+    return EvalMarker() if marker is None else read_marker(marker, item.nodeid)
 
 
 def suite_of(item: pytest.Item) -> str:
     """What the cases of a test go by in the run."""
-    return mark_of(item).suite or item.nodeid.partition("::")[0]
+    return marker_of(item).suite or item.nodeid.partition("::")[0]
 
 
 def case_of(item: pytest.Item) -> Case:
     """The row that a test is for, or the test itself as a case; the same for all repeats."""
     if KNOWN in item.stash:
         return item.stash[KNOWN]
-    row, others = turn_of(item).row, _others(item)
+    row, others = row_of(item).row, _others(item)
     if isinstance(row, Case):
         return replace(row, id=f"{row.id}{others}")
     if isinstance(row, BadRow):
-        return Case(id=f"{turn_of(item).name}{others}", place=row.place)
+        return Case(id=f"{row_of(item).name}{others}", place=row.place)
     return Case(id=f"{owner_of(item).partition('::')[2]}{others}", place=_place(item))
 
 
-def turn_of(item: pytest.Item) -> Turn:
+def row_of(item: pytest.Item) -> MarkedRow:
     """For which row a test is, and which repeat."""
     callspec = getattr(item, "callspec", None)
     found = None if callspec is None else callspec.params.get("evalmark_case")
-    return found if isinstance(found, Turn) else Turn()
+    return found if isinstance(found, MarkedRow) else MarkedRow()
 
 
 def target_of(item: pytest.Item) -> str:
@@ -70,7 +70,7 @@ def target_of(item: pytest.Item) -> str:
 
     The tests of one suite are then one group of cases in every report.
     """
-    return "" if turn_of(item).row is None else _function(item)
+    return "" if row_of(item).row is None else _function(item)
 
 
 def owner_of(item: pytest.Item) -> str:
@@ -84,7 +84,7 @@ def _function(item: pytest.Item) -> str:
 
 def _others(item: pytest.Item) -> str:
     """What else a test is parametrized with, in brackets; pytest puts the part that we gave last."""
-    name = turn_of(item).name
+    name = row_of(item).name
     found = item.name.removeprefix(_function(item)).removeprefix("[").removesuffix("]")
     if name:
         found = "" if found == name else found.removesuffix(f"-{name}")

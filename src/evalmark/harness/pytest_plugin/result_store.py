@@ -30,7 +30,7 @@ Key = tuple[str, str, int, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class RunLocation:
     """Where a run is kept, and what it has to do with earlier ones."""
 
     store: str = field(repr=False)
@@ -42,14 +42,14 @@ class Place:
     """The run to compare with."""
 
 
-class Keeper:
+class RunKeeper:
     """The run in the store; opened with the first result, and written by this process alone.
 
     A store that has failed is not tried again: each try may wait long, and no further case is asked whose result could
     not be kept.
     """
 
-    def __init__(self, place: Place, loop: BackgroundLoop, say: Callable[[str], None]) -> None:
+    def __init__(self, place: RunLocation, loop: BackgroundLoop, say: Callable[[str], None]) -> None:
         self._place, self._loop, self._say = place, loop, say
         self._fault: StoreError | None = None
         self.costs: defaultdict[str, list[Spending]] = defaultdict(list)
@@ -153,7 +153,7 @@ class Keeper:
             self._store.close()
 
 
-class Parcels:
+class WorkerResults:
     """What a worker of xdist finds, on its way to the process that leads; the store is opened for calls of models only."""
 
     def __init__(self, running: Callable[[], pytest.Item | None]) -> None:
@@ -209,7 +209,7 @@ def trial_key(trial: Trial) -> Key:
     return trial.dataset, masked_id(trial.case.id), trial.repeat, trial.case.fingerprint
 
 
-def kept_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:
+def earlier_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:
     """What a run knows, by the fingerprint of the eval that found it; without errors, which are asked anew.
 
     Raises:
@@ -226,7 +226,7 @@ def kept_results(store: str, reference: str) -> dict[str, dict[Key, Result]]:
     return dict(found)
 
 
-def opened(parcel: Any) -> Run | None:
+def read_payload(parcel: Any) -> Run | None:
     """The part of a run that a worker has sent; None where it cannot be read."""
     with suppress(ValueError, TypeError):
         return unpacked(parcel)
